@@ -83,16 +83,20 @@ def number_ngrams(texts: Lists, orders: int, distinct: bool) -> tuple[Grams, Fea
     total = (stops - starts).sum()
     features, grams = np.zeros((orders, total), np.int32), np.zeros(total, np.int32)
     keys, numbers = np.zeros(_FIRST_SLOTS, np.uint64), np.zeros(_FIRST_SLOTS, np.int32)
+    # At most one feature for each place and order, and number 0.
     following, latest = np.zeros(orders * total + 1, np.int32), np.zeros(orders * total + 1, np.int32)
     firsts = np.ones(orders + 1, np.int64)
     size = 1
     for order in range(orders):
+        # The places of all lists lie one after the other, each list from its base on.
         base = 0
         for row in range(len(starts)):
             n = stops[row] - starts[row] - order
             for i in range(base, base + n):
                 if 2 * size > len(keys):
                     keys, numbers = doubled(keys, numbers)
+                # The number of the shorter n-gram says its order too, so one table does for all.  With + 1 no key is 0,
+                # which is a free slot.
                 key = np.uint64(grams[i]) << _U32 | np.uint64(ids[starts[row] + order + i - base] + 1)
                 slot = slot_of(keys, key)
                 if keys[slot] == _U0:
@@ -101,6 +105,8 @@ def number_ngrams(texts: Lists, orders: int, distinct: bool) -> tuple[Grams, Fea
                     size += 1
                 gram = numbers[slot]
                 grams[i] = gram
+                # The first occurrence in this list; a later one is the feature that follows the one before, made when
+                # first needed.
                 if latest[gram] == 0:
                     latest[gram] = features[order, i] = gram
                 elif not distinct:
@@ -110,6 +116,7 @@ def number_ngrams(texts: Lists, orders: int, distinct: bool) -> tuple[Grams, Fea
                         size += 1
                     latest[gram] = features[order, i] = following[before]
             for i in range(base, base + n):
+                # Only what this list has set, since there are many more n-grams.
                 latest[grams[i]] = 0
             base += stops[row] - starts[row]
         firsts[order + 1] = size
@@ -119,6 +126,8 @@ def number_ngrams(texts: Lists, orders: int, distinct: bool) -> tuple[Grams, Fea
 @kernel
 def post(features: Features, sizes: Ints, n_features: int) -> tuple[Ints, Ids]:
     """The lists that have each feature; ``sizes`` are the numbers of tokens of the lists."""
+    # A counting sort.  Counts lie two places on and their sums one place on, so that entry f + 1 first says where
+    # feature f begins, and, once its lists are written, where it ends.
     starts = np.zeros(n_features + 3, np.int64)
     for order in range(features.shape[0]):
         for i in range(features.shape[1]):
@@ -177,6 +186,7 @@ def count_features(texts: Lists, grams: Grams, posted: Posted, shared: Counts) -
         for order in range(min(shared.shape[0], n)):
             counts = shared[order, row]
             for i in range(n - order):
+                # The other side lacks the shorter n-gram, hence the longer one.
                 if numbers[i] < 0:
                     continue
                 key = np.uint64(numbers[i]) << _U32 | np.uint64(ids[starts[row] + order + i] + 1)
@@ -189,12 +199,14 @@ def count_features(texts: Lists, grams: Grams, posted: Posted, shared: Counts) -
                 if feature < 0:
                     continue
                 bit = posted.bits[feature]
+                # A feature of many lists is noted, and added to 64 at a time below; those of a few lists one by one.
                 if bit >= 0:
                     marks[bit >> 6] |= _U1 << np.uint64(bit & 63)
                 else:
                     for k in range(posted.starts[feature], posted.starts[feature + 1]):
                         counts[np.uint32(posted.lists[k])] += 1
             for i in range(n - order):
+                # -1, of n-grams that the other side lacks, becomes 0, which is no n-gram.
                 latest[max(numbers[i], 0)] = 0
             for line in range(posted.firsts[order], posted.firsts[order + 1]):
                 if marks[line] != _U0:
@@ -222,6 +234,7 @@ def lcs_of_all(a: Lists, b: Lists, n_words: int) -> Ints:
         for first in range(a_starts[row], a_stops[row], 64):
             last = min(first + 64, a_stops[row])
             mark(a_ids, first, last, masks)
+            # One block needs no carries.
             if first == a_starts[row] and last == a_stops[row]:
                 for k in range(len(b_starts)):
                     v = _ALL
@@ -230,6 +243,7 @@ def lcs_of_all(a: Lists, b: Lists, n_words: int) -> Ints:
                         v = (v + u) | (v & ~u)
                     lengths[row, k] = zeros_of(v)
             else:
+                # A block meets all lists of b before the next one, so each list keeps the carries of its ids.
                 base = 0
                 for k in range(len(b_starts)):
                     size = b_stops[k] - b_starts[k]

@@ -22,6 +22,7 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     for row in range(len(starts)):
         n = 0
         for byte in data[starts[row] : stops[row]]:
+            # All but continuation bytes, 10xxxxxx, begin a character.
             n += (byte & 0xC0) != 0x80
         counts[row] = n
     return counts
@@ -39,8 +40,10 @@ def find_phrases(
     for row in range(len(starts)):
         p, stop, bits = np.uint64(starts[row]), np.uint64(stops[row]), _U0
         while p < stop:
+            # A shift by 64 bits is not defined, so a full block is told apart.
             block = ~_U0 if stop - p >= _BLOCK else (_U1 << (stop - p)) - _U1
             for k in range(np.uint64(len(pairs))):
+                # A phrase is compared only where its first two bytes stand, and only until it is found once.
                 places = block & in_range(data, p, np.uint64(pairs[k, 0]), _U1)
                 places &= in_range(data, p + np.uint64(pairs[k, 1]), np.uint64(pairs[k, 2]), _U1)
                 while places != _U0 and begins[k] & ~bits != _U0:
@@ -93,6 +96,7 @@ def _opens(window: NDArray[np.uint8]) -> tuple[int, int]:
     """Number of opening brackets, also inside strings, and of line ends, among the ``_WINDOW`` bytes of ``window``."""
     opens, ends = np.uint8(0), np.uint8(0)
     for at in range(_WINDOW):
+        # Bit 32 makes ``{`` of ``[``.
         opens = np.uint8(opens + np.uint8((window[at] | np.uint8(32)) == np.uint8(_OPEN_OBJECT)))
         ends = np.uint8(ends + np.uint8(window[at] == np.uint8(_NEWLINE)))
     return int(opens), int(ends)
@@ -107,6 +111,7 @@ def _first_deep(data: NDArray[np.uint8], start: int, stop: int, most: int) -> in
         if byte == _NEWLINE:
             depth, within = 0, False
         elif within:
+            # The next byte is escaped, even a quote; but a string never goes past its line.
             if byte == _BACKSLASH and at + 1 < stop and data[at + 1] != _NEWLINE:
                 at += 1
             elif byte == _QUOTE:
@@ -139,6 +144,8 @@ def deepest(data: NDArray[np.uint8], most: int) -> int:
 
     A line is scanned byte by byte only if it has enough opening brackets to be too deep.
     """
+    # ``bound`` is no less than the depth here: the opening brackets, in strings too, since a place at or before the
+    # line's start, or since lines that were scanned.
     bound, at = 0, 0
     while at < data.size:
         stop = at + _WINDOW
@@ -149,8 +156,10 @@ def deepest(data: NDArray[np.uint8], most: int) -> int:
             position = _first_deep(data, start, stop, most)
             if position >= 0:
                 return position
+            # Every line that touches these bytes has been scanned to its end.
             bound = 0
         elif ends:
+            # A line begins here; brackets before it are counted too, which keeps the bound valid.
             bound = opens
         at = stop
     return -1
@@ -294,6 +303,7 @@ def cut_fields(
             while at < data.size and data[at] != _NEWLINE and not is_blank(data[at]):
                 at += 1
             if at > start:
+                # Only a line whose first field begins with # is a comment; an id may contain one.
                 comment = comment or (field == 0 and data[start] == _HASH)
                 if field < fields:
                     starts[field, row], stops[field, row] = start, at

@@ -21,11 +21,13 @@ def precision(row: NDArray[np.float64], n: int, smoothing: int, value: float, ha
     """The n-gram precision of order n + 1 in per cent, smoothed if no n-gram matches; -1 if there is no n-gram."""
     orders = (row.shape[0] - 2) // 2
     correct, total = row[2 + n], row[2 + orders + n]
+    # Unigrams are not smoothed (Lin and Och 2004).
     if smoothing == ADD_K and n:
         correct += value
         total += value
     if total == 0:
         return -1.0
+    # NIST's: 1/2 match at the first order without one, then 1/4, 1/8 and so on.
     if correct == 0 and smoothing == EXP:
         return 100 / (halvings * total)
     if correct == 0 and smoothing == FLOOR:
@@ -42,16 +44,21 @@ def bleu_score(row: NDArray[np.float64], smoothing: int, value: float, effective
         if row[2 + n] == 0:
             halvings *= 2
         p = precision(row, n, smoothing, value, halvings)
+        # The answers are too short for this order and for all after it.
         if p < 0:
             break
+        # sacreBLEU's stand-in for the logarithm of 0, whose exponential is 0.
         log = math.log(p) if p > 0 else _LOG_OF_ZERO
         more = logs + log
+        # Neumaier's compensation: what the addition has rounded off, exact because the larger one is taken first.
         lost += (logs - more) + log if abs(logs) >= abs(log) else (log - more) + logs
         logs, reached = more, n + 1
     if compensated:
         logs += lost
+    # Orders that were not reached have the precision 0.
     if not effective and reached < orders:
         logs += _LOG_OF_ZERO
+    # exp(1 - r/c), where the answers (c) are shorter than the references (r).
     brevity, length = 1.0, row[0]
     if length < row[1]:
         brevity = math.exp(1 - row[1] / length) if length > 0 else 0.0
@@ -81,6 +88,7 @@ def bleu_scores(
 def order_score(row: NDArray[np.float64], n: int, factor: float) -> float:
     """The F-score of one order of n-grams."""
     hyp, ref, match = row[3 * n], row[3 * n + 1], row[3 * n + 2]
+    # As chrF++.py: what cannot be computed is a small number instead, here both precision and recall.
     if hyp == 0 and ref == 0:
         return (1 + factor) * _EPSILON * _EPSILON / (factor * _EPSILON + _EPSILON)
     recall = match / ref if ref > 0 else _EPSILON

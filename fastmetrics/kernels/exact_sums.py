@@ -27,22 +27,27 @@ def accumulate(bits: NDArray[np.int64], bins: NDArray[np.int64], seen: NDArray[n
         value = bits[i]
         exponent = (value >> 52) & 2047
         significand = value & 0xFFFFFFFFFFFFF
+        # The largest exponent marks NaN, or infinity where the significand is 0.
         if exponent == 2047 and significand != 0:
             seen[0] += 1
             continue
+        # As integers, negative floats have their order reversed: turning all bits but the sign puts it right.
         key = value if value >= 0 else value ^ 0x7FFFFFFFFFFFFFFF
         seen[3] = min(seen[3], key)
         seen[4] = max(seen[4], key)
         if exponent == 2047:
             seen[1 if value >= 0 else 2] += 1
             continue
+        # All but subnormal numbers have a leading 1 that is not stored.
         if exponent > 0:
             significand |= 1 << 52
+        # 18 + 18 + 17 bits: a product of two digits has at most 36.
         c, b, a = significand & 0x3FFFF, (significand >> 18) & 0x3FFFF, significand >> 36
         sign = 1 if value >= 0 else -1
         bins[exponent, 0] += sign * c
         bins[exponent, 1] += sign * b
         bins[exponent, 2] += sign * a
+        # (a·2³⁶ + b·2¹⁸ + c)², by powers of 2¹⁸.
         bins[exponent, 3] += c * c
         bins[exponent, 4] += 2 * c * b
         bins[exponent, 5] += 2 * c * a + b * b
@@ -59,6 +64,8 @@ def below(tree: NDArray[np.int64], level: int) -> int:
     count = 0
     while level > 0:
         count += tree[level]
+        # Entry k of the tree counts as many levels up to k as the lowest bit of k says; without the bit, the levels
+        # before.
         level -= level & -level
     return count
 
@@ -85,11 +92,13 @@ def concordance(
     tree = np.zeros(lower.shape[0], np.int64)
     for run in range(runs.shape[0] - 1):
         start, stop = runs[run], runs[run + 1]
+        # Rows of a lower score: concordant with a lower label, discordant with a higher one.
         for row in range(start, stop):
             level = levels[row]
             out[row] = below(tree, level) - (start - below(tree, level + 1))
         for row in range(start, stop):
             insert(tree, levels[row])
+        # Rows of a higher score are those that the tree, which now has this run, lacks.
         for row in range(start, stop):
             level = levels[row]
             behind, ahead = below(tree, level), stop - below(tree, level + 1)

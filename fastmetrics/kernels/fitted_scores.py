@@ -41,6 +41,7 @@ def curve_at(x: float, knots: NDArray[np.float64], heights: NDArray[np.float64])
     if x >= knots[last]:
         return heights[last]
     low, high = 0, last
+    # knots[low] <= x < knots[high]
     while high - low > 1:
         middle = (low + high) // 2
         if knots[middle] <= x:
@@ -77,6 +78,7 @@ def count_parts(
     n_edges = edges.shape[0]
     for row in range(values.shape[0]):
         kind = kind_of_absence(values[row], present[row])
+        # After the n_edges + 1 parts of numbers come the missing, then the undefined ones.
         part = n_edges + 1 + kind
         if kind < 0:
             part = 0
@@ -111,11 +113,14 @@ def add_trees(
 @leaf
 def exponential(x: float, terms: NDArray[np.float64]) -> float:
     """The exponential of a number from −700 to 700, to about one unit in the last place."""
+    # exp(x) = 2ᵖ · exp(x - p·ln 2), with a rest of at most ln 2 / 2.  The logarithm comes in two parts, of which the
+    # product of the first and p is exact (Cody and Waite 1980), so that the rest keeps all its bits.
     power = math.floor(x * _LOG2_E + 0.5)
     part = (x - power * _LN2_HIGH) - power * _LN2_LOW
     total = terms[13]
     for term in range(12, -1, -1):
         total = total * part + terms[term]
+    # Doubling and halving are exact.
     scale = 2.0 if power > 0 else 0.5
     for _ in range(abs(int(power))):
         total *= scale
@@ -127,6 +132,7 @@ def logistic(sums: NDArray[np.float64], slope: float, offset: float, terms: NDAr
     """Replace each sum by 1 / (1 + exp(−(slope · sum + offset)))."""
     for row in range(sums.shape[0]):
         x = min(max(slope * sums[row] + offset, -_FARTHEST), _FARTHEST)
+        # Of a negative number, which cannot overflow.
         power = exponential(-abs(x), terms)
         sums[row] = 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)
 

@@ -96,14 +96,17 @@ def fold_text(data: Bytes, i: int, stop: int, bytemap: Ids, codemap: Ids, out: B
         entry = bytemap[data[i]]
         if entry & SLOW:
             code, i = decode(data, i)
+            # Folded text holds U+0000 as an unused byte, which ``decode`` reads as a number beyond the table.
             entry = codemap[code if code < len(codemap) else 0]
             met |= entry
             j = emit(entry, out, j)
             continue
+        # ``entry >> 8`` is 1 with KEEP and 0 without: the next byte then overwrites a deleted one.
         out[j] = entry & 0xFF
         j += entry >> 8
         i += 1
         while i + 8 <= stop and data[i] < 0x80:
+            # Eight bytes without a test in between.  If any was SLOW, all are done again, one by one.
             before, union = j, 0
             for t in range(8):
                 entry = bytemap[data[np.uint64(i + t)]]  # unsigned: Numba omits the test for negative indices
@@ -150,6 +153,7 @@ def drop_articles(data: Bytes, bounds: Ints, rows: Ints, is_word: Flags) -> None
 @leaf
 def drop_articles_of(data: Bytes, begin: int, stop: int, is_word: Flags) -> None:
     """Overwrite with spaces every maximal run of word characters that is "a", "an" or "the"."""
+    # A separator ends every text, so that the last word is met too.
     i = begin
     while i < stop:
         code, after = decode(data, i)
@@ -163,6 +167,7 @@ def drop_articles_of(data: Bytes, begin: int, stop: int, is_word: Flags) -> None
 def blank_article(data: Bytes, begin: int, end: int) -> None:
     """Overwrite ``data[begin:end]`` with spaces if it is an article."""
     n = end - begin
+    # 97 is "a", 116 "t": nearly all words end here.
     if n < 1 or n > 3 or data[begin] not in (97, 116):
         return
     a = n == 1 and data[begin] == 97
@@ -192,6 +197,7 @@ def is_utf8(data: Bytes, bounds: Any, room: Bytes) -> bool:
     p = first
     while p < last + _U3:  # what is incomplete shows up to three bytes later
         prefetch(data, p + AHEAD)
+        # Blocks at the ends would read bytes of other texts, or none: they are copied between zeros, which are valid.
         if p >= first + _U3 and p + _BLOCK <= last:
             if has_errors(data, p):
                 return False
@@ -202,6 +208,7 @@ def is_utf8(data: Bytes, bounds: Any, room: Bytes) -> bool:
                 return False
         p += _BLOCK
     for row in range(np.uint64(len(bounds) - 1)):
+        # Together the texts may be valid although a character goes over from one to the next.
         begin = np.uint64(bounds[row])
         if begin < last and data[begin] & 0xC0 == 0x80:
             return False

@@ -107,6 +107,7 @@ def known_words(words: Array, index: InvertedIndex, out: Array) -> int:
         if word + 1 < len(index.starts):
             length = index.starts[word + 1] - index.starts[word]
             place = n
+            # Questions with more words are not walked, so no more than these have to be in order.
             while 0 < place <= WALKED and index.starts[out[place - 1] + 1] - index.starts[out[place - 1]] > length:
                 out[place] = out[place - 1]
                 place -= 1
@@ -122,18 +123,23 @@ def walk(words: Array, own: int, mark: Array, seen: Array, index: InvertedIndex,
     ``mark`` and ``seen`` hold ``mark[-1]`` for the question's words and for the visited positions.
     """
     sets, question = index.sets, mark[-1]
+    # Words of visited rows; beyond it, to count the words of all rows in order costs less than to visit rows at random.
     budget = len(seen) // 64
     for turn in range(len(words)):
         n_left = len(words) - turn
         worst = scores[-1] * SLACK
+        # A row without the words before shares at most n_left, and has at least as many: its score is at most √(n_left
+        # / own).
         if n_left < worst * worst * own:
             break
         for at in range(index.starts[words[turn]], index.starts[words[turn] + 1]):
             place = index.places[at]
             size = sets.bounds[place + 1] - sets.bounds[place]
             worst = scores[-1] * SLACK
+            # It shares at most its size, so its score is at most √(size / own).
             if size < worst * worst * own:
                 continue
+            # The rows of a word come by size: all further ones score less still.
             if n_left < worst * np.sqrt(float(own * size)):
                 break
             if seen[place] != question:
@@ -153,6 +159,7 @@ def count(words: Array, index: InvertedIndex, counts: Array) -> None:
     """Number of known words in the row at each position."""
     counts[:] = 0
     for word in words:
+        # A frequent word is in so many rows that adding a line of 0 and 1 in order is faster than its positions.
         if index.slots[word] >= 0:
             line = index.lines[index.slots[word]]
             for place in range(len(counts)):
@@ -177,6 +184,7 @@ def tops_of(counts: Array, own: int, index: InvertedIndex, tops: Array) -> None:
     for group in range(len(tops)):
         first, stop = index.groups[group], index.groups[group + 1]
         most = peak(counts[first:stop])
+        # In a group only the count differs, so the largest count has the best score.
         size = index.sets.bounds[first + 1] - index.sets.bounds[first]
         tops[group] = most / np.sqrt(float(own * size)) if most > 0 else 0.0
 
@@ -186,11 +194,13 @@ def collect(counts: Array, own: int, index: InvertedIndex, tops: Array, scores: 
     """Collect the best rows group by group, in descending order of the groups' best scores."""
     while True:
         group = np.argmax(tops)
+        # An equal score can still enter, by a smaller row.
         if tops[group] <= 0 or tops[group] < scores[-1]:
             return
         tops[group] = 0.0
         first, stop = index.groups[group], index.groups[group + 1]
         root = np.sqrt(float(own * (index.sets.bounds[first + 1] - index.sets.bounds[first])))
+        # Rounded down and with slack: whether a count suffices is decided by ``keep``.
         least = max(int(scores[-1] * SLACK * root), 1)
         for start in range(first, stop, STRETCH):
             end = min(start + STRETCH, stop)
@@ -225,7 +235,9 @@ def match_rows(questions: TokenSets, index: InvertedIndex, best: Best, mark: Arr
         mark[words] = q
         mark[-1] = q
         if len(indexed) > WALKED or not walk(indexed, own, mark, seen, index, scores, rows):
+            # The walk may have kept some rows, which would be met again.
             scores[:] = 0.0
+            # Numbers past the last row are empty entries.
             rows[:] = np.arange(n, n + k)
             count(indexed, index, counts)
             tops_of(counts, own, index, tops)
@@ -236,6 +248,7 @@ def match_rows(questions: TokenSets, index: InvertedIndex, best: Best, mark: Arr
 def fill(rows: Array, n: int) -> None:
     """Fill the empty entries of a list (numbers from ``n`` on) with the first rows not in it."""
     k = rows.shape[1]
+    # At most k rows are in use, so the first k others are below 2k.
     used = np.empty(2 * k, np.bool_)
     for q in range(len(rows)):
         if rows[q, k - 1] < n:

@@ -53,10 +53,14 @@ def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) 
     v, first = _ALL, np.uint64(start)
     for j in range(first, np.uint64(stop)):
         u = v & masks[np.uint32(b[j])]
+        # The addition carries from the lowest match of each run of ones up to the 0 above the run, so that this 0 moves
+        # down to the match; v & ~u restores the ones that the carry cleared.  A carry out of the word belongs to the
+        # next block.  At most one of the two additions overflows.
         low = v + u
         total = low + carry[j - first]
         carry[j - first] = np.uint64(low < v) | np.uint64(total < low)
         v = total | (v & ~u)
+    # Bits past the end of a match nothing and stay 1.
     return zeros_of(v)
 
 
@@ -73,6 +77,7 @@ def lcs_lengths(a: Lists, b: Lists, n_words: int) -> Ints:
     carry = np.zeros(longest, np.uint64)
     for row in range(np.uint64(len(a_starts))):
         start, stop, b_start, b_stop = a_starts[row], a_stops[row], b_starts[row], b_stops[row]
+        # Most lists fit into one block, whose carries lead nowhere.
         if stop - start <= 64:
             mark(a_ids, start, stop, masks)
             v = _ALL
@@ -82,6 +87,7 @@ def lcs_lengths(a: Lists, b: Lists, n_words: int) -> Ints:
             lengths[row] = zeros_of(v)
             clear(a_ids, start, stop, masks)
         else:
+            # A block goes through all of b before the next one, so what it carries waits, one bit for each id of b.
             carry[: b_stop - b_start] = _U0
             for first in range(start, stop, 64):
                 last = min(first + 64, stop)
@@ -172,6 +178,8 @@ def walk(
             marked[i - 1] = 1
             i -= 1
             j -= 1
+        # The ids differ, so length(i, j) is the larger one of length(i, j - 1) and length(i - 1, j).  A 0 says that
+        # length(i, j) exceeds length(i - 1, j), thus that length(i, j - 1) does, which is what rouge-score compares.
         elif (rows[((i - 1 - begin) >> 6) * n + j - 1] >> np.uint64((i - 1) & 63)) & _U1 == _U0:
             j -= 1
         else:
@@ -190,6 +198,7 @@ def mark_lcs(reference: Ids, answer: Ids, buffers: TableBuffers, marked: Ids) ->
     m, n = len(reference), len(answer)
     carry[:n] = _U0
     stretch = 64 * BLOCKS
+    # Only the rows of one stretch are in memory.  The first pass keeps just the carries between stretches.
     final = (m - 1) // stretch * stretch
     for begin in range(0, final, stretch):
         for first in range(begin, begin + stretch, 64):
@@ -200,6 +209,7 @@ def mark_lcs(reference: Ids, answer: Ids, buffers: TableBuffers, marked: Ids) ->
             edges[begin // stretch * n + j] = np.uint8(carry[j])
     place = m, n
     for begin in range(final, -1, -stretch):
+        # At the last stretch the carries are still those that the first pass left.
         if begin < final:
             for j in range(n):
                 carry[j] = np.uint64(edges[(begin // stretch - 1) * n + j]) if begin > 0 else _U0
@@ -238,6 +248,8 @@ def count_hits(reference: Ids, answer: Ids, marked: Ids, left: Ids, answer_left:
 @kernel
 def make_buffers(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> tuple[TableBuffers, Lines, int]:
     """Buffers for the pairs of lists of ``rows`` and for the lists of an answer; the maximum ids of a reference."""
+    # Each of the answer and of the reference: the ids of the longest text, and, of this row, of the longest list and of
+    # all.
     most, line, words = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
     longest = size = edges = n_lines = 0
     for row in rows:
@@ -267,6 +279,7 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
     """
     n = node = 0
     for k in range(texts.firsts[row], texts.lasts[row]):
+        # A list equal to an earlier one has the same matches, so only the first holds its ids in the linked lists.
         new, line = met[texts.same[k]] != row, k - texts.firsts[row]
         met[texts.same[k]] = row
         lines.bounds[0, line] = n
@@ -274,6 +287,7 @@ def enter(texts: Texts, row: int, met: Ints, lines: Lines) -> int:
             word = texts.ids[i]
             lines.ids[n] = word
             n += 1
+            # The latest owner of an id is this list if the id has occurred in it before: then it is listed already.
             if new and (lines.heads[word] < 0 or lines.owners[lines.heads[word]] != line):
                 lines.nexts[node], lines.owners[node], lines.heads[word] = lines.heads[word], line, node
                 node += 1
@@ -293,6 +307,7 @@ def mark_line(reference: Ids, lines: Lines, seen: Ints, stamp: int, buffers: Tab
         mark(reference, 0, m, buffers.masks)
     for p in range(m):
         node = lines.heads[reference[p]]
+        # A marked id is in the union already; further lines that hold it can wait until an unmarked id needs them.
         while node >= 0 and not marked[p]:
             line = lines.owners[node]
             node = lines.nexts[node]
@@ -326,11 +341,13 @@ def union_hits(answer: Texts, reference: Texts, rows: Ints, n_words: int) -> Int
             size = reference.stops[r] - reference.starts[r]
             b[start : start + size] = reference.ids[reference.starts[r] : reference.stops[r]]
             number, own = reference.same[r], marked[start : start + size]
+            # An equal list of this reference has the same marks, at its own place in ``marked``.
             if cached[0, number] == row:
                 own[:] = marked[cached[1, number] : cached[1, number] + size]
             else:
                 own[:] = 0
                 cached[0, number], cached[1, number] = row, start
+                # The stamp differs for each list and row, so that ``seen`` never has to be cleared.
                 mark_line(b[start : start + size], lines, seen, r * len(rows) + at, buffers, own)
             start += size
         hits[at] = count_hits(b[:start], lines.ids[:n], marked, left[0], left[1])

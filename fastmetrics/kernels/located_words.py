@@ -60,13 +60,16 @@ class Marks(NamedTuple):
 @inline
 def widened(gap: int, code: int, kind: int, length: int) -> int:
     """Return a gap extended by the character ``code`` of class ``kind`` at position ``length``."""
+    # An opening bracket counts only at the end of a gap, so each further character takes it back.
     gap = (gap & ~OPENED) | _SAYS[kind]
+    # A kind of its own is for gaps of one character; a second one clears it again.
     if length == 0:
         gap = (gap & ~KIND) | (kind if kind < PERCENT else OTHER)
         if kind >= CURRENCY:
             gap |= GLUED
         elif kind == CLOSE:
             gap |= CLOSED
+        # ")" or ".", as after the number of a list item
         elif code in (0x29, 0x2E):
             gap |= ITEM
     else:
@@ -149,6 +152,7 @@ def gap_before(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> 
 @leaf
 def gap_at_end(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
     """The gap after the last word of a text."""
+    # The end of a text counts as a line end, and a gap at it is never one character between two words.
     return (widen(data, classes, begin, stop, 0) & ~(KIND | ITEM)) | NEW_LINE
 
 
@@ -208,6 +212,7 @@ def endings(data: Bytes, starts: Ints, stops: Ints, suffixes: Ints, stems: Ints)
 @leaf
 def is_past(data: Bytes, begin: int, end: int) -> bool:
     """Whether more than four ASCII characters end in "ed"."""
+    # 101 and 100 are "e" and "d"; shorter words, as "red" and "need", often end so by chance.
     if end - begin < 5 or data[end - 2] != 101 or data[end - 1] != 100:
         return False
     ascii = True
@@ -224,24 +229,29 @@ def stem_latin(data: Bytes, begin: int, end: int, suffixes: Ints) -> int:
     """
     if end - begin < 4:
         return end
+    # "ss" is no plural (115 is "s").
     if not (data[end - 1] == 115 and data[end - 2] == 115):
         for suffix in suffixes:
             size = 1 + (suffix > 255) + (suffix > 65535)
             tail = 0
             for k in range(max(begin, end - size), end):
                 tail = tail * 256 + np.int64(data[k])
+            # At least three letters are left.
             if tail == suffix and end - begin - size >= 3:
                 end -= size
                 break
+    # "stopped" is "stopp" without its suffix.
     return end - 1 if end - begin > 3 and data[end - 1] == data[end - 2] else end
 
 
 @leaf
 def stem_cyrillic(data: Bytes, begin: int, end: int) -> int:
     """The end of the stem of a Russian word of more than four letters: up to three letters of endings are removed."""
+    # Every letter has two bytes, so eight bytes are four letters.
     if (end - begin) % 2:
         return end
     for k in range(begin, end, 2):
+        # U+0430 to U+044F are the small letters, but for U+0451 (ё), which counts as one that an ending can have.
         code = (np.int64(data[k]) & 0x1F) << 6 | (np.int64(data[k + 1]) & 0x3F)
         if data[k] not in (0xD0, 0xD1) or not (0x430 <= code <= 0x44F or code == 0x451):
             return end

@@ -114,6 +114,8 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places, li
     """
     used, first = 0, np.uint64(start)
     for i in range(first, np.uint64(stop)):
+        # A number up to ``base`` is from an earlier row and counts as none, so that the table is not cleared for each
+        # row.
         code = place[np.uint32(ids[i])]
         new = code <= base
         used += new
@@ -123,6 +125,7 @@ def number(ids: Ids, start: int, stop: int, place: Ids, base: int, a: Places, li
         a.words[k] = a.grams[k] = code - base
         a.at[k] = k
         limit[np.uint32(code - base)] += 1
+    # A word that no list of b has ends runs of equal ids here; the lists of b end with 0, which a lacks.
     a.words[np.uint64(stop - start)] = used + 1
     return used
 
@@ -134,6 +137,7 @@ def look_up(b: Lists, groups: tuple[int, int], place: Ids, base: int, out: Place
     for text in range(groups[0], groups[1]):
         for word in b.ids[b.starts[text] : b.stops[text]]:
             code = max(place[np.uint32(word)] - base, 0)
+            # Always written, but overwritten by the next unless k moves on: a branch would be unpredictable.
             out.words[i] = out.grams[k] = code
             out.at[k] = i
             shared[np.uint32(code)] += 1
@@ -147,10 +151,12 @@ def look_up(b: Lists, groups: tuple[int, int], place: Ids, base: int, out: Place
 @inline
 def slot(gram: int, word: int, shape: Shape, table: Table) -> np.uint64:
     """The table's slot for the n-gram that consists of a shorter n-gram and a word."""
+    # Every word has a number below ``width``, so a shorter n-gram and a word have a key of their own.
     key = np.int64(gram) * np.int64(shape.width) + np.int64(word)
     h = np.uint64(key)
     if shape.bits:
         h = (h * shape.odd) >> (_U64 - np.uint64(shape.bits))
+        # Slots with numbers up to ``base`` are free.
         while table.slots[h] > shape.base and table.keys[h] != key:
             h = (h + np.uint64(1)) & ((np.uint64(1) << np.uint64(shape.bits)) - np.uint64(1))
     return h
@@ -203,11 +209,13 @@ def extend(b: Places, ends: Ints, n_lists: int, order: int, shape: Shape, table:
 @leaf
 def drop(a: Places, n: int, shared: Ids) -> int:
     """Drop the places where no longer n-gram of b can begin; return how many are left."""
+    # The last place has none after it.
     a.at[np.uint64(n)] = -1
     j = np.uint64(0)
     for k in range(np.uint64(n)):
         at, gram = a.at[k], a.grams[k]
         after = k + np.uint64(1)
+        # b has an (n + 1)-gram only if it has the n-grams at its place and at the next one.
         follows = np.uint64(a.at[after] == at + 1) & np.uint64(shared[np.uint32(a.grams[after])] > 0)
         a.at[j], a.grams[j] = at, gram
         j += follows & np.uint64(shared[np.uint32(gram)] > 0)
@@ -234,6 +242,7 @@ def sum_of_least(counters: Counters, different: int) -> int:
         once = np.int32((x == 1) & (y == 1))
         alone[gram] = once
         left[gram] = np.int32(y > 0) - once
+    # 0 stands for all n-grams of b that a lacks.
     left[0] = alone[0] = 0
     return total
 
@@ -259,6 +268,7 @@ def set_lone_apart(b: Places, n: int, counters: Counters, lone: Counters) -> tup
     j = s = np.uint64(0)
     for k in range(np.uint64(n)):
         place, gram = at[k], grams[k]
+        # If a has the n-gram once, the place in ``first`` is the only one.
         of_a[s], of_b[s] = first[np.uint32(gram)], place
         s += np.uint64(alone[np.uint32(gram)])
         at[j], grams[j] = place, gram
@@ -271,8 +281,11 @@ def follow_lone(work: NgramArrays, n: int, order: int, orders: int) -> None:
     """Count how far the ids stay equal after each of the ``n`` n-grams that both lists have once."""
     a, b, of_a, of_b, runs = work.a.words, work.b.words, work.lone[0], work.lone[1], work.runs
     most = np.uint64(orders - order)
+    # What continues an n-gram that both have once occurs nowhere else, so it also counts once, as long as ids are
+    # equal.
     for k in range(np.uint64(n)):
         i, j = np.uint64(of_a[k] + order), np.uint64(of_b[k] + order)
+        # Nearly all runs end within the ids that are compared at once.
         more = alike = alike_ids(a, i, b, j)
         while more == _LANES and alike < most:
             more = alike_ids(a, i + alike, b, j + alike)
@@ -296,6 +309,7 @@ def add_runs(runs: Ints, shared: Ints) -> None:
     """Add the n-grams that equal ids continue to those of each order, and clear ``runs``."""
     longer = 0
     for order in range(len(shared), 0, -1):
+        # A run that ends at an order has matched all n-grams up to it.
         longer += runs[order]
         shared[order - 1] += longer
         runs[order] = 0
@@ -352,6 +366,7 @@ def number_letters(a: Places, n: int, width: int, tables: LetterTables, pairs: I
         triples[np.uint32(gram)] += 1
         grams[k] = gram
         before, word = word, after
+    # The last 2-gram begins no 3-gram.
     pair, used = take_number(numbers, np.uint64(before * width + word), base, used)
     pairs[np.uint32(pair)] += 1
     return used, longer_used
@@ -370,6 +385,7 @@ def look_up_letters(b: Places, n: int, width: int, tables: LetterTables, pairs: 
         pairs[np.uint32(pair)] += 1
         gram = max(np.int64(longer[np.uint64(pair * width + after)]) - longer_base, 0)
         triples[np.uint32(gram)] += 1
+        # 0, no 3-gram of a, is overwritten by the next one.
         at[j], grams[j] = k, gram
         j += np.uint64(gram > 0)
         before, word = word, after
@@ -388,11 +404,13 @@ def count_letters(
     """
     n, n_b = sizes
     tables, counters = work.letters, work.counters
+    # Numbers of 16 bits run out soon; then the tables are cleared and counting begins again.
     if max(tables.bases[0], tables.bases[1]) + n > min(top, MOST):
         tables.pairs[:], tables.triples[:], tables.bases[:] = 0, 0, 0
     spare[:, : n + 1] = 0
     counters[: SHARED + 1, : n + 1] = 0
     used, longer_used = number_letters(work.a, n, width, tables, spare[0], counters[LIMIT])
+    # The tables are read only after a is numbered; a number up to its base becomes 0, so b adds none.
     work.ends[0] = look_up_letters(work.b, n_b, width, tables, spare[1], counters[SHARED])
     tables.bases[0] += used
     tables.bases[1] += longer_used
@@ -430,6 +448,8 @@ def match_more(grams: Ids, first: int, last: int, counters: Counters) -> int:
     for j in range(first, last):
         g = grams[j]
         counters[USED, g] += 1
+        # The best of several lists is their maximum count, clipped: an occurrence adds to it only beyond all lists
+        # before.
         if counters[USED, g] > counters[BEST, g] and counters[BEST, g] < counters[LIMIT, g]:
             counters[BEST, g] += 1
             more += 1
@@ -457,6 +477,7 @@ def table_bits(n: int, width: int) -> int:
     bits = 0
     if (n + 1) * width > DENSE:
         bits = 1
+        # At most half full, so that searches are short.
         while (1 << bits) < 2 * n:
             bits += 1
     return bits
@@ -491,6 +512,7 @@ def find_gram(ids: Ids, at: int, order: int, key: np.uint64, stored: Ids, places
 
     ``places[slot]`` is 0, or 1 more than the place in ``stored`` of an n-gram.
     """
+    # The product maps a hash of 32 bits evenly to slots whose number is no power of two.
     slot, last = np.int64((key >> _U32) * np.uint64(len(places)) >> _U32), len(places) - 1
     while places[slot] > 0:
         place, k = places[slot] - 1, 0
@@ -512,11 +534,13 @@ def count_part(
     """
     alone = lists[1] - lists[0] == 1
     places, limit = table[0], table[1]
+    # Without other lists the last three are not used; they only need a value.
     used, best, owner = (limit, limit, limit) if alone else (table[2], table[3], table[4])
     table[: 2 if alone else 5] = 0
     different = 0
     for i in range(len(stored) - order + 1):
         key = hash_gram(stored, i, order, part.odd)
+        # The lower half of the hash chooses the part, the upper half the slot: they are independent.
         if ((key & _LOW) * part.n_parts) >> _U32 != part.number:
             continue
         slot = find_gram(stored, i, order, key, stored, places)
@@ -538,6 +562,7 @@ def count_part(
                 shared[to if to >= 0 else text] += limit[slot] > 0
                 limit[slot] -= limit[slot] > 0
                 continue
+            # A count by another list is out of date, and begins again at 1.
             used[slot] = used[slot] + 1 if owner[slot] == text + 1 else 1
             owner[slot] = text + 1
             if to < 0:
@@ -564,6 +589,7 @@ def count_long_row(
             if count_part(stored, b, lists, order, Part(part, n_parts, odd), table, shared[order - 1], to):
                 part += np.uint64(1)
             else:  # begin the order again
+                # Parts that were counted before must not count twice.
                 first, last = (to, to + 1) if to >= 0 else lists
                 shared[order - 1, first:last] = 0
                 part, n_parts = np.uint64(0), n_parts * np.uint64(2)
@@ -600,12 +626,14 @@ def count_rows(
             continue
         alone = n_lists == 1
         to = row if together else first
+        # Numbers only grow from row to row, and must stay within 32 bits.
         if base > top:
             work.place[:], table.slots[:], base = 0, 0, 0
         counters[: SHARED + 1 if alone else BEST + 1, : n + 1] = 0
         different = number(a.ids, a.starts[row], a.stops[row], work.place, base, work.a, counters[LIMIT])
         look_up(b, (first, first + n_lists), work.place, base, work.b, work.ends, counters[SHARED])
         base += different
+        # Words of a are 1 to ``different``, one more is its end, and 0 is any other word.
         width, order = different + 2, 1
         if alone:
             shared[0, to] = sum_of_least(counters, different)
@@ -614,8 +642,10 @@ def count_rows(
         if alone and orders > 2 and n > 2 and fit(n, width):
             sizes = n, b.stops[first] - b.starts[first]
             shared[1, to], shared[2, to], different = count_letters(work, sizes, width, top, counters[FIRST:])
+            # All places of 3-grams are left, two fewer than there are letters.
             n, order = n - 2, 3
         while order < orders:
+            # With several lists of b, an n-gram's best list may change with the order, so none can be settled early.
             n = separate(work, n, order, orders) if alone else drop(work.a, n, counters[SHARED])
             if n == 0:
                 break
@@ -661,12 +691,15 @@ def count_ngrams(
             slots = max(slots, SLOTS, size // 8)
             columns = max(columns, 2 if groups[row + 1] - groups[row] == 1 else 5)
     shared = np.zeros((orders, n_rows if together else n_lists), np.int64)
+    # 3 + 3 rows of places in a and b, 2 of lone places, 7 of counters.
     rows, letters = np.zeros((15, room), np.int32), np.zeros(PAIRS + TRIPLES, np.uint16)
+    # One array, cut below: the bases of the letters' tables, runs by order, and ends by list of b.
     sizes = np.zeros(2 + orders + 1 + n_lists, np.int64)
     work = NgramArrays(
         Places(rows[0], rows[1], rows[2]),
         Places(rows[3], rows[4], rows[5]),
         np.zeros(n_words, np.int32),
+        # ``table_bits`` takes the first power of two from 2n on, which is below 4n.
         Table(np.zeros(4 * room, np.int64), np.zeros(max(4 * room, DENSE), np.int32)),
         LetterTables(letters[:PAIRS], letters[PAIRS:], sizes[:2]),
         rows[8:],

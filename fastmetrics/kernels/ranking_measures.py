@@ -70,10 +70,13 @@ def preference_sum(grades: Floats, starts: Ints, level: float, relevant: Ints, n
     total = np.zeros(starts.size - 1)
     for q in range(total.size):
         passed = 0
+        # bpref as trec_eval computes it: divided by the smaller of both numbers, with at most ``relevant`` documents
+        # above.
         most = max(min(relevant[q], nonrelevant[q]), 1)
         for i in range(starts[q], starts[q + 1]):
             if grades[i] >= level:
                 total[q] += 1.0 - min(passed, relevant[q]) / most
+            # Neither NaN, which is not judged, nor a negative grade, which is in the pool and not judged either.
             elif grades[i] >= 0.0:
                 passed += 1
     return total
@@ -86,6 +89,9 @@ def inferred_precision_sum(grades: Floats, starts: Ints, level: float, epsilon: 
     for q in range(total.size):
         hits, passed, unjudged = 0, 0, 0
         for i in range(starts[q], starts[q + 1]):
+            # infAP (Yilmaz and Aslam 2006): the precision expected at rank k is 1/k for the document itself, and (k -
+            # 1)/k times the share of relevant ones above, estimated as share in the pool · share of relevant among the
+            # judged; epsilon keeps 0/0 out.
             before = float(i - starts[q])
             if grades[i] >= level:
                 inferred = 0.0
@@ -96,6 +102,7 @@ def inferred_precision_sum(grades: Floats, starts: Ints, level: float, epsilon: 
                 hits += 1
             elif grades[i] >= 0.0:
                 passed += 1
+            # In the pool, but not in the sample that was judged.
             elif grades[i] < 0.0:
                 unjudged += 1
     return total
@@ -108,6 +115,7 @@ def interpolated_precision(grades: Floats, starts: Ints, level: float, needed: I
     for q in range(best.size):
         remaining = hits[q]
         i = starts[q + 1] - 1
+        # From the last rank up, ``remaining`` being the relevant documents down to rank i.
         while i >= starts[q] and remaining > 0 and remaining >= needed[q]:
             best[q] = max(best[q], remaining / (i - starts[q] + 1))
             if grades[i] >= level:
@@ -142,7 +150,7 @@ def persistent_gain(gains: Floats, starts: Ints, cuts: Ints, persistence: float)
     return total
 
 
-# Sums of trec_eval's experimental gain measures; arrays as in :mod:`fastmetrics.kernels.ranking_measures`.
+# Sums of trec_eval's experimental gain measures; ``ideal`` holds each query's gains in descending order.
 
 
 @kernel
@@ -167,6 +175,7 @@ def cost_discounted_gain(gains: Floats, starts: Ints, ideal: Floats, ideal_start
         missed = 0.0
         for i in range(starts[q], starts[q + 1]):
             best = ideal_starts[q] + i - starts[q]
+            # A rank costs what the ideal ranking gains there; what the document does gain is not missed.
             missed += max(ideal[best], 1.0) if best < ideal_starts[q + 1] else 1.0
             if gains[i] > 0.0:
                 missed -= gains[i]
@@ -191,6 +200,7 @@ def ndcg_at_relevant(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: I
                 mean[q] += gain / best
                 hits += 1
         if relevant > 0:
+            # The relevant documents that the ranking lacks: both gains are those at its end.
             mean[q] = (mean[q] + (relevant - hits) * gain / best) / relevant
     return mean
 
@@ -204,7 +214,9 @@ def ndcg_at_levels(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Int
         gain, best, level, relevant, points = 0.0, 0.0, np.inf, 0, 0
         for rank in range(max(length, judged + 1)):
             log = np.log2(rank + 2.0)
+            # One rank more than was judged has the ideal gain 0, so that the lowest level ends too.
             now = max(ideal[ideal_starts[q] + rank], 0.0) if rank < judged else 0.0
+            # Between levels both gains are those of the ranks above.
             if now < level:
                 if best > 0.0:
                     mean[q] += gain / best
@@ -224,8 +236,7 @@ def ndcg_at_levels(gains: Floats, starts: Ints, ideal: Floats, ideal_starts: Int
 
 # Kernels of measures of order: pairs of documents, and overlap with the ideal ranking.
 #
-# Arrays are as in :mod:`fastmetrics.kernels.ranking_measures`; ``ideal`` holds each query's grades in descending
-# order.
+# ``ideal`` holds each query's grades in descending order.
 
 
 @kernel
@@ -266,6 +277,8 @@ def overlap_with_ideal(
         for rank in range(length):
             grade = grades[starts[q] + rank]
             if grade > 0.0:
+                # The first place of the grade in the ideal ranking; those of this grade that were met before have the
+                # places from there.
                 low, high = 0, n_ideal - 1
                 while low < high:
                     middle = (low + high) // 2
@@ -273,6 +286,7 @@ def overlap_with_ideal(
                         low = middle + 1
                     else:
                         high = middle
+                # The document is in both rankings from the deeper of its two places on.
                 matches[max(rank, low + placed[low])] += 1
                 placed[low] += 1
         common, weight = 0, 1.0
@@ -296,6 +310,7 @@ def met_at(ids: Ids, starts: Ints, first: int, second: int, slots: Ints, met: In
     """
     start, stop = starts[first], starts[first + 1]
     mask = table_size(stop - start) - 1
+    # Here rows do not come in their order, so entries of another row could be at or above ``start``.
     for slot in range(mask + 1):
         slots[slot] = -1
     for i in range(start, stop):
@@ -305,6 +320,7 @@ def met_at(ids: Ids, starts: Ints, first: int, second: int, slots: Ints, met: In
     for j in range(starts[second], starts[second + 1]):
         i = slots[find(slots, mask, start, ids, ids, j)]
         if i >= start:
+            # An id is in both from its lower place on.
             met[max(i - start, j - starts[second])] += 1
 
 
@@ -336,6 +352,8 @@ def rank_biased_overlaps(ids: Ids, starts: Ints, pairs: Ints, persistence: float
         met = np.empty(long, np.int64)
         met_at(ids, starts, first, second, slots, met)
         common, common_short, total, weight = 0, 0, 0.0, 1.0
+        # Equation 32 of Webber, Moffat and Zobel 2010: below the end of the shorter ranking its share of common ids is
+        # taken to go on, and both shares below the end of the longer one.
         for rank in range(1, long + 1):
             common += met[rank - 1]
             weight *= persistence

@@ -38,6 +38,7 @@ def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArra
     keys = np.empty(starts.size, np.uint64)
     for row in range(starts.size):
         at, stop = starts[row], stops[row]
+        # With the length, since a rest of zero bytes would change nothing.
         key = _ODD * np.uint64(stop - at + 1)
         while at + 8 <= stop:
             key = (key ^ eight(data, np.uint64(at))) * _MIX
@@ -117,6 +118,7 @@ def find(slots: NDArray[np.int64], mask: int, first: int, stored: Ids, ids: Ids,
 
     ``slots`` hold places in ``stored``; those below ``first``, the first id of the row, belong to earlier rows.
     """
+    # An entry of another row is below ``first``, whatever size the table had for that row, and ends the search.
     slot = first_slot(mask, ids.keys[i])
     while slots[slot] >= first and not (
         stored.keys[slots[slot]] == ids.keys[i] and same_text(stored, slots[slot], ids, i)
@@ -209,6 +211,7 @@ def sort_queries(rows: tuple[Floats, Floats, Ids, Ints], order: Ints, spare: Int
     values, scores, docs, starts = rows
     for query in range(starts.size - 1):
         first, size = starts[query], starts[query + 1] - starts[query]
+        # Nearly all rankings come in order.
         if is_ranked(scores, docs, first, first + size):
             continue
         for low in range(0, size, _SHORT):
@@ -217,6 +220,7 @@ def sort_queries(rows: tuple[Floats, Floats, Ids, Ints], order: Ints, spare: Int
         while width < size:
             for low in range(0, size, 2 * width):
                 _merge(order, spare, (low, min(low + width, size), min(low + 2 * width, size)), scores, docs)
+            # The merged rows are the input of the next round; the first array takes its output.
             order, spare = spare, order
             width *= 2
         for place in range(size):
@@ -240,6 +244,7 @@ def _merge(order: Ints, spare: Ints, bounds: tuple[int, int, int], scores: Float
     low, middle, high = bounds
     left, right = low, middle
     for place in range(low, high):
+        # From the left unless the right one is truly before it: the order of equal rows is kept.
         if left < middle and (right >= high or not ranks_before(scores, docs, order[right], order[left])):
             spare[place] = order[left]
             left += 1
@@ -289,6 +294,7 @@ def look_up(
         first, last = judged_starts[row], judged_starts[row + 1]
         mask = table_size(last - first) - 1
         for j in range(first, last):
+            # The first of equal ids keeps the slot, hence the first grade counts.
             slot = find(slots, mask, first, judged, judged, j)
             if slots[slot] < first:
                 slots[slot] = j
@@ -298,6 +304,7 @@ def look_up(
         for i in range(starts[row], starts[row + 1]):  # without a branch: which documents pass is unpredictable
             possible[n_possible] = i
             n_possible += slots[first_slot(mask, docs.keys[i])] >= first
+        # Most documents were not judged, and most of these met an empty slot above: few are compared.
         for i in possible[:n_possible]:
             j = slots[find(slots, mask, first, judged, docs, i)]
             if j >= first and not seen[j]:

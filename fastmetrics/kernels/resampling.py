@@ -51,6 +51,7 @@ def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> N
     for _ in range(n // np.uint64(2)):
         state += GOLDEN
         z = mix(state)
+        # 32 random bits · n / 2³² is a row below n; its upper bits are its block.
         counts[((z >> np.uint64(32)) * n) >> np.uint64(32 + BLOCK_BITS)] += 1
         counts[((z & np.uint64(0xFFFFFFFF)) * n) >> np.uint64(32 + BLOCK_BITS)] += 1
     if n & np.uint64(1):
@@ -61,6 +62,7 @@ def count_blocks(n: np.uint64, state: np.uint64, counts: NDArray[np.int64]) -> N
 def block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> int:
     """The sum of the given number of values drawn from ``block[:BLOCK]``; each 64-bit draw gives six values."""
     total = np.int64(0)
+    # Ten bits are one of the 1,024 values, so 64 bits have six.
     for _ in range(draws // 6):
         state += GOLDEN
         z = mix(state)
@@ -80,6 +82,7 @@ def short_block_sum(block: NDArray[np.int64], draws: int, state: np.uint64) -> i
     total, n = np.int64(0), np.uint64(block.shape[0])
     for _ in range(draws):
         state += GOLDEN
+        # 32 random bits · n / 2³² is a place below n.
         total += block[((mix(state) >> np.uint64(32)) * n) >> np.uint64(32)]
     return total
 
@@ -98,6 +101,7 @@ def resampled_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: 
     for block in range(counts.shape[1]):
         block_values = values[block << BLOCK_BITS : (block + 1) << BLOCK_BITS]
         for place in range(out.shape[0]):
+            # Each resample and block has a stream of its own, since the blocks come in the outer loop.
             state = stream(mix(stream(seed, first + place)), block)
             if block_values.shape[0] == BLOCK:
                 out[place] += block_sum(block_values, counts[place, block], state)
@@ -171,9 +175,11 @@ def subset_sums(values: NDArray[np.int64], start: int, tables: NDArray[np.int64]
         tables[byte, 0] = 0
         for bit in range(8):
             row = start + 8 * byte + bit
+            # Rows past the end are 0, and their signs have no effect.
             value = values[row] if row < values.shape[0] else np.int64(0)
             width = 1 << bit
             for subset in range(width):
+                # A subset with this bit is one without it, and the value.
                 tables[byte, width + subset] = tables[byte, subset] + value
         total += tables[byte, 255]
     return total
@@ -200,6 +206,7 @@ def flipped_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: ND
         total = subset_sums(values, start, tables)
         for place in range(out.shape[0]):
             states[place] += GOLDEN
+            # Σ ±v: all, less twice those with a minus.
             out[place] += total - 2 * looked_up(tables, mix(states[place]))
 
 
@@ -214,6 +221,7 @@ def shuffle(places: NDArray[np.int64], state: np.uint64) -> np.uint64:
         if left == 0:
             state += GOLDEN
             bits, left = mix(state), 4
+        # 16 random bits · (last + 1) / 2¹⁶ is a place up to ``last``.
         other = np.int64(((bits & np.uint64(0xFFFF)) * np.uint64(last + 1)) >> np.uint64(16))
         bits >>= np.uint64(16)
         left -= 1
@@ -251,6 +259,7 @@ def bets(values: Floats, log_level: float, out: Floats) -> None:
     """
     total, squares = 0.5, 0.25
     for t in range(len(values)):
+        # of t values, and the one that is supposed before them
         variance = squares / (t + 1)
         out[t] = math.sqrt(2.0 * log_level / (variance * (t + 1) * math.log(t + 2.0)))
         total += values[t]
@@ -265,6 +274,7 @@ def greatest_capital(values: Floats, stakes: Floats, mean: float, most: float) -
     Σ ln(1 + λ·(x − mean)) with λ = min(stake, ``most``/mean).  ``values`` and ``stakes`` have shape (n,); a capital of
     1, before the first value, counts.
     """
+    # The least value, 0, costs λ·mean: with this limit, at most the share ``most`` of the capital.
     limit = most / mean if mean > 0.0 else math.inf
     capital, greatest = 0.0, 0.0
     for t in range(len(values)):
@@ -332,6 +342,7 @@ def rank_levels(sample: LabelledScores, scratch: Scratch) -> float:
         total += scratch.weights[row]
     below = 0.0
     for level in range(level_weights.shape[0]):
+        # The mean rank of equal labels is below + (weight + 1) / 2; twice this, less n + 1, has the mean 0.
         level_ranks[level] = 2.0 * below + level_weights[level] - total
         below += level_weights[level]
     return total
@@ -373,14 +384,18 @@ def measure(sample: LabelledScores, scratch: Scratch, cut: int, out: NDArray[np.
             good += w * sample.positive[level]
             label_sum += w * sample.labels[level]
             rank_sum += w * scratch.level_ranks[level]
+        # As for labels: twice the mean rank, less n + 1.
         score, rank = sample.scores[run], 2.0 * below + weight - n
         x, xx, xy = x + weight * score, xx + weight * score * score, xy + score * label_sum
         rr, rs = rr + weight * rank * rank, rs + rank * rank_sum
+        # Pairs of a positive and a negative row that the scores put in order: the negative ones below, and half those
+        # equal.
         wins += good * (below - positives + (weight - good) / 2.0)
         below, positives = below + weight, positives + good
         if run >= cut:
             hits, predicted = hits + good, predicted + weight
     y, yy = weigh(scratch.level_weights, sample.labels)
+    # Pearson's r is n·Σxy - Σx·Σy over the root of both n²·variances; Spearman's is r of ranks, whose means are 0.
     out[0] = ratio(n * xy - x * y, np.sqrt(spread(n, x, xx) * spread(n, y, yy)))
     out[1] = ratio(rs, np.sqrt(rr * weigh(scratch.level_weights, scratch.level_ranks)[1]))
     out[2] = ratio(wins, positives * (n - positives))

@@ -13,7 +13,7 @@ from fastmetrics.kernels.simd.words import WIDENED, widen
 # Tokenisers of machine-translation scores: they split punctuation depending on the adjacent characters.
 
 
-# Flags of a code point in a table, in addition to those of ``words``.
+# Flags of a code point in a table, in addition to those of ``folding``.
 POINT = 1 << 21  # separated unless it is between digits
 DIGIT = 1 << 22
 DASH = 1 << 23  # separated after a digit
@@ -42,6 +42,7 @@ def digit_follows(data: Bytes, i: int, stop: int, codemap: Ids, frame: int) -> b
     while i < stop:
         code, i = decode(data, i)
         entry = codemap[code]
+        # The first visible character decides; white space between it and the point splits them anyway.
         if (entry & ~BREAK) != 0x20:
             return not spaced and (entry & DIGIT) != 0
         if frame & FRAMED:
@@ -61,6 +62,7 @@ def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, o
     j = bounds[0]
     for row in range(len(starts)):
         i, begin, stop, met, before = starts[row], j, stops[row], 0, 0
+        # Whether a point here would be split for what precedes it: anything but a digit
         open_before = (frame & FRAMED) != 0
         while i < stop:
             entry = codemap[data[i]]
@@ -79,6 +81,7 @@ def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, o
                     open_before = (entry & DIGIT) == 0
                     j = put(entry, out, j)
             elif entry & BREAK:
+                # Python joins a word that a hyphen breaks at a line end: such a text is left to it.
                 met |= CONTEXT * ((before & DASH) != 0)
                 open_before = True
                 out[j] = 0x20
@@ -87,7 +90,10 @@ def separate(data: Bytes, starts: Ints, stops: Ints, codemap: Ids, frame: int, o
                 apart = (entry & ALONE) != 0 or (entry & DASH != 0 and before & DIGIT != 0)
                 if entry & POINT:
                     apart = open_before or not digit_follows(data, i, stop, codemap, frame)
+                # The patterns of the original match two characters at a time, so a point that was just split is used
+                # up.
                 open_before = not (entry & POINT and open_before)
+                # no second separator after another one
                 if apart and j > begin and out[j - 1] != 0x20:
                     out[j] = 0x20
                     j += 1
@@ -126,9 +132,11 @@ def characters(data: Bytes, starts: Ints, stops: Ints, skip: int, out: Ids, boun
 @leaf
 def visible_block(data: Bytes, p: np.uint64, visible: np.uint64, out: Ids, k: np.uint64) -> np.uint64:
     """Write the ``visible`` ones of the 64 ASCII characters at ``p``; return the end of what is written."""
+    # The bits where runs of visible characters begin, and the ones behind their ends
     begins, ends = visible & ~(visible << _U1), ~visible & (visible << _U1)
     while begins != _U0:
         first, last = trailing_zeros(begins), trailing_zeros(ends)  # 64 without an end
+        # Sixteen at a time, even if the run is shorter: the next run overwrites the rest.
         widen(data, p + first, out, k)
         at = first + _WIDENED
         while at < last:
@@ -151,6 +159,7 @@ def visible_characters(data: Bytes, starts: Ints, stops: Ints, is_space: Flags, 
         i, stop = np.uint64(starts[row]), np.uint64(stops[row])
         while i < stop:
             end = min(i + _BLOCK, stop)
+            # Only blocks of ASCII text whose one kind of white space is the space are fast.
             inside = _ALL >> (_BLOCK - (end - i))
             if i + _BLOCK + _WIDENED <= size and (
                 (in_range(data, i, _U0, _SPACE) | in_range(data, i, _HIGH, _HIGH)) & inside == _U0
@@ -178,6 +187,7 @@ def split_ends(data: Bytes, starts: Ints, stops: Ints, is_punctuation: Flags, ou
             first = i
             while i < stop and data[i] != 0x20:
                 i += 1
+            # A mark alone is a word already.
             if i - first > 1:
                 last = is_punctuation[data[i - 1]]
                 head = is_punctuation[data[first]] and not last

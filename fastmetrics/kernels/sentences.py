@@ -42,6 +42,7 @@ def split(data: Bytes, starts: Ints, stops: Ints, marks: Bytes, classes: Bytes, 
         p, end = np.uint64(first), np.uint64(stop)
         while p < end:
             at = min(p, np.uint64(len(data)) - _BLOCK)  # the last block of the data begins before the bytes to look at
+            # Only these bytes can begin a BREAK or a HALF: the rest of the text is never decoded.
             bits = (any_of(marks, data, at) >> (p - at)) & inside(end, p)
             while bits != np.uint64(0):
                 i = np.int64(p + trailing_zeros(bits))
@@ -88,6 +89,7 @@ def put_stripped(data: Bytes, classes: Bytes, pieces: Ints, n: int, first: int, 
         first = after
     while first < last:
         begin = last - 1
+        # Back over continuation bytes, 10xxxxxx, to the first byte of the last character.
         while data[begin] & 0xC0 == 0x80:
             begin -= 1
         kind, _ = kind_at(data, begin, classes)
@@ -111,7 +113,7 @@ def put(pieces: Ints, n: int, first: int, last: int) -> int:
 def split_statements(
     data: Bytes, starts: Ints, stops: Ints, classes: Bytes, abbreviations: Uint64s, pieces: Ints, groups: Ints
 ) -> int:
-    """Split into sentences with the citation marks after them; see ``text.segments.statements`` for the rules.
+    """Split into sentences with the citation marks after them; see ``text.segmentation.statements`` for the rules.
 
     ``abbreviations`` are sorted keys of known ones; ``pieces`` get the start and the end of each sentence.
     """
@@ -125,10 +127,12 @@ def split_statements(
                 n = put(pieces, n, first, last)
                 first = -1
             elif kind in (BREAK, STOP):
+                # What is attached to the end, as in ``."`` or ``. [1]``, belongs to the sentence.
                 after = past_marks(data, after, stop, classes)
                 ends = kind == BREAK or after == stop
                 if not ends:
                     ends = stop_ends(data, first, i, after, stop, classes, abbreviations)
+                # A stop before any word, as in "... and", begins nothing.
                 if first >= 0:
                     last = after
                 if ends:
@@ -160,6 +164,7 @@ def past_marks(data: Bytes, i: int, stop: int, classes: Bytes) -> int:
         elif kind == OPEN:
             digits = 0
             i = after
+            # digits, commas (44) and spaces (32), then a closing bracket (93)
             while i < stop and (48 <= data[i] <= 57 or ((data[i] == 44 or data[i] == 32) and digits > 0)):
                 digits += 1
                 i += 1
@@ -185,12 +190,14 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
         i = after
     if i >= stop:
         return True
+    # The marks of list items: "-" (45), "*" (42) or a bullet, and a space
     if data[i] == 45 or data[i] == 42 or code == 0x2022:
         return after < stop and data[after] == 32
     digits = 0
     while i < stop and 48 <= data[i] <= 57:
         digits += 1
         i += 1
+    # or a number of at most three digits, then "." (46) or ")" (41), and a space; a year is no such number
     return 0 < digits < 4 and i + 1 < stop and (data[i] == 46 or data[i] == 41) and data[i + 1] == 32
 
 
@@ -202,15 +209,19 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
     """
     code, j = character(data, after)
     kind = classes[code]
+    # as in "3.5", "e.g." and "example.org"
     if kind not in (SPACE, HALF):
         return False
     while j < stop and (kind in (SPACE, HALF)):
         code, j = character(data, j)
         kind = classes[code]
+    # A sentence does not begin with a small letter, so the stop belonged to an abbreviation.
     if kind == LOWER:
         return False
+    # Only the ASCII full stop (46) abbreviates.  Without a word before it there is nothing to look at.
     if data[i] != 46 or first < 0:
         return True
+    # The word before the stop, of which nine characters are enough: no abbreviation has more than eight.
     begin, letters, digits, key = i, 0, 0, np.uint64(0)
     while begin > first and letters < 9:
         back = begin - 1
@@ -223,13 +234,17 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
         letters += 1
         digits += kind == DIGIT
         begin = back
+    # No word, as behind a bracket, or a number ends a sentence, unless the number is all that there is,
+    # as "3." at the start of a list item.
     if digits == letters:
         return digits == 0 or begin > first
+    # a capital alone is an initial
     if letters == 1:
         return classes[character(data, begin)[0]] != UPPER
     if i - begin > 8:
         return True
     for k in range(begin, i):
+        # Up to eight bytes, as in the keys of abbreviations
         key = (key << np.uint64(8)) | np.uint64(data[k])
     is_abbreviation = False
     for abbreviation in abbreviations:
@@ -283,6 +298,8 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
         for s in range(groups[row], groups[row + 1]):
             start, stop = np.uint64(starts[s]), np.uint64(stops[s])
             k, has_content, linked = start, False, False
+            # ``seen`` has the last sentence of each word, plus 1: ``s`` there is the sentence before this one, which
+            # links them.
             before = s if s > groups[row] else -1
             while k < stop:
                 word = np.uint32(ids[k])
@@ -295,6 +312,8 @@ def count_ties(prose: Prose, letters: Ids, table: Ids, final: Flags) -> Ints:
                         k = np.uint64(end)
                         continue
                     if role & PRONOUN:
+                        # A pronoun is clear if a content word, to which it could refer, comes before it here or in the
+                        # sentence before.
                         clear = has_content or content_before
                         pronouns += 1
                         unclear += not clear
@@ -326,9 +345,11 @@ def count_fulfilled(question: Prose, asks: Flags, answer: Prose) -> Ints:
             total = shared = task_total = task_shared = 0
             tasks = False
             for k in range(starts[s], stops[s] + 1):
+                # One place past the end counts as another task, which closes the last one.
                 role = roles[ids[k]] if k < stops[s] else np.uint8(TASK)
                 if role & TASK:
                     counts[4, row] += tasks and task_total > 0
+                    # A task, as a question, is fulfilled if the answer has at least half of its keywords.
                     counts[5, row] += tasks and task_total > 0 and 2 * task_shared >= task_total
                     tasks, task_total, task_shared = True, 0, 0
                 elif is_content(role):
@@ -372,6 +393,7 @@ def mark_topics(question: Prose, answer: Prose, row: int, topics: Ids, times: Id
         for word in words:
             best = word if times[word] > times[best] else best
         if times[best] > 0:
+            # Its count is cleared, so that the next round finds the next word.
             topics[best], times[best] = row, 0
     for word in words:
         times[word] = 0
@@ -410,6 +432,7 @@ def count_kinds(prose: Prose) -> Ints:
             n = times[word] + 1
             times[word] = n
             distinct += n == 1
+            # once for each word, at its fourth occurrence
             repeated += n == 4
             sophisticated += roles[word] & (LENGTHY | COMMON) == LENGTHY
         for k in range(first, last):
@@ -444,6 +467,7 @@ def phrase_end(ids: Ids, k: int, stop: int, letters: Ids, table: Ids, final: Fla
         letter = letters[np.uint32(ids[np.uint64(k)])]
         state = table[state, letter] if letter >= 0 else -1
         k += 1
+        # Not the first end: a longer phrase may begin with this one.
         if state >= 0 and final[state]:
             end = k
     return end

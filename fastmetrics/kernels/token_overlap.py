@@ -22,6 +22,7 @@ def match_one(remaining: Ids, of_b: Ids) -> int:
     shared = 0
     for word in of_b:
         have = remaining[np.uint32(word)]
+        # Without a branch: whether a word is shared is unpredictable.
         hit = have > 0
         shared += hit
         remaining[np.uint32(word)] = have - hit
@@ -35,6 +36,7 @@ def match_each(remaining: Ids, used: Ids, of_b: Ids) -> int:
     ``used``, with one entry per word too, is 0 before and after the call.
     """
     shared = 0
+    # The k-th occurrence in b matches if a has the word at least k times.
     for word in of_b:
         used[np.uint32(word)] += 1
         shared += used[np.uint32(word)] <= remaining[np.uint32(word)]
@@ -58,11 +60,13 @@ def count_shared(
         for word in of_a:
             remaining[np.uint32(word)] += 1
         first, last = groups[row], groups[row + 1]
+        # A single list may use up the counts of a; several must each find all of them.
         if last - first == 1:
             common[first] = match_one(remaining, b[b_starts[first] : b_stops[first]])
         else:
             for k in range(first, last):
                 common[k] = match_each(remaining, used, b[b_starts[k] : b_stops[k]])
+        # By word, since the vocabulary is much larger than a row.
         for word in of_a:
             remaining[np.uint32(word)] = 0
     return common
@@ -74,6 +78,7 @@ def count_sets(
 ) -> Ints:
     """Per list of ``b``, in three rows: distinct tokens of its list of a, of the list of ``b``, and of both."""
     counts = np.zeros((3, len(b_starts)), np.int64)
+    # The last row or list with each word: nothing has to be cleared between them.
     in_a, in_b = np.full(n_words, -1, np.int32), np.full(n_words, -1, np.int32)
     for row in range(len(a_starts)):
         distinct_a = 0
@@ -140,6 +145,7 @@ def count_products(a: Lists, b: Lists, keep: Flags) -> Ints:
             a_both += x * x * (y > 0)
             a_alone += x * x * (y == 0)
             b_both += y * y * (x > 0)
+            # A word counts at its first occurrence; at others its counts are then 0.  What in_b keeps is in b only.
             if x > 0:
                 in_a[word] = in_b[word] = 0
         for i in range(np.uint64(b_starts[row]), np.uint64(b_stops[row])):

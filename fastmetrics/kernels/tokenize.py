@@ -140,6 +140,7 @@ def rehash(old: Uint64s, slots: Uint64s) -> None:
     last = np.uint64(len(slots) - 1)
     for entry in old:
         if entry != _U0:
+            # The upper half of the hash is in the entry, enough for the slots of any table: no word is hashed again.
             h = entry >> shift
             while slots[h] != _U0:
                 h = (h + _U1) & last
@@ -200,6 +201,7 @@ def match_words(m: np.uint64, vocabulary: Words, work: WordKeys, ids: Ids, k: np
     while w < m:
         others, end = _U0, min(w + _U64, m)
         for v in range(w, end):
+            # One bit for each word, with no branch; the words whose bit is set are then listed.
             others |= differ(heads, np.uint64(np.uint32(ids[k + v])), heads_of_words, v) << (v - w)
         n_pending = list_bits(others, w, PLACES, pending, n_pending)
         w = end
@@ -224,6 +226,7 @@ def prepare_pending(data: Bytes, edges: Any, n_pending: np.uint64, vocabulary: W
             heads_of_words[w << _U1], heads_of_words[(w << _U1) + _U1] = low, high
             keys[w] = hash_tail(data, p, n, hash_head(low, high, mask, odd), odd)
             prefetch(slots, keys[w] >> shift)
+    # A loop for each step, so that all words wait for memory at once and not one after the other.
     for r in range(n_pending):
         i = slots[keys[pending[r]] >> shift] & _NUMBER
         prefetch(heads, i << _U1)
@@ -254,9 +257,11 @@ def look_up(
         entry = slots[h]
         while entry != _U0:
             i = entry & _NUMBER
+            # A word of less than sixteen bytes ends its head with a zero byte, so equal heads mean equal words.
             alike = ((entry ^ key) & _TAG) == _U0 and heads[i << _U1] == low and heads[(i << _U1) + _U1] == high
             if alike and (n < _U16 or (np.uint64(lengths[i]) == n and same_tail(tails, begins[i], data, p, n))):
                 break
+            # Linear probing; no entry is ever removed.
             h = (h + _U1) & last
             entry = slots[h]
         if entry == _U0:
@@ -288,6 +293,7 @@ def bound_texts(ends: Uint64s, skip: np.uint64, ids: Ids, bounds: Uint64s) -> No
     w = _U0
     for text in range(np.uint64(len(ends))):
         if skip == _U0:
+            # Nothing is dropped, so the numbers stay where they are.
             k = first + ends[text]
         while skip != _U0 and w < ends[text]:
             word = ids[first + w]
@@ -313,6 +319,7 @@ def spell(vocabulary: Words, first: int, out: Bytes, bounds: Ints) -> None:
     for i in range(len(bounds) - 1):
         number = first + i
         n = lengths[number]
+        # Where both arrays have room, 64 bytes at once are quicker than a loop over the few of a word.
         if 16 * number + BLOCK <= len(short) and j + BLOCK <= len(out):
             copy_block(short, np.uint64(16 * number), out, np.uint64(j))  # more than the head, and written over later
         else:
@@ -421,11 +428,13 @@ def list_short_texts(
         n += size + _U1
         work.blocks.raw[j + n - _U1] = 0x20
         last += _U1
+    # One character beyond the rules, and its text must be folded alone, so all of them are.
     if not fold_quickly(rules, work.blocks, read_only(work.blocks.raw), j, j, n):
         return last, e, np.uint64(0)
     w, limit = e, j
     e = list_edges(rules, work.blocks, j, n, work.edges, e)
     for text in range(row, last):
+        # The edges come in order, so the words of a text are those up to its end.
         limit += np.uint64(stops[text] - starts[text]) + _U1
         while w < e and work.edges[w] < limit:
             w += _U2
@@ -447,6 +456,8 @@ def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work,
 
     ``left[i]`` becomes whether only Python can fold text i.
     """
+    # The first block stays free, because the byte before a text is read too.  Texts before ``alone`` are folded one by
+    # one.
     j, e, row, alone = _BLOCK, np.uint64(0), np.uint64(0), np.uint64(0)
     while row < np.uint64(len(starts)):
         start, stop = starts[row], stops[row]
@@ -456,6 +467,7 @@ def list_texts(data: Bytes, starts: Ints, stops: Ints, rules: Rules, work: Work,
         if row >= alone and two_are_short(starts, stops, row):
             alone, e, n = list_short_texts(data, starts, stops, rules, work, j, e, row)
             if n > np.uint64(0):
+                # To the next block that has at least one byte between it and the text.
                 j += (n + _BLOCK) & ~(_BLOCK - _U1)
                 row = alone
                 continue
@@ -481,6 +493,7 @@ def tokenize(
     while first < len(starts):
         n_texts, n_bytes = list_texts(data, starts[first:], stops[first:], rules, work, left[first:])
         m = work.ends[n_texts - 1]
+        # Every word may be new, so the room is checked before anything is added; this chunk then begins anew.
         if words.sizes[0] + np.int64(m) > len(words.begins) or words.sizes[1] + n_bytes // 8 > len(words.tails):
             state[0], state[1], state[2] = first, np.int64(m), n_bytes // 8
             return False

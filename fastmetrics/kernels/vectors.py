@@ -40,6 +40,8 @@ class TilePoints(NamedTuple):
 @leaf
 def fold(buffer: Array, width: int) -> float:
     """Pairwise sum of the first ``width`` numbers of ``buffer``, which is overwritten."""
+    # The second half is added to the first; the middle one of an odd number waits for the next round.  The order
+    # depends on the width alone, not on the processor's registers.
     while width > 1:
         half = width // 2
         for j in range(half):
@@ -63,6 +65,7 @@ def norms_and_sums(rows: Array, norms: Array, total: Array, unit_total: Array) -
         norms[i] = np.sqrt(fold(squares, dim))
         if not np.isfinite(norms[i]):
             continue
+        # A zero vector has no direction and adds none.
         inverse = 1.0 / norms[i] if norms[i] > 0 else 0.0
         for j in range(dim):
             value = np.float64(rows[i, j])
@@ -91,6 +94,7 @@ def centre(rows: Array, scales: Array, mean: Array, factor: float, centred: Arra
 def insert(halves: Array, ids: Array, half: float, new: int) -> None:
     """Insert a neighbour into one row's ascending list if it is near enough; ties are sorted by id."""
     last = halves.shape[0] - 1
+    # With ties by id the list does not depend on the order in which pairs come.
     if half > halves[last] or (half == halves[last] and new > ids[last]):
         return
     place = last
@@ -108,10 +112,12 @@ def scan_tile(
 ) -> None:
     """Add every pair of the tile to the lists of both rows; write the farthest pair to ``far`` (half, id, id).
 
-    A side whose lists have no columns is skipped.
+    ``near_across`` is skipped if its lists have no columns, as where both sides are the same rows; those of
+    ``near_down`` have at least one.
     """
     kept_down = near_down.halves.shape[1]
     kept_across = near_across.halves.shape[1]
+    # A pair enters a list if it is at most as far as its last entry; -inf stands for no list.
     limits = np.full(tile.shape[1], np.float32(-np.inf))
     if kept_across:
         limits[:] = near_across.halves[:, kept_across - 1]
@@ -120,6 +126,7 @@ def scan_tile(
         limit = near_down.halves[i, kept_down - 1]
         for j in range(tile.shape[1]):
             half = own + across.halves[j] - tile[i, j]
+            # Nearly all pairs are neither near nor the farthest, and end here.
             if half > limit and half > limits[j] and half <= far[0]:
                 continue
             if down.ids[i] == across.ids[j]:
@@ -151,6 +158,7 @@ def close_pairs(
                 continue
             places[0, count], places[1, count] = i, j
             count += 1
+            # A nearer last neighbour also brings the limit down.
             if value < nearest.halves[i, last]:
                 insert(nearest.halves[i], nearest.ids[i], value, across.ids[j])
                 limits[i, 0] = min(limits[i, 0], nearest.halves[i, last] + limits[i, 1])

@@ -89,6 +89,7 @@ def copy_text(data: Bytes, start: np.uint64, n: np.uint64, raw: Bytes, j: np.uin
 @inline
 def inside(n: np.uint64, p: np.uint64) -> np.uint64:
     """The bits of a block at byte ``p`` that belong to a text of ``n`` bytes."""
+    # A shift by 64 bits is not defined, so a full block is told apart.
     return _ALL if n - p >= _U64 else (_U1 << (n - p)) - _U1
 
 
@@ -127,6 +128,7 @@ def classify(
             separator, mark, odd = kinds_of(folded, j + p, rules.kinds, at)
             of_separators, of_marks, of_rare = of_separators | separator, of_marks | mark, of_rare | odd
             at += np.uint64(KINDS_SIZE)
+        # What follows the text is a separator, so that its last word ends.
         spaces[block], marks[block] = of_separators | ~bits, of_marks & bits
         rare |= of_rare & bits
         p += _U64
@@ -142,6 +144,7 @@ def fold_high(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: 
     while p < n and fits:
         others = in_range(source, start + p, _LEAD, _U64)
         if rules.letters != UNKNOWN and (others | begun) != _U0:
+            # ``odd`` are the letters, or other characters, that ``fold_cyrillic`` does not know.
             begun, odd = others >> _U63, others & ~in_range(source, start + p, _CYRILLIC, _U2)
             if crossing == _U0 and count_ones(odd) <= _FEW:
                 letters, others = fold_cyrillic(source, start + p, blocks.folded, j + p)
@@ -150,6 +153,7 @@ def fold_high(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, j: 
                 crossing = odd >> _U63
             if rules.letters == SEPARATORS:
                 blocks.spaces[p >> _U6] |= letters & inside(n, p)
+        # The bits of ``others`` are first bytes of characters, which are folded one by one.
         others &= inside(n, p)
         while others != _U0 and fits:
             q = p + trailing_zeros(others)
@@ -169,6 +173,8 @@ def fold_character(codemap: Ids, blocks: Blocks, source: Bytes, at: np.uint64, j
         return True
     if entry & (CONTEXT | EDGE | ALONE):
         return False
+    # The character's bits in its block, and those that go over into the next one; two shifts, since one by 64 is not
+    # defined.
     bits = ((_U1 << size) - _U1) << (p & _U63)
     over = ((_U1 << size) - _U1) >> (_U63 - (p & _U63)) >> _U1
     block = p >> _U6
@@ -200,6 +206,7 @@ def fold_exactly(rules: Rules, blocks: Blocks, source: Bytes, start: np.uint64, 
     end, met = fold_text(source, first, first + np.int64(n), rules.bytemap, rules.codemap, folded, begin)
     if met & CONTEXT:
         return -1
+    # Rare: a character is kept and still ends a word, which the rules for blocks cannot say.
     if met & EDGE:
         folded[end] = 0x20
         drop_articles_of(folded, begin, end + 1, rules.is_word)
@@ -246,20 +253,28 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
     """
     _, folded, spaces, marks, joints = blocks
     first, n_joints = e, _U0
+    # ``carry`` is whether a word goes on from the block before, ``before`` whether its last byte is a word's own, and
+    # ``open_run`` whether it ends in marks behind a word.
     carry = before = open_run = p = _U0
     while p < n:
         mark = marks[p >> _U6]
         keep = ~(spaces[p >> _U6] | mark)
         unmarked = keep
         if (mark | open_run) != _U0:
+            # Where a word's byte is followed by marks, adding the first mark's bit carries through all of them to the
+            # bit behind.  A word's byte there is joined to the word before; marks at other places only end or begin
+            # words.
             runs_end = mark + (mark & ((keep << _U1) | before)) + open_run
             joining = runs_end & ~mark & keep
             while joining != _U0:
                 q = trailing_zeros(joining)
                 joining &= joining - _U1
+                # The marks from q down to the nearest other byte become part of the word.
                 below = (_U1 << q) - _U1
                 others = ~mark & below
                 if others == _U0:
+                    # The marks began in the block before, which has written the end of the word: take it back.  If
+                    # they begin with this one, open_run is 0, and no end is written yet.
                     e -= open_run
                     carry = _U1
                     keep |= below
@@ -267,7 +282,9 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
                     keep |= below & ~(_ALL >> leading_zeros(others))
                 joints[n_joints] = j + p + q
                 n_joints += _U1
+            # The run goes on where the carry left the block, which has then cleared its last bit.
             open_run = (mark >> _U63) & ~(runs_end >> _U63)
+        # A bit that differs from the one before it is an edge.
         turns = keep ^ ((keep << _U1) | carry)
         carry, before = keep >> _U63, unmarked >> _U63
         e = list_bits(turns, j + p, PLACES, edges, e)
@@ -276,6 +293,7 @@ def list_edges(rules: Rules, blocks: Blocks, j: np.uint64, n: np.uint64, edges: 
         edges[e] = j + n
         e += _U1
     if n_joints != _U0 and rules.deletes:
+        # Marks that are only stripped from the ends of words stay inside them.
         close_joints(folded, marks, joints, n_joints, j, edges, first)
     return e
 
@@ -295,6 +313,7 @@ def close_joints(
         end, to = np.uint64(edges[e + _U1]), np.uint64(edges[e])
         for p in range(to, end):
             folded[to] = folded[p]
+            # A marked byte is overwritten by the next one.
             to += _U1 - ((marks[(p - j) >> _U6] >> ((p - j) & _U63)) & _U1)
         edges[e + _U1] = to
         while k < n_joints and joints[k] < end:

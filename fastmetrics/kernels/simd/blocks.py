@@ -74,6 +74,7 @@ def spread(builder: Any, number: Any) -> Any:
 
 def between(builder: Any, vector: Any, first: int, last: int) -> Any:
     """Where a vector's bytes are from ``first`` to ``last``."""
+    # Unsigned bytes below ``first`` wrap around to the largest, so one comparison tests both ends.
     return builder.icmp_unsigned("<=", builder.sub(vector, each(first)), each(last - first))
 
 
@@ -124,8 +125,10 @@ def _fold_block(typing: Any, source: Any, p: Any, target: Any, q: Any, capitals:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         block = load(context, builder, signature.args[0], args[0], args[1])
         capital = builder.icmp_unsigned("<", builder.sub(block, each(0x41)), spread(builder, args[4]))
+        # Small letters are capitals with the bit 0x20.
         folded = builder.or_(block, builder.select(capital, each(0x20), each(0)))
         store(context, builder, signature.args[2], args[2], args[3], folded)
+        # A byte that is not ASCII is negative as a signed number.
         return builder.bitcast(builder.icmp_signed("<", block, each(0)), WORD)
 
     return types.uint64(source, types.uint64, target, types.uint64, types.uint64), code
@@ -160,6 +163,7 @@ def _picked(context: Any, builder: Any, row: Any, vector: Any) -> Any:
             element = spread(builder, builder.extract_element(row, ir.Constant(HALF, k)))
             picked = builder.select(builder.icmp_unsigned("==", place, each(k)), element, picked)
         return builder.select(builder.icmp_signed("<", vector, each(0)), each(0), picked)
+    # The instruction picks from sixteen bytes in each of its lanes, so all lanes get the same row.
     wide, nothing = ir.VectorType(BYTE, width), ir.Constant(row.type, ir.Undefined)
     table = builder.shuffle_vector(row, nothing, ir.Constant(ir.VectorType(HALF, width), [*range(16)] * (width // 16)))
     shuffle = cgutils.get_or_insert_function(builder.module, ir.FunctionType(wide, [wide, wide]), name)
@@ -168,6 +172,7 @@ def _picked(context: Any, builder: Any, row: Any, vector: Any) -> Any:
         places = ir.Constant(ir.VectorType(HALF, width), [*range(first, first + width)])
         part = builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
         parts.append(builder.call(shuffle, [table, part]))
+    # The parts are put together again, two at a time.
     while len(parts) > 1:
         every = ir.Constant(ir.VectorType(HALF, 2 * parts[0].type.count), [*range(2 * parts[0].type.count)])
         parts = [
@@ -186,6 +191,7 @@ def _kinds_of(typing: Any, data: Any, p: Any, kinds: Any, first: Any) -> Any:
         )
         of_low = _picked(context, builder, low, block)
         of_high = _picked(context, builder, high, builder.and_(builder.lshr(block, each(4)), each(15)))
+        # As simdjson classifies: one look-up for each half of a byte, and what both agree on.
         both = builder.and_(of_low, of_high)
         masks = []
         for k in range(3):
@@ -242,6 +248,8 @@ def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
             load(context, builder, signature.args[0], args[0], builder.sub(args[1], ir.Constant(WORD, back)))
             for back in range(4)
         )
+        # Bytes that must be continuations: those behind a first byte of two or more (0xC0), of three or more (0xE0) two
+        # places on, of four (0xF0) three places on.  All others must not.
         must = between(builder, before, 0xC0, 0xFF)
         for byte, low in ((second, 0xE0), (third, 0xF0)):
             must = builder.or_(must, between(builder, byte, low, 0xFF))

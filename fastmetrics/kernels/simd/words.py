@@ -34,8 +34,11 @@ def _fold_letters(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any:
             load(context, builder, signature.args[0], args[0], offset)
             for offset in (builder.sub(place, step), place, builder.add(place, step))
         )
+        # Every byte with the two bytes of its letter: the one before it if it is a continuation, else the one behind
+        # it.
         follows = between(builder, block, 0x80, 0xBF)
         first, second = builder.select(follows, before, block), builder.select(follows, block, after)
+        # One comparison for each first byte, which several rows of the table share.
         is_first = {
             byte: builder.icmp_unsigned("==", first, each(byte)) for byte in dict.fromkeys(row[0] for row in LETTERS)
         }
@@ -49,6 +52,7 @@ def _fold_letters(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any:
             if of_first:
                 step_first = builder.select(capital, each(of_first), step_first)
         folded = builder.add(block, builder.select(follows, step_second, step_first))
+        # Other bytes stay as they are in the target.
         old = load(context, builder, signature.args[2], args[2], args[3])
         store(context, builder, signature.args[2], args[2], args[3], builder.select(letter, folded, old))
         begins = builder.icmp_unsigned(">=", block, each(0xC0))
@@ -98,6 +102,8 @@ def _fold_cyrillic(typing: Any, source: Any, p: Any, target: Any, q: Any) -> Any
         of_d0 = builder.icmp_unsigned("==", first, each(0xD0))
         of_d1 = builder.icmp_unsigned("==", first, each(0xD1))
         letter = builder.or_(of_d0, builder.and_(of_d1, builder.icmp_unsigned("<", second, each(0xA0))))
+        # Bits 4 and 5 of the second byte tell the capitals apart, as the rows of ``CAPITALS`` for 0xD0 do: Ѐ to Џ, А to
+        # П, Р to Я; the fourth has small letters.
         row = builder.and_(second, each(0x30))
         changes = [
             builder.select(builder.icmp_unsigned("==", row, each(0x00)), each(0x10), each(0)),
@@ -203,6 +209,7 @@ def _list_bits(typing: Any, bits: Any, start: Any, table: Any, places: Any, e: A
         first = start if wide == WORD else builder.trunc(start, wide)
         first = builder.insert_element(nothing, first, ir.Constant(HALF, 0))
         first = builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(HALF, 8), [0] * 8))
+        # For each byte eight places are written, of which as many count as it has bits: no branch depends on them.
         for k in range(0, BLOCK, 8):
             byte = builder.and_(builder.lshr(bits, ir.Constant(WORD, k)), ir.Constant(WORD, 0xFF))
             row = load(context, builder, of_table, args[2], byte, ir.VectorType(BYTE, 8))
@@ -243,6 +250,7 @@ def _alike_ids(typing: Any, a: Any, i: Any, b: Any, j: Any) -> Any:
             place = builder.gep(context.make_array(kind)(context, builder, array).data, [index])
             loaded.append(builder.load(builder.bitcast(place, eight.as_pointer())))
             loaded[-1].align = 4
+        # The eight comparisons as a byte; a ninth bit stops the count where all are equal.
         other = builder.zext(builder.bitcast(builder.icmp_unsigned("!=", *loaded), byte), word)
         return builder.cttz(builder.or_(other, ir.Constant(word, 1 << LANES)), ir.Constant(ir.IntType(1), 0))
 
