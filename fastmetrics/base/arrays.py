@@ -407,6 +407,21 @@ def well_formed(string: str) -> str:
     return string
 
 
+def array_of_strings(values: Sequence[Any]) -> pa.Array:
+    """Strings, or lists of strings, as Arrow text; lone surrogates, which UTF-8 cannot encode, become well formed.
+
+    >>> array_of_strings([["a", chr(0xD800)], None]).to_pylist() == [["a", chr(0xFFFD)], None]
+    True
+    """
+    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
+        flat = [item for value in values if value is not None for item in value]
+        sizes = [0 if value is None else len(value) for value in values]
+        mask = pa.array([value is None for value in values])
+        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+        return pa.ListArray.from_arrays(offsets, array_of_strings(flat), mask=mask)
+    return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
+
+
 def text_of_strings(strings: Iterable[str]) -> Text:
     """Text from Python strings."""
     encoded = [well_formed(string).encode() for string in strings]

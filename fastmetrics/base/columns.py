@@ -22,6 +22,7 @@ from fastmetrics.base.arrays import (
     Floats,
     Ints,
     Text,
+    array_of_strings,
     check,
     check_table,
     decoded,
@@ -36,7 +37,6 @@ from fastmetrics.base.arrays import (
     plain_table,
     plain_type,
     text_of_arrow,
-    well_formed,
 )
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
@@ -116,7 +116,9 @@ def check_type(where: str, name: str, kind: str, type_: pa.DataType) -> None:
     """Raise ``ColumnError`` unless a column of this type can be of this kind; ``where`` prefixes the message."""
     if not fits(kind, type_):
         way = (
-            ["; ", Argument("lists", name), " reads texts that are lists"] if kind in _LISTED and is_text(type_) else []
+            ["; ", Argument("lists", name), " reads texts that are lists"]
+            if kind in _LISTED and fits("text", type_)
+            else []
         )
         raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}", *way)
 
@@ -135,25 +137,28 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
 
     Raises ``ColumnError`` if the values cannot be one column.
     """
+    column = _converted(values, name)
+    if column is values:
+        check(column, f"column {name!r}")
+    return plain_column(column)
+
+
+def _converted(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    """The values as Arrow data in any layout."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        check(values, f"column {name!r}")
-        return plain_column(values)
+        return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         hint = "; wrap it in a list" if isinstance(values, str | bytes | bool | int | float) else ""
         raise ColumnError(f"column {name!r}: expected one value per row, got a single {type(values).__name__}{hint}")
     if type(values).__module__.startswith("polars"):
         if str(values.dtype) != "Object":
-            return plain_column(values.to_arrow())
+            return values.to_arrow()
         values = values.to_list()
     if isinstance(values, np.ndarray):
         values = _from_numpy(values, name)
     pandas = hasattr(values, "iloc")
     try:
-        return plain_column(pa.array(values, from_pandas=pandas or None))
-    except UnicodeEncodeError as error:
-        if _kinds(values) - {str, list, tuple, np.ndarray}:
-            raise ColumnError(_mixed(values, name, error)) from error
-        return _with_surrogates(list(values))
+        return pa.array(values, from_pandas=pandas or None)
     except (
         pa.ArrowInvalid,
         pa.ArrowTypeError,
@@ -164,14 +169,16 @@ def as_arrow(values: Any, name: str = "column") -> pa.Array | pa.ChunkedArray:
     ) as error:
         kinds = {type(value) for value in values if value is not None}
         if kinds == {str, list}:  # strings and lists of strings
-            return as_arrow([[value] if isinstance(value, str) else value for value in values], name)
+            return _converted([[value] if isinstance(value, str) else value for value in values], name)
         if kinds & _NOT_NUMBERS and any(map(_is_nan, values)):  # as pandas has them in lists and records
-            return as_arrow([None if _is_nan(value) else value for value in values], name)
+            return _converted([None if _is_nan(value) else value for value in values], name)
         if isinstance(error, OverflowError):
             raise ColumnError(
                 f"column {name!r}: a whole number beyond 64 bits; give such numbers as strings"
             ) from error
-        raise ColumnError(_mixed(values, name, error)) from error
+        if not isinstance(error, UnicodeEncodeError) or _kinds(values) - {str, list, tuple, np.ndarray}:
+            raise ColumnError(_mixed(values, name, error)) from error
+        return array_of_strings(list(values))
 
 
 def as_array(values: Any, name: str = "column") -> pa.Array:
@@ -278,18 +285,6 @@ def table_of_records(kind: type, records: Sequence[Any], names: Sequence[str]) -
     """
     types = {field.name: _FIELD_TYPES[str(field.type).removesuffix(" | None")] for field in fields(kind)}
     return pa.table({name: pa.array([getattr(one, name) for one in records], types[name]) for name in names})
-
-
-def _with_surrogates(values: list[Any]) -> pa.Array:
-    """A column of Python strings with lone surrogates, which UTF-8 cannot encode, made well formed."""
-    nested = any(isinstance(value, list | tuple | np.ndarray) for value in values)
-    if nested:
-        flat = [item for value in values if value is not None for item in value]
-        sizes = [0 if value is None else len(value) for value in values]
-        mask = pa.array([value is None for value in values])
-        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
-        return pa.ListArray.from_arrays(offsets, _with_surrogates(flat), mask=mask)
-    return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
 
 
 def _kinds(values: Iterable[Any]) -> set[type]:
@@ -433,16 +428,19 @@ def open_frame(table: Any, name: str = "") -> Frame:
     raise ColumnError(kind)
 
 
-def with_null_types(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
-    """The table; a column without any value that is not of its kind is null: pandas types a column of NaN as numbers.
+def of_kinds(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """The table, whose columns are checked to be of their kinds; raises ``ColumnError`` for another type.
 
-    >>> with_null_types(pa.table({"answer": pa.array([None], pa.float64())}), {"answer": "text"}).schema
+    A column without any value is null if it is not of its kind: pandas types a column of NaN as numbers.
+
+    >>> of_kinds(pa.table({"answer": pa.array([None], pa.float64())}), {"answer": "text"}).schema
     answer: null
     """
     for name, kind in kinds.items():
         column = table.column(name)
         if column.null_count == len(column) and not fits(kind, column.type):
             table = table.set_column(table.schema.get_field_index(name), name, pa.nulls(len(column)))
+        check_type("", name, kind, table.schema.field(name).type)
     return table
 
 

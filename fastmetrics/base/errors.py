@@ -21,8 +21,10 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import reprlib
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -214,6 +216,17 @@ class ServiceError(FastmetricsError, RuntimeError):
 
 class ScoreWarning(UserWarning):
     """What the reader of scores should know of the rows: the notes that a summary would have, one on each line."""
+
+
+def warn_of(notes: Iterable[str]) -> None:
+    """Hand on notes as one warning, at the line that called this package; without notes, nothing."""
+    text = "\n".join(notes)
+    if not text:
+        return
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fastmetrics":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, ScoreWarning, stacklevel=level)
 
 
 class ModelCallError(FastmetricsError, RuntimeError):

@@ -7,17 +7,15 @@ alone: for the summary of a run, for ``summarize``, and for the warning of a fun
 
 from __future__ import annotations
 
-import inspect
 import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import decoded, is_list, is_text, plain
-from fastmetrics.base.errors import ScoreWarning, UnknownNameError
+from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, plain
+from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
 from fastmetrics.base.text_structure import STRUCTURES, is_value, looks
@@ -101,10 +99,6 @@ def column_counts(
     """
     counts = {}
     for column, name in used.items():
-        if column in unsure:
-            values = rows.numbers(column).values
-            few = np.count_nonzero((values > 0) & (values < _SLOW))
-            counts[f"{SECONDS}{name}"] = [int(few), int(np.count_nonzero(~np.isnan(values)))]
         array, kind = rows.columns[column], COLUMNS[column].kind if column in COLUMNS else ""
         if has_blanks and is_text(array.type):
             counts[f"{BLANKS}{name}"] = [array.null_count, len(array)]
@@ -116,8 +110,13 @@ def column_counts(
         elif kind == "text" and is_list(before):
             counts[f"one-item lists in {name}"] = [filled, filled]
         elif is_text(decoded(array).type):
-            for structure, found in looks(array, rows.text(column), kind).items():
+            text = rows.text(column)
+            for structure, found in looks(array, text, kind).items():
                 counts[f"{structure} in {column}={name}"] = [int(np.count_nonzero(found)), filled]
+    for column in unsure:
+        values = floats_of_arrow(rows.columns[column], column)
+        few = np.count_nonzero((values > 0) & (values < _SLOW))
+        counts[f"{SECONDS}{used[column]}"] = [int(few), int(np.count_nonzero(~np.isnan(values)))]
     return counts
 
 
@@ -173,7 +172,7 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     return notes
 
 
-# All notes: of a run, of stored scores, and as a warning.
+# All notes: of a run, and of stored scores.
 
 
 def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str, InputDrift]:
@@ -185,8 +184,8 @@ def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str
 def notes_of(planned: Plan, sums: BatchSums) -> list[str]:
     """The notes on the scores of a plan: what it left out, what its rows look like, and how far they have drifted."""
     scores = {score.name: score for score in planned.scores}
-    drifts = drift_notes(input_drifts(planned, sums.drift))
-    return [*planned.notes, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions), *drifts]
+    notes = [*planned.notes, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions)]
+    return [*notes, *drift_notes(input_drifts(planned, sums.drift))]
 
 
 def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any], specs: Mapping[str, str]) -> list[str]:
@@ -206,13 +205,3 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
                 f"{name}: its plugin has a caution for {rows:,} of {scored:,} scored rows; load it to read why"
             )
     return [*caution_notes(counts, scores), *column_notes(counts), *unknown]
-
-
-def warn_of(notes: Sequence[str]) -> None:
-    """Hand on notes as one warning, at the line that called this package; without notes, nothing."""
-    if not notes:
-        return
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fastmetrics":
-        level, frame = level + 1, frame.f_back
-    warnings.warn("\n".join(notes), ScoreWarning, stacklevel=level)

@@ -228,6 +228,11 @@ class Plan:
         """The columns of the user's table that the plan reads, each once."""
         return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values()]))
 
+    @property
+    def columns_read(self) -> dict[str, str]:
+        """The columns of the table that a run reads, by the user's name, with their kinds."""
+        return {**dict.fromkeys([*self.keep, *self.identity.values()], "any"), **self.kinds}
+
     @cached_property
     def used(self) -> dict[str, str]:
         """The canonical columns that a score needs, and the user's name of each."""
@@ -362,11 +367,16 @@ def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in common.items() if name in metric.defaults}
 
 
-def plan(present: Iterable[str], request: ScoreRequest, *, has_blanks: bool = False) -> Plan:
+def plan(
+    present: Iterable[str], request: ScoreRequest, *, has_blanks: bool = False, has_name: bool | None = None
+) -> Plan:
     """The plan of a request for a table with the columns ``present``; it copies the ``id``, first.
 
     >>> plan(["answer", "ID"], ScoreRequest("answer_words", keep="all")).keep
     ('ID', 'answer')
+
+    The fingerprint of a run's rows is that of the ids, and of the questions too if they are read anyway, or the run
+    ``has_name``; None is for rows without a fingerprint.
 
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
     its columns, ``OptionError`` for an invalid value of ``no_relevant``, and for counts to keep where no
@@ -436,7 +446,9 @@ def plan(present: Iterable[str], request: ScoreRequest, *, has_blanks: bool = Fa
     resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
-    return replace(planned, passed_over=others)
+    named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
+    identity = {name: mapping[name] for name in named if has_name or mapping[name] in planned.inputs}
+    return replace(planned, passed_over=others, identity=identity)
 
 
 def _check_distinct(scores: Sequence[Score]) -> None:
@@ -475,11 +487,6 @@ def text_lists(names: Sequence[str], mapping: Mapping[str, str], lists: Sequence
 
 _OF_LISTS = ("text", "texts", "ids", "id_groups", "numbers", "amounts", "vector", "vectors")
 """The kinds of columns that may hold a list."""
-
-
-def list_specs(lists: Mapping[str, str]) -> list[str]:
-    """The columns of lists as they are written: ``contexts`` or ``contexts=|``."""
-    return [f"{name}={separator}" if separator else name for name, separator in lists.items()]
 
 
 def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -29,6 +30,9 @@ from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.notes import column_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
+from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.sources import TableSource
+from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
@@ -46,6 +50,19 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
             score = replace(score, options=score.metric.rows.fit(rows, score.options))
         scores.append(score)
     return replace(plan, scores=tuple(scores))
+
+
+def fitted(plan: Plan, source: TableSource) -> Plan:
+    """The plan with the options that some metrics compute from all rows of a source, which are read for them."""
+    source.select(plan.columns_read)  # all at once: a reader in memory can be read only once
+    if all(score.metric.rows.fit is None for score in plan.scores):
+        return plan
+    selection = source.select(plan.kinds)
+    while True:
+        try:
+            return fit(plan, partial(good_batches, source, selection, skip=True))  # scoring reports bad rows
+        except Widened as wider:  # a later row has another type, as in scoring
+            selection = selection.widen(wider.name, wider.type)
 
 
 def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None) -> Batch:

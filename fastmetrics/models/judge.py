@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.base.columns import with_index
-from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.errors import Argument, OptionError, warn_of
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, results_of, run_on
-from fastmetrics.metrics.notes import column_notes, warn_of
+from fastmetrics.metrics.notes import column_notes
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging

@@ -20,8 +20,9 @@ from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.base.text_structure import as_text_lists
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.notes import column_counts, script_counts
-from fastmetrics.metrics.plan import list_specs, text_lists
+from fastmetrics.metrics.plan import text_lists
 from fastmetrics.metrics.score_batch import fingerprints
+from fastmetrics.metrics.stored_metadata import list_specs
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model, completion

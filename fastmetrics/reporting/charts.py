@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.stored_declarations import Stored
+from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.reporting.page_rows import short
 from fastmetrics.results.comparison import Comparison
 from fastmetrics.results.score_file import declared_bounds

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.stored_declarations import Stored
+from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, HeatMap, fewer_segments, heat_of_means
 from fastmetrics.reporting.comparison_content import Against, compared
 from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems

@@ -18,7 +18,7 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownN
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
-from fastmetrics.metrics.stored_declarations import Stored
+from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.score_file import (

@@ -19,7 +19,7 @@ from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
 from fastmetrics.metrics.metric import Reading
 from fastmetrics.metrics.plan import parse
-from fastmetrics.metrics.stored_declarations import Declared, Stored
+from fastmetrics.metrics.stored_metadata import Declared, Stored
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.retrieval.measures import measure
 from fastmetrics.stats.summed_scores import score_columns

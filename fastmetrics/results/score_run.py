@@ -18,7 +18,7 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
-from fastmetrics.metrics.stored_declarations import Declared
+from fastmetrics.metrics.stored_metadata import Declared
 from fastmetrics.results.score_file import ScoreFile, column_named, stored_declarations, unknown_metric
 
 # Ids in sorted order: the duplicates among them, and the ids that several runs share.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +14,14 @@ import pyarrow as pa
 from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
-from fastmetrics.metrics.notes import stored_notes
+from fastmetrics.metrics.notes import notes_of, stored_notes
+from fastmetrics.metrics.plan import Plan
+from fastmetrics.metrics.stored_metadata import Declared, merged
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
+    column_of,
     declared_labels,
     declared_specs,
     declared_statistics,
@@ -266,6 +270,28 @@ def summary_of(run: ScoreRun) -> Summary:
         return _of_files(PooledFiles(parts))
     columns, ignored = file.columns_read
     return replace(summarize(run.score_batches), columns=columns, passed_over=ignored)
+
+
+def summary_of_run(
+    planned: Plan, observed: Sequence[Mapping[str, Any]], *, rejected: int, output: str | Path
+) -> Summary:
+    """The summary of a run from the sums of its parts; percentiles and some corpus metrics read its output again."""
+    states = merged(observed, planned.names)
+    n_rows = sum(part["n_rows"] for part in observed)
+    for state in states.values():
+        state.add_errors(rejected)
+    stored = {score.name: Declared.of_score(score) for score in planned.scores}
+    statistics = declared_statistics(states, stored)
+    metrics = {}
+    for name, state in states.items():
+        extra = named_statistics(state, statistics.get(name, ()), partial(column_of, output, name))
+        metrics[name] = MetricSummary.of(state, extra)
+    sums = BatchSums.added(observed)
+    columns = [*planned.names, *planned.kept_columns]
+    corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
+    notes = [*remarks, *notes_of(planned, sums)]
+    labels = declared_labels(states, stored)
+    return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
 
 def _of_files(files: PooledFiles, **options: Any) -> Summary:

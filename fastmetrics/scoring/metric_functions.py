@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, is_list
-from fastmetrics.base.columns import aligned_table, as_arrow, check_type, with_null_types
-from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.base.columns import aligned_table, as_arrow, of_kinds
+from fastmetrics.base.errors import UnknownNameError, warn_of
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
@@ -26,7 +26,7 @@ from fastmetrics.metrics.claim_support import ANCHOR_KINDS, TRIPLES, PassageIn
 from fastmetrics.metrics.claim_support import anchors as find_anchors
 from fastmetrics.metrics.corpus_values import cautions_of, finished
 from fastmetrics.metrics.metric import REGISTRY, Metric
-from fastmetrics.metrics.notes import notes_of, warn_of
+from fastmetrics.metrics.notes import notes_of
 from fastmetrics.metrics.plan import Plan, Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fit, map_batches, slices
@@ -160,11 +160,7 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
 def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
     """Raw columns by canonical name, without absent ones, checked to be of their ``kinds``."""
     table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
-    kinds = {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names}
-    table = with_null_types(table, kinds)
-    for field in table.schema:
-        check_type("", field.name, kinds[field.name], field.type)
-    return table
+    return of_kinds(table, {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names})
 
 
 def rouge(

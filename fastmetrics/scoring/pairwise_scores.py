@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import as_array, check_type
-from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted, warn_of
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.metrics.batch import Batch, sides
 from fastmetrics.metrics.metric import REGISTRY, Metric, caution_name
-from fastmetrics.metrics.notes import caution_notes, warn_of
+from fastmetrics.metrics.notes import caution_notes
 from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.suites import function_of
 from fastmetrics.tables.opening import is_paths, open_table

@@ -18,8 +18,8 @@ from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
 from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
-from fastmetrics.metrics.score_batch import VocabularyPool, score_batch
-from fastmetrics.scoring.score import fitted, job, score
+from fastmetrics.metrics.score_batch import VocabularyPool, fitted, score_batch
+from fastmetrics.scoring.score import job, score
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 

@@ -14,27 +14,20 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from fastmetrics.base.columns import with_index
-from fastmetrics.base.errors import Argument, ColumnError, OptionError
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, warn_of
 from fastmetrics.base.options import LimitedText, Optional, argument
-from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
+from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Engine, Job, Progress, RayCluster, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
-from fastmetrics.metrics.corpus_values import finish_all
-from fastmetrics.metrics.notes import input_drifts, notes_of, warn_of
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
-from fastmetrics.metrics.score_batch import Scorer, fit, map_batches, score_batch, slices
-from fastmetrics.metrics.stored_declarations import Declared, signature, source_digests, to_store
-from fastmetrics.results.score_file import column_of, declared_labels, declared_specs, declared_statistics
-from fastmetrics.results.summary import MetricSummary, Summary
-from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
-from fastmetrics.stats.sums import State, named_statistics
+from fastmetrics.metrics.score_batch import Scorer, fitted, map_batches, score_batch, slices
+from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
+from fastmetrics.results.summary import Summary, summary_of_run
 from fastmetrics.tables import Output
 from fastmetrics.tables.addresses import is_url
-from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import FrameSource, TableSource
-from fastmetrics.tables.table_rows import good_batches
 
 # Scoring a table into a file: the job of the engines, the metadata of the file, and its summary.
 
@@ -57,9 +50,13 @@ def write_scores(
     address: str | Path | None = None,
 ) -> ScoredFiles:
     """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials."""
+    work = job(planned, Scorer(planned), about)
     with engine as scoring:
-        result = run_on(scoring, source, job(planned, Scorer(planned), about), output, options)
-    return ScoredFiles(result, _summary(result, planned, result.output if address is None else address))
+        result = run_on(scoring, source, work, output, options)
+    summary = summary_of_run(
+        planned, result.observed, rejected=result.rejected, output=result.output if address is None else address
+    )
+    return ScoredFiles(result, replace(summary, notes=[*result.notes, *summary.notes]))
 
 
 def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextManager[Engine]:
@@ -75,25 +72,6 @@ def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextM
 
     cluster = engine if isinstance(engine, RayCluster) else RayCluster()
     return RayEngine(cluster.workers, cluster.address)
-
-
-def fitted(planned: Plan, source: TableSource) -> Plan:
-    """The plan with the options that some metrics compute from all rows, which are read for them."""
-    source.select(columns_read(planned))  # all at once: a reader in memory can be read only once
-    if all(score.metric.rows.fit is None for score in planned.scores):
-        return planned
-    selection = source.select(planned.kinds)
-    while True:
-        try:
-            return fit(planned, partial(good_batches, source, selection, skip=True))  # scoring reports bad rows
-        except Widened as wider:  # a later row has another type, as in scoring
-            selection = selection.widen(wider.name, wider.type)
-
-
-def identity(planned: Plan, *, has_name: bool) -> dict[str, str]:
-    """The columns of the fingerprint: the id, and the question if it is read anyway or the run has a name."""
-    mapping = {name: planned.columns[name] for name in ("id", "question") if name in planned.columns}
-    return {name: column for name, column in mapping.items() if has_name or column in planned.inputs}
 
 
 def about_run(name: str | None, began: str | None, until: Mapping[str, Any] | None = None) -> ScoreMetadata:
@@ -117,74 +95,12 @@ def job(
     """
     return Job(
         score=score,
-        columns=columns_read(planned),
+        columns=planned.columns_read,
         signature=signature(planned).to_json(),
         sources=source_digests(planned),
-        observe=partial(_observe, planned.names),
-        conclude=lambda observed, rejected: (_conclude(observed, planned, rejected) | about()).to_json(),
+        observe=partial(observe, planned.names),
+        conclude=lambda observed, rejected: (conclude(planned, observed, rejected) | about()).to_json(),
     )
-
-
-def columns_read(planned: Plan) -> dict[str, str]:
-    """The columns of the table that a run reads, by the user's name, with their kinds."""
-    return {**dict.fromkeys([*planned.keep, *planned.identity.values()], "any"), **planned.kinds}
-
-
-def _observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
-    """The sums of a part's scores, its counts of corpus metrics, cautions and drift, and its fingerprints."""
-    scores = {name: _state(part.column(name)).to_json() for name in names}
-    return {"scores": scores, "n_rows": part.num_rows, **BatchSums.of([part]).to_json()}
-
-
-def _state(column: Any) -> State:
-    state = State()
-    state.add(column)
-    return state
-
-
-def _merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, State]:
-    states = {name: State() for name in names}
-    for part in observed:
-        for name, text in part["scores"].items():
-            states[name] = states[name].merge(State.from_json(text))
-    return states
-
-
-def _conclude(observed: Sequence[Mapping[str, Any]], planned: Plan, rejected: int) -> ScoreMetadata:
-    """The metadata about the output's rows, from which a summary distinguishes missing, undefined and failed."""
-    rows = {
-        name: RowCounts(state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined, 0)
-        for name, state in _merged(observed, planned.names).items()
-    }
-    sums = BatchSums.added(observed)
-    return ScoreMetadata(
-        metrics=rows,
-        n_rejected=rejected,
-        counts=sums.counts or None,
-        cautions=sums.cautions or None,
-        drift=input_drifts(planned, sums.drift) or None,
-        # Without a score column, nothing else has the number of rows.
-        n_rows=None if planned.names else sum(part["n_rows"] for part in observed),
-        fingerprint={rows_by: fingerprint_text(of_rows) for rows_by, of_rows in sums.fingerprint.items()} or None,
-    )
-
-
-def _summary(result: RunResult, planned: Plan, output: str | Path) -> Summary:
-    states = _merged(result.observed, planned.names)
-    for state in states.values():
-        state.add_errors(result.rejected)
-    stored = {score.name: Declared.of_score(score) for score in planned.scores}
-    statistics = declared_statistics(states, stored)
-    metrics = {}
-    for name, state in states.items():
-        extra = named_statistics(state, statistics.get(name, ()), partial(column_of, output, name))
-        metrics[name] = MetricSummary.of(state, extra)
-    sums = BatchSums.added(result.observed)
-    specs, columns = declared_specs(stored), [*planned.names, *planned.kept_columns]
-    corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, specs)
-    labels = declared_labels(states, stored)
-    notes = [*result.notes, *remarks, *notes_of(planned, sums)]
-    return Summary(result.rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
 
 # ``fm.score``: the scores of a table, in memory or in files, as a table or in a file.
@@ -331,16 +247,15 @@ def score(
     source = files.open(table)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = None if output is None else open_output(output, source, options)
-    planned = plan(source.names, request, has_blanks=source.has_blanks)
+    has_name = None if output is None else run_name is not None
+    planned = plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name)
     if output is None or target is None:
         scores, notes = scores_of_source(source, planned, cores(threads), progress)
         warn_of([*source.notes, *notes])
         return scores
-    planned = fitted(replace(planned, identity=identity(planned, has_name=run_name is not None)), source)
-    about = partial(about_run, run_name, now() if times else None)
+    planned, about = fitted(planned, source), partial(about_run, run_name, now() if times else None)
     # The path of a result has no credentials, and reading the output again may need them.
-    address = output if is_url(output) else None
-    return write_scores(runner, source, planned, target, options, about, address)
+    return write_scores(runner, source, planned, target, options, about, output if is_url(output) else None)
 
 
 def _is_distributed(table: Any) -> bool:
@@ -379,34 +294,11 @@ def scores_of_source(
         planned, scored, index = _of_frame(source, planned, threads, progress, scorer)
     else:
         planned = fitted(planned, source)
-        scored = results_of(source, Scorer(planned), columns_read(planned), threads, progress=progress)
+        scored = results_of(source, Scorer(planned), planned.columns_read, threads, progress=progress)
     scores = _joined(scored, planned)
     if index is not None:
         scores = with_index(scores, index)
-    sums = BatchSums.of(scored)
-    metadata = ScoreMetadata(declared=to_store(planned) or None)
-    if sums.counts or sums.drift or any(rows for rows, _ in sums.cautions.values()):
-        metadata |= ScoreMetadata(
-            options=planned.common or None,
-            metrics={name: RowCounts(scores.num_rows, scores[name].null_count, 0, 0) for name in planned.names},
-            counts=sums.counts,
-            cautions=sums.cautions,
-            drift=input_drifts(planned, sums.drift) or None,
-            n_rows=None if planned.names else scores.num_rows,
-            fingerprint=_fingerprint(scores, planned) if sums.counts else None,
-        )
-    if metadata != ScoreMetadata():
-        scores = scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
-    return scores, notes_of(planned, sums)
-
-
-def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:
-    """The fingerprint of the ids, by which a summary tells whether the counts in the metadata are those of its rows."""
-    column = planned.columns.get("id")
-    if column not in planned.keep or not is_hashable(scores[column].type):
-        return None
-    sums = [fingerprint([chunk]) for chunk in scores[column].chunks]
-    return {"ids": fingerprint_text([sum(part) for part in zip(*sums, strict=True)])} if sums else None
+    return described(scores, planned, BatchSums.of(scored))
 
 
 def _of_frame(

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import is_list, is_text, plain
-from fastmetrics.base.columns import check_type, fits, open_frame, with_null_types
+from fastmetrics.base.columns import check_type, fits, of_kinds, open_frame
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse
@@ -202,10 +202,8 @@ class FrameSource:
         else:
             schema, pieces = self._frame.read(names)
         if not all(fits(kind, schema.field(name).type) for name, kind in kinds.items()):
-            whole = with_null_types(pa.concat_tables(pieces), kinds)
+            whole = of_kinds(pa.concat_tables(pieces), kinds)
             schema, pieces = whole.schema, iter([whole])
-        for name, kind in kinds.items():
-            check_type("", name, kind, schema.field(name).type)
         return schema, pieces
 
     @property
@@ -241,11 +239,8 @@ class FrameSource:
         Raises ``ColumnError`` for a column that is missing or not of its kind.
         """
         self.hold(columns)
-        self._columns = with_null_types(self._with(list(columns)), columns)
-        table = self._columns.select(list(columns))
-        for name, kind in columns.items():
-            check_type("", name, kind, table.schema.field(name).type)
-        return plain_selection(table.schema, columns)
+        self._columns = of_kinds(self._with(list(columns)), columns)
+        return plain_selection(self._columns.select(list(columns)).schema, columns)
 
     def splits(self, start: Position = BEGINNING) -> list[Split]:
         """All rows from ``start`` on."""

@@ -30,7 +30,7 @@ REAL = (
     "fastmetrics.metrics.corpus_values",
     "fastmetrics.metrics.plan",
     "fastmetrics.metrics.score_batch",
-    "fastmetrics.metrics.stored_declarations",
+    "fastmetrics.metrics.stored_metadata",
 )
 """Modules whose functions stay: they check and convert options, or format results."""
 KEPT = {

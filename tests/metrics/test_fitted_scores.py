@@ -241,7 +241,7 @@ import pickle, sys
 import fastmetrics as fm
 from fastmetrics.metrics.plan import plan
 from fastmetrics.metrics.plan import ScoreRequest
-from fastmetrics.metrics.stored_declarations import signature
+from fastmetrics.metrics.stored_metadata import signature
 
 fm.load_plugin(sys.argv[1])
 planned = plan(["answer"], ScoreRequest(sys.argv[2]))

@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
 from fastmetrics.metrics.plan import parse
-from fastmetrics.metrics.stored_declarations import code_of
+from fastmetrics.metrics.stored_metadata import code_of
 from tests.support.program import ENVIRONMENT, ROOT, program
 
 OWN = """

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fastmetrics.metrics.stored_declarations import Declared
+from fastmetrics.metrics.stored_metadata import Declared
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import READINGS, reading, turn
 

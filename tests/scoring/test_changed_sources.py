@@ -17,7 +17,7 @@ from fastmetrics.engines import run_job
 from fastmetrics.engines.run_job import run
 from fastmetrics.metrics.plan import ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Scorer
-from fastmetrics.metrics.stored_declarations import source_digests
+from fastmetrics.metrics.stored_metadata import source_digests
 from fastmetrics.scoring.score import job
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import TableSource

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.columns import is_dataset, is_relation
-from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.errors import ColumnError, OptionError, warn_of
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.job import Progress
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
-from fastmetrics.metrics.notes import notes_of, warn_of
+from fastmetrics.metrics.notes import notes_of
 from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse, plan
 from fastmetrics.metrics.score_batch import Scorer, VocabularyPool
 from fastmetrics.metrics.suites import functions

@@ -1,4 +1,6 @@
-"""What is stored with scores: what their readers know of a metric, the signature of the run, and digests of code."""
+"""What is stored with scores: what their readers know of a metric, the sums from which a summary is made, the signature
+of the run, and digests of code.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.input_columns import SECONDS
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.public_names import PACKAGE, __version__
-from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.cited_support import embedder_of
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import REGISTRY, Metric, Reading, labels_of
-from fastmetrics.metrics.plan import Plan, Score, list_specs
+from fastmetrics.metrics.notes import input_drifts, notes_of
+from fastmetrics.metrics.plan import Plan, Score
 from fastmetrics.metrics.tokenizers import TOKENIZERS
+from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
+from fastmetrics.stats.sums import State
 
 # What the readers of scores know about a metric: stored with the scores where a column's name does not tell it.
 
@@ -100,6 +107,74 @@ def _is_built_in(metric: Metric) -> bool:
     return built_in and not isinstance(metric, FittedMetric)
 
 
+# The sums of the rows, from which the readers of scores make a summary.
+
+
+def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Table, list[str]]:
+    """Scores in memory with what ``summarize`` needs in their metadata, and the notes on them."""
+    metadata = ScoreMetadata(declared=to_store(planned) or None)
+    if sums.counts or sums.drift or any(rows for rows, _ in sums.cautions.values()):
+        of_ids = _fingerprint(scores, planned) if sums.counts else None
+        metadata |= ScoreMetadata(
+            options=planned.common or None,
+            metrics={name: RowCounts(scores.num_rows, scores[name].null_count, 0, 0) for name in planned.names},
+            counts=sums.counts,
+            cautions=sums.cautions,
+            drift=input_drifts(planned, sums.drift) or None,
+            n_rows=None if planned.names else scores.num_rows,
+            fingerprint=of_ids,
+        )
+    if metadata != ScoreMetadata():
+        scores = scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
+    return scores, notes_of(planned, sums)
+
+
+def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:
+    """The fingerprint of the ids, by which a summary tells whether the counts in the metadata are those of its rows."""
+    column = planned.columns.get("id")
+    if column not in planned.keep or not is_hashable(scores[column].type):
+        return None
+    sums = [fingerprint([chunk]) for chunk in scores[column].chunks]
+    return {"ids": fingerprint_text([sum(part) for part in zip(*sums, strict=True)])} if sums else None
+
+
+def observe(names: Sequence[str], part: pa.RecordBatch) -> dict[str, Any]:
+    """The sums of a part's scores, its counts of corpus metrics, cautions and drift, and its fingerprints."""
+    states = {name: State() for name in names}
+    for name, state in states.items():
+        state.add(part.column(name))
+    scores = {name: state.to_json() for name, state in states.items()}
+    return {"scores": scores, "n_rows": part.num_rows, **BatchSums.of([part]).to_json()}
+
+
+def merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, State]:
+    """The sums of the scores of all parts, by score."""
+    states = {name: State() for name in names}
+    for part in observed:
+        for name, text in part["scores"].items():
+            states[name] = states[name].merge(State.from_json(text))
+    return states
+
+
+def conclude(planned: Plan, observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
+    """The metadata about the rows of an output, from which a summary distinguishes missing, undefined and failed."""
+    rows = {
+        name: RowCounts(state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined, 0)
+        for name, state in merged(observed, planned.names).items()
+    }
+    sums = BatchSums.added(observed)
+    return ScoreMetadata(
+        metrics=rows,
+        n_rejected=rejected,
+        counts=sums.counts or None,
+        cautions=sums.cautions or None,
+        drift=input_drifts(planned, sums.drift) or None,
+        # Without a score column, nothing else has the number of rows.
+        n_rows=None if planned.names else sum(part["n_rows"] for part in observed),
+        fingerprint={rows_by: fingerprint_text(of_rows) for rows_by, of_rows in sums.fingerprint.items()} or None,
+    )
+
+
 # The signature of a run: every setting that the scores depend on.
 
 
@@ -117,6 +192,11 @@ def signature(planned: Plan) -> ScoreMetadata:
         options=planned.common or None,
         declared=to_store(planned) or None,
     )
+
+
+def list_specs(lists: Mapping[str, str]) -> list[str]:
+    """The columns of lists as they are written: ``contexts`` or ``contexts=|``."""
+    return [f"{name}={separator}" if separator else name for name, separator in lists.items()]
 
 
 def _settings(score: Score) -> dict[str, Any]:
