@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import itertools
 import json
 import lzma
 from collections.abc import Callable
@@ -110,8 +111,12 @@ def expected(role: str, folder: Path) -> object:
     return result(role, folder, written(name, folder / "given.parquet"))
 
 
+READERS = ("geometry", "match faq", "rank run", "validate labels")
+"""One command for each way of reading: vectors, cells, rankings, and tables joined by their ids."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", READERS)
 @pytest.mark.parametrize("name", [*FORMATS, "t.csv.bz2", "t.jsonl.xz"])
 def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
     packed = {".bz2": bz2.compress, ".xz": lzma.compress}
@@ -122,8 +127,12 @@ def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
     assert result(role, tmp_path / "work", tmp_path / name) == expected(role, tmp_path / "base")
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv.gz", "t.tsv"])
+SOME_FORMATS = ("t.parquet", "t.arrow", "t.jsonl", "t.csv.gz", "t.tsv")
+OF_EACH = [*zip(ROLES, itertools.cycle(SOME_FORMATS)), *((READERS[1], name) for name in SOME_FORMATS)]
+"""Every role with one format, and one role with every format."""
+
+
+@pytest.mark.parametrize(("role", "name"), sorted(set(OF_EACH)))
 def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: str, name: str) -> None:
     wanted = expected(role, tmp_path / "base")
     folder = tmp_path / "folder=1"

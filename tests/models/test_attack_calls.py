@@ -15,7 +15,7 @@ SCRIPT = ROOT / "scripts" / "attack_calls"
 
 
 def test_drawn_modes_are_survived(full):
-    modes = 5 if full else 2
+    modes = 5 if full else 1
     run = [sys.executable, SCRIPT, "--modes", str(modes), "--seed", "2"]
     done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=600)
     said = f"seed 2: {modes} modes tried, {modes} survived ({2 * modes} runs, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import multiprocessing
 import re
 import shutil
 import subprocess
@@ -27,7 +26,7 @@ from fastmetrics.base.errors import UnknownNameError as UnknownName
 from fastmetrics.models.embed import embed
 from fastmetrics.vectors.embedder import Embedder, VectorCache
 from tests.support.optional_parts import needs
-from tests.support.program import jsonl, program
+from tests.support.program import ENVIRONMENT, jsonl, program
 
 
 class Counting:
@@ -146,23 +145,21 @@ def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     assert cache.get([b"a" * 16]).tolist() == [[1, 2]]
 
 
-def _write(folder, number):
-    cache = VectorCache(folder, 1)
-    for turn in range(5):
-        keys = [f"{key:016}".encode() for key in range(turn * 10, turn * 10 + 20)]
-        cache.put(keys, [[float(key)] for key in range(turn * 10, turn * 10 + 20)])
-    assert len(cache) >= 60, number
+WRITES = """
+import sys
+from fastmetrics.vectors.embedder import VectorCache
+cache = VectorCache(sys.argv[1], 1)
+for turn in range(5):
+    keys = [f"{key:016}".encode() for key in range(turn * 10, turn * 10 + 20)]
+    cache.put(keys, [[float(key)] for key in range(turn * 10, turn * 10 + 20)])
+assert len(cache) >= 60
+"""
 
 
 @pytest.mark.slow
 def test_parallel_writers_share_a_cache(tmp_path: Path):
-    spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=_write, args=(tmp_path, number)) for number in range(2)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    writers = [subprocess.Popen([sys.executable, "-c", WRITES, str(tmp_path)], env=ENVIRONMENT) for _ in range(2)]
+    assert [writer.wait() for writer in writers] == [0, 0]
     cache = VectorCache(tmp_path, 1)
     assert cache.get([f"{key:016}".encode() for key in range(60)])[:, 0].tolist() == list(range(60))
 

@@ -97,7 +97,10 @@ def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, stat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "fault", "status", "reason"), MOST)
+@pytest.mark.parametrize(
+    ("kind", "fault", "status", "reason"),
+    [pytest.param(*one, marks=[pytest.mark.full] * ("hang" in one)) for one in MOST],
+)
 def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, status, reason):
     failed = 25 if fault == "hang" else 45
     with judge_server(draw=failing(fault, range(failed))) as server:
@@ -127,7 +130,8 @@ def test_run_of_failing_rows_only_is_whole_if_the_server_answers_a_check(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "fault"), [("judge", "500"), ("answer", "500"), ("judge", "close"), ("judge", "hang")]
+    ("kind", "fault"),
+    [("judge", "500"), ("answer", "close"), pytest.param("judge", "hang", marks=pytest.mark.full)],
 )
 def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
     with judge_server(draw=lambda body, seen: fault) as server:

@@ -93,7 +93,7 @@ def wait_until(happened):
 
 
 def test_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery, full):
-    kills, count, rng = (20, 500, random.Random(11)) if full else (5, 150, random.Random(11))
+    kills, count, rng = (20, 500, random.Random(11)) if full else (3, 150, random.Random(11))
     questions = [*range(count), *range(100)]  # some questions occur twice
     path = jsonl(
         tmp_path / "rows.jsonl", *({"id": i, "question": f"q {n}", "answer": "a"} for i, n in enumerate(questions))

@@ -240,7 +240,7 @@ def test_calls_in_progress_are_stored_when_the_output_cannot_be_written(tmp_path
     with judge_server(delay=0.02) as judge:
 
         def broken(*arguments, **more):
-            judge.delay = 0.5
+            judge.delay = 0.15
             time.sleep(0.1)  # until further calls are in progress
             raise OutputError("cannot write o.parquet: No space left on device")
 

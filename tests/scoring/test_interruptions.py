@@ -119,15 +119,15 @@ def slow_score(answer: str) -> float:
     time.sleep(0.001)
     return 0.5
 """
-FEW = 1000
+FEW = 400
 
 
 @pytest.fixture
 def slow(tmp_path, rows):
-    """A few rows, the options of a score that takes a second for them, and where a plugin for it is."""
+    """A few rows, the options of a score that takes half a second for them, and where a plugin for it is."""
     (tmp_path / "slow.py").write_text(SLOW)
     pq.write_table(pq.read_table(rows).slice(0, FEW), tmp_path / "rows.parquet")
-    options = ("-m", "slow_score", "--threads", 1, "--batch-rows", 50)
+    options = ("-m", "slow_score", "--threads", 1, "--batch-rows", 25)
     return tmp_path / "rows.parquet", ("--plugin", tmp_path / "slow.py", *options)
 
 
@@ -154,7 +154,7 @@ def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, slow):
     run.stdout.close()
     assert run.wait() == 0
     plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen.decode())
-    assert re.search(r"score [━╸╺]+ +\d+% [\d,]+( of 1,000)? rows, [\d,]+/s, \d:\d\d left", plain)
+    assert re.search(r"score [━╸╺]+ +\d+% [\d,]+( of 400)? rows, [\d,]+/s, \d:\d\d left", plain)
     assert seen.endswith(b"\x1b[2K")
     assert "\x1b" not in printed
     assert printed.startswith("metric ")
@@ -215,7 +215,7 @@ def test_without_a_terminal_a_line_is_printed_now_and_then(tmp_path, slow, monke
     assert done.code == 0
     lines = done.err.splitlines()
     assert all(line.startswith("score: ") for line in lines)
-    assert any(re.fullmatch(r"score: \d+%, [\d,]+ of 1,000 rows, [\d,]+/s, \d:\d\d left", line) for line in lines)
+    assert any(re.fullmatch(r"score: \d+%, [\d,]+ of 400 rows, [\d,]+/s, \d:\d\d left", line) for line in lines)
     quiet = program(*words, "--overwrite", "--quiet", progress_every=0.1)
     assert (quiet.code, quiet.err) == (0, "")
 
@@ -279,7 +279,7 @@ def _begun(program, *arguments):
     return run
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.full)])
 def test_interrupt_is_handled_within_a_row(threads):
     """The thread that scores is left alone: it holds up neither the exception nor the end of Python."""
     assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")

@@ -84,7 +84,7 @@ def names(attacker: Attacker) -> list[str]:
     """Outputs in folders with odd names."""
     faults = []
     for name in attacker.commands:
-        for odd in ("a b", "*[x]?", "-o", "é\u202e", "n" * 240, "'\"$(x)", "%20", "#?"):
+        for odd in attacker.variants(name, ("a b", "*[x]?", "-o", "é\u202e", "n" * 240, "'\"$(x)", "%20", "#?")):
             out = attacker.new() / odd
             out.mkdir()
             faults += refused(f"{name} in {odd}", attacker.run(name, out), 0)
@@ -99,7 +99,7 @@ def journals(attacker: Attacker) -> list[str]:
     orders = json.dumps([["parts", "precious"], ["output.parquet", "../precious"]])
     texts = ["", "{", "[" * 100_000, "null", orders, '{"number": -1}', "\0" * 1000, '[["output.parquet", "precious"]]']
     for name in (name for name, words in attacker.commands.items() if words[0] in RESUMABLE):
-        for text in texts:
+        for text in attacker.variants(name, texts):
             out = attacker.new()
             (out / "precious").write_text("mine")
             work = out / f"{attacker.target(name)}.partial"
@@ -239,7 +239,7 @@ def signals(attacker: Attacker) -> list[str]:
     """A signal at a random moment ends the run with its own code and a message; the next run is whole."""
     faults = []
     for name in attacker.commands:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in attacker.variants(name, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
             out = attacker.new()
             run = attacker.forker.start(attacker.words(name, out))
             time.sleep(attacker.chance.random() * attacker.seconds[name])
@@ -257,7 +257,7 @@ def no_reader(attacker: Attacker) -> list[str]:
     """Standard output is closed, which ends the run, or a pipe that nobody reads, or full: the output is whole."""
     faults = []
     for name in attacker.commands:
-        for stdout in ("closed", "unread", "/dev/full"):
+        for stdout in attacker.variants(name, ("closed", "unread", "/dev/full")):
             out = attacker.new()
             faults += refused(f"{name} with {stdout} output", attacker.run(name, out, stdout=stdout), 0, 4)
             whole = contents(out) == attacker.whole[name] or (stdout == "closed" and not contents(out))

@@ -9,14 +9,16 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.support.attacked_commands import ALWAYS, NEVER, RESUMABLE, WRITERS, contents, make_inputs
 from tests.support.forked_program import Forker, Run
 from tests.support.program import Done
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -49,10 +51,16 @@ class Counts:
 
 
 class Attacker:
-    """The commands, their inputs in a folder, and the outputs of runs left alone; ``server`` answers model calls."""
+    """The commands, their inputs in a folder, and the outputs of runs left alone; ``server`` answers model calls.
 
-    def __init__(self, folder: Path, seed: int, rows: int, server: str, only: list[str] | None = None) -> None:
+    Each command meets one in ``every`` variants of an attack, and the next command the next ones.
+    """
+
+    def __init__(
+        self, folder: Path, seed: int, rows: int, server: str, only: list[str] | None = None, every: int = 1
+    ) -> None:
         self.folder = folder
+        self.every = every
         self.server = server
         self.chance = random.Random(seed)
         self.commands = {name: words for name, words in WRITERS.items() if only is None or name in only}
@@ -73,6 +81,10 @@ class Attacker:
                     raise RuntimeError(f"{name} writes other bytes when it runs again")
                 self.whole[name] = contents(out)
         self.furniture = self._paths()
+
+    def variants(self, name: str, every: Sequence[T]) -> Sequence[T]:
+        """The variants of an attack that a command meets."""
+        return every[list(self.commands).index(name) % self.every :: self.every]
 
     def _timed(self, name: str, out: Path) -> Done:
         """A run of a command to its end, with its seconds, and those since its first file."""
@@ -147,7 +159,9 @@ class Attacker:
         files = contents(out)
         partial_folder = any(path.startswith(("o.", "o/")) and ".partial/" in path for path in files)
         verb = self.commands[name][0]
-        more = ["--resume"] if verb in RESUMABLE and partial_folder else []
+        # a kill between the last rename and the removal of the work folder leaves both
+        done_but_for_it = any(path.split("/")[0] == self.target(name) for path in files)
+        more = ["--resume"] if verb in RESUMABLE and partial_folder and not done_but_for_it else []
         complete = files == self.whole[name]
         if not more and files and verb not in (*ALWAYS, *NEVER):
             more = ["--overwrite"]

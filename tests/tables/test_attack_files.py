@@ -1,4 +1,7 @@
-"""A small share of the attacks of ``scripts/attack_files``: a few commands, a few kills, and every mode."""
+"""A small share of the attacks of ``scripts/attack_files``: a few commands, a few kills, and every mode.
+
+The variants of a mode are spread over the commands.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ STORES = ("cache", "store", "work")
 @pytest.fixture(scope="module")
 def attacker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
     with judge_server(keep=False, delay=0.01) as server:
-        yield Attacker(tmp_path_factory.mktemp("attacks"), 24, 300, server.url, ["score csv", "judge", "match"])
+        yield Attacker(tmp_path_factory.mktemp("attacks"), 24, 300, server.url, ["score csv", "judge", "match"], 3)
 
 
 @pytest.mark.slow
@@ -39,7 +42,7 @@ def test_attack_is_survived(attacker: Attacker, mode: str) -> None:
 
 @pytest.mark.slow
 def test_killed_runs_leave_nothing(attacker: Attacker) -> None:
-    counts = attacker.kills(6)
+    counts = attacker.kills(4)
     assert (counts.faults, counts.left) == ([], 0)
 
 

@@ -12,34 +12,37 @@ from tests.support.program import ENVIRONMENT, ROOT
 
 pytestmark = pytest.mark.slow
 
-TRIAL = """
-import os, signal, sys, time
+TRIALS = """
+import os, signal, sys
 from pathlib import Path
 from tests.support import fuzz_trials
 
-def ending():
-    {code}
+def trial(ending, seconds=60):
+    fuzz_trials.program.main = ending
+    outcome = fuzz_trials.attempt(["score"], Path(sys.argv[1]), seconds=seconds)
+    print(outcome.kind, outcome.failed)
 
-fuzz_trials.program.main = ending
-outcome = fuzz_trials.attempt(["score"], Path(sys.argv[1]), seconds={seconds})
-print(outcome.kind, outcome.failed)
+def raises():
+    raise ValueError("x")
+
+def loops():
+    while True:
+        pass
+
+trial(lambda: os.kill(os.getpid(), signal.SIGSEGV))
+trial(raises)
+trial(loops, seconds=1)
+trial(lambda: bytearray(b"x") * (1200 << 20))
+trial(lambda: sys.exit(3))
 """
-ENDINGS = [
-    ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV True"),
-    ("raise ValueError('x')", "traceback True"),
-    ("while True: pass", "hang True"),
-    ("held = bytearray(b'x') * (1200 << 20)", "memory True"),
-    ("sys.exit(3)", "input False"),
-]
+ENDINGS = ["SIGSEGV True", "traceback True", "hang True", "memory True", "input False"]
 
 
-@pytest.mark.parametrize(("code", "ends"), ENDINGS)
-def test_fuzz_outcomes_are_classified(tmp_path, code, ends):
-    program = TRIAL.format(code=code, seconds=2 if ends == "hang True" else 60)
+def test_fuzz_outcomes_are_classified(tmp_path):
     run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", TRIALS, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
-    assert (run.returncode, run.stdout.strip()) == (0, ends), run.stderr
+    assert (run.returncode, run.stdout.splitlines()) == (0, ENDINGS), run.stderr
 
 
 def test_same_seed_gives_the_same_mutations():
@@ -50,7 +53,7 @@ def test_same_seed_gives_the_same_mutations():
     assert sum(changed) > 0.8 * len(changed)
 
 
-@pytest.mark.parametrize("mutations", [1, pytest.param(13, marks=pytest.mark.full)])
+@pytest.mark.parametrize("mutations", [2, pytest.param(30, marks=pytest.mark.full)])
 def test_damaged_files_are_scored_or_rejected(tmp_path, mutations):
     command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", str(mutations), "--seed", "3"]
     run = subprocess.run(

@@ -261,7 +261,9 @@ def _paths(case: str) -> Iterator[tuple[str, Any]]:
 
 REMOTE = [(case, name, one) for case in CASES for name, one in _paths(case) if not isinstance(one, Here)]
 READERS = {(name, type(one), one.name.partition(".")[2]): (case, name, one) for case, name, one in REMOTE}.values()
-"""One command for each option and form of what is read or written there; ``--full`` runs them all."""
+"""One command for each option and form of what is read or written there: ``--full`` runs them all."""
+CONVERTERS = {(type(one), one.name.partition(".")[2]): (case, name, one) for case, name, one in READERS}.values()
+"""One of them for each form of what is read or written."""
 LOCAL = [(case, name, one) for case in CASES for name, one in _paths(case) if isinstance(one, Here)]
 
 
@@ -403,7 +405,7 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
 
 @pytest.mark.parametrize(
     ("case", "name", "path"),
-    [one if one in READERS else pytest.param(*one, marks=pytest.mark.full) for one in REMOTE],
+    [one if one in CONVERTERS else pytest.param(*one, marks=pytest.mark.full) for one in READERS],
     ids=lambda one: getattr(one, "name", one),
 )
 def test_paths_may_be_addresses(
