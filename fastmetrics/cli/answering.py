@@ -66,7 +66,7 @@ def answer(
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
-    from fastmetrics.tables.output_places import check_not_read
+    from fastmetrics.tables.protected_inputs import check_not_read
 
     check_not_read(str(arguments["output"]), [choice.faq, choice.knowledge])
 

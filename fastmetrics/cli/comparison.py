@@ -73,15 +73,15 @@ def gate(
     The exit code is 0 if all rules are met, and 1 if one is broken.
     """
     from fastmetrics.base.errors import OptionError
-    from fastmetrics.tables.outputs import page_place, write_page
+    from fastmetrics.tables.outputs import page_target
 
     if not (require or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
-    place = None if junit is None else page_place(junit, inputs, overwrite=True)
+    place = None if junit is None else page_target(junit, inputs, overwrite=True)
     verdict = arguments.call()
     if place is not None:
-        write_page(place, verdict.to_junit())
+        place.write(verdict.to_junit())
     return ResultOfCheck(verdict, verdict.passed)
 
 

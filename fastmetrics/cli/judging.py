@@ -153,9 +153,9 @@ def sample_rows(
 
     The commands validate and judges read the sheet.
     """
-    from fastmetrics.tables.outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_target, write_whole
 
-    place = table_place(output, [judged, texts], overwrite=overwrite)
+    place = table_target(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()
     quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard)
     echo(f"{sheet.num_rows:,} rows: {output}")

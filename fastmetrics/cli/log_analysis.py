@@ -11,7 +11,7 @@ from fastmetrics.cli.options import Arguments, AsJson, Before, Overwrite, Readin
 from fastmetrics.cli.terminal import ResultOfCheck
 
 if TYPE_CHECKING:
-    from fastmetrics.tables.outputs import OutputPlace
+    from fastmetrics.tables.targets import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +29,18 @@ class LogOptions:
 
         Raises ``OutputError`` before anything is read if the output may not be written.
         """
-        from fastmetrics.tables.outputs import write_page
 
         place = self.place(*inputs)
         figures = arguments.call()
         if place is not None:
-            write_page(place, figures.to_json() + "\n")
+            place.write(figures.to_json() + "\n")
         return figures
 
-    def place(self, *inputs: Any) -> OutputPlace | None:
+    def place(self, *inputs: Any) -> Target | None:
         """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
-        from fastmetrics.tables.outputs import page_place
+        from fastmetrics.tables.outputs import page_target
 
-        return None if self.output is None else page_place(self.output, inputs, overwrite=self.overwrite)
+        return None if self.output is None else page_target(self.output, inputs, overwrite=self.overwrite)
 
 
 def check_dataset(
@@ -76,12 +75,12 @@ def chunk_utilization(
 
     Count how often rankings retrieve it, answers cite it, and users need it.
     """
-    from fastmetrics.tables.outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_target, write_whole
 
     chunks = arguments["chunks"]
     options.place(log, chunks)
     written = [log, chunks, options.output]
-    place = None if table is None else table_place(table, written, overwrite=options.overwrite)
+    place = None if table is None else table_target(table, written, overwrite=options.overwrite)
     figures = options.analysed(arguments, log, chunks)
     if place is not None:
         write_whole(figures.to_arrow(), place, {"usage": figures.k}, {"chunk"})

@@ -104,12 +104,12 @@ def plot(
     Histograms, intervals, segments, a trend, a cache's curve or a projection.
     """
     from fastmetrics.base.threads import cores
-    from fastmetrics.reporting.plot import draw_into, picture_place
+    from fastmetrics.reporting.plot import draw_into, picture_target
     from fastmetrics.vectors.embedder import check_name
 
     if embedder is not None:
         check_name(embedder)
-    place = picture_place(output, inputs, overwrite)
+    place = picture_target(output, inputs, overwrite)
     arguments["threads"] = cores(threads)
     colors = None
     if kind == Kind.comparison:
@@ -183,10 +183,10 @@ def worst_rows(
 
     With a baseline, show the largest losses or gains.
     """
-    from fastmetrics.tables.outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_target, write_whole
 
     earlier = [] if arguments["system"] is not None else [arguments["baseline"]]
-    place = None if output is None else table_place(output, [scores, answers, *earlier], overwrite=overwrite)
+    place = None if output is None else table_target(output, [scores, answers, *earlier], overwrite=overwrite)
     rows = arguments.call()
     if place is None:
         echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")

@@ -88,9 +88,9 @@ def project(
 
     By PCA, PaCMAP or UMAP.
     """
-    from fastmetrics.tables.outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_target, write_whole
 
-    target = table_place(output, vectors, overwrite=overwrite)
+    target = table_target(output, vectors, overwrite=overwrite)
     projection = arguments.call()
     write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
     return projection
@@ -149,10 +149,10 @@ def search(
 
     The output is rankings for the retrieval metrics.
     """
-    from fastmetrics.tables.outputs import table_place, write_whole
+    from fastmetrics.tables.outputs import table_target, write_whole
     from fastmetrics.vectors.search_files import RANKINGS
 
-    place = table_place(output, [index, queries], overwrite=overwrite)
+    place = table_target(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)
     run = arguments.call()
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)

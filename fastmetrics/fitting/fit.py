@@ -52,7 +52,7 @@ from fastmetrics.metrics.fitted_file import (
     text_of,
 )
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
-from fastmetrics.tables.outputs import page_place, write_page
+from fastmetrics.tables.outputs import page_target
 
 # The promises of cuts that users ask for, as one object.
 
@@ -355,7 +355,7 @@ def fit(
         )
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "fit")
-    place = None if output is None else page_place(output, [table], overwrite=overwrite)
+    place = None if output is None else page_target(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
     naming = {
         "columns": columns,
@@ -425,7 +425,7 @@ def fit(
     )
     result = FitResult(model, fitted.evaluation, text_of(model), None if output is None else str(output))
     if place is not None:
-        write_page(place, result.text)
+        place.write(result.text)
     return result
 
 

@@ -16,7 +16,7 @@ from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Connection, Message, Model
 from fastmetrics.models.clients import address_of, connect, endpoint_of
 from fastmetrics.results.prices import Price, price_of
-from fastmetrics.tables.output_places import cache_folder
+from fastmetrics.tables.targets import cache_folder
 
 # The settings of model calls, judges and bots: each declared once, for functions and commands.
 

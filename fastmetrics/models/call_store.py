@@ -30,8 +30,8 @@ from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Model
 from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.addresses import as_local, is_url
 from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
-from fastmetrics.tables.output_places import make_private_folder
-from fastmetrics.tables.outputs import table_place, write_whole
+from fastmetrics.tables.outputs import table_target, write_whole
+from fastmetrics.tables.targets import make_private_folder
 
 # Opening the SQLite file of a store of calls: a new one for its owner alone, one that can only be read as it is.
 
@@ -679,7 +679,7 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
 
     Raises the errors of ``write_whole``, also if the file is the store.
     """
-    place = table_place(out, store.path, overwrite=overwrite)
+    place = table_target(out, store.path, overwrite=overwrite)
     written = 0
 
     def batches() -> Iterator[pa.RecordBatch]:

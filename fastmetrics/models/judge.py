@@ -44,7 +44,7 @@ from fastmetrics.stats.sums import State
 from fastmetrics.tables import Output
 from fastmetrics.tables.encoders import undefined_as_null
 from fastmetrics.tables.opening import FileSettings
-from fastmetrics.tables.output_places import check_not_read
+from fastmetrics.tables.protected_inputs import check_not_read
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 

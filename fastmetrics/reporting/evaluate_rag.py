@@ -40,7 +40,7 @@ from fastmetrics.tables.addresses import as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.opening import FileSettings
-from fastmetrics.tables.outputs import page_place, table_place, write_page, write_whole
+from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.run_outputs import differences, read_metadata
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import Piece, gathered, whole_table
@@ -263,7 +263,7 @@ class Stages:
 
     def _write(self) -> None:
         text = json.dumps(self._records, ensure_ascii=False, indent=1) + "\n"
-        write_page(page_place(self.folder / RECORD, [], overwrite=True), text)
+        page_target(self.folder / RECORD, [], overwrite=True).write(text)
 
 
 # What each stage of the evaluation of a RAG system does, from the files of the stages before.
@@ -412,7 +412,7 @@ class RagRun:
             elif index is None:
                 searched = self._index(vectors, str(column))
             run = search(searched, self.stages.path(QUESTIONS), **options)
-            write_whole(run.table, table_place(path, [], overwrite=True), run.settings, set(run.table.column_names))
+            write_whole(run.table, table_target(path, [], overwrite=True), run.settings, set(run.table.column_names))
 
         settings = {
             "chunks": identity,
@@ -444,7 +444,7 @@ class RagRun:
             others = [name for name in questions.column_names if name not in {*own, *self.columns.values()}]
             table = pa.table({"id": rankings["id"], **own, **{name: questions[name] for name in others}})
             table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text)
-            write_whole(table, table_place(path, [], overwrite=True), {}, set(table.column_names))
+            write_whole(table, table_target(path, [], overwrite=True), {}, set(table.column_names))
 
         settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text}
         self.stages.run(RETRIEVED, settings, [QUESTIONS, RANKINGS], make)

@@ -21,7 +21,8 @@ from fastmetrics.results.distributions import Histograms
 from fastmetrics.results.score_file import declared_bounds
 from fastmetrics.results.summarize_by import IntervalSummary
 from fastmetrics.results.trend import Trend
-from fastmetrics.tables.outputs import OutputPlace, page_place, write_page
+from fastmetrics.tables.outputs import page_target
+from fastmetrics.tables.targets import Target
 from fastmetrics.vectors.projection import AXES, Points
 
 FORMATS = ("svg", "png")
@@ -83,10 +84,10 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     not one a row, ``OutputError`` if the file exists, unless ``overwrite``, and ``MissingExtraError`` without
     matplotlib.
     """
-    draw_into(picture_place(output, (), overwrite), result, color)
+    draw_into(picture_target(output, (), overwrite), result, color)
 
 
-def draw_into(place: OutputPlace, result: Any, color: Any = None) -> list[str]:
+def draw_into(place: Target, result: Any, color: Any = None) -> list[str]:
     """Draw a chart of a result, as :func:`plot` does, into a place that was checked; returns what it leaves out."""
     draw = next((function for kind, function in _CHARTS.items() if isinstance(result, kind)), None)
     if draw is None:
@@ -109,18 +110,18 @@ def draw_into(place: OutputPlace, result: Any, color: Any = None) -> list[str]:
         sink = io.BytesIO()
         suffix = _suffix(place.text)
         figure.savefig(sink, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-    write_page(place, sink.getvalue())
+    place.write(sink.getvalue())
     return notes
 
 
-def picture_place(path: str | Path, inputs: Any, overwrite: bool) -> OutputPlace:
+def picture_target(path: str | Path, inputs: Any, overwrite: bool) -> Target:
     """The place of a picture; ``inputs`` are what the run reads.
 
     Raises the errors of :func:`plot` for a path that it cannot write, and without matplotlib.
     """
     if _suffix(path) not in FORMATS:
         raise OptionError(f"{path}: expected a file that ends in .svg or .png")
-    place = page_place(path, inputs, overwrite=overwrite)
+    place = page_target(path, inputs, overwrite=overwrite)
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

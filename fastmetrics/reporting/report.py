@@ -19,7 +19,7 @@ from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_files import MARK
 from fastmetrics.results.open_runs import are_several
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.outputs import folder_place, page_place, whole_folder, write_page
+from fastmetrics.tables.outputs import folder_target, page_target, whole_folder
 
 _MOST_NAMES = 3
 """Maximum number of systems that a title names."""
@@ -139,7 +139,10 @@ def report(
             raise OptionError(Argument(name), " goes with ", Argument(needed))
     where = as_local(output)
     inputs = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
-    place = (folder_place if rows == "all" else page_place)(output, inputs, overwrite=overwrite)
+    if rows == "all":
+        place = folder_target(output, inputs, MARK, overwrite=overwrite)
+    else:
+        place = page_target(output, inputs, overwrite=overwrite)
     options = ReportOptions(
         baseline,
         texts,
@@ -165,14 +168,14 @@ def report(
         return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 
     if rows == "all":
-        with whole_folder(place, MARK) as folder:
+        with whole_folder(place) as folder:
             content = report_content(runs_of_scores, replace(options, folder=folder))
             (folder / INDEX).write_text(page(content), encoding="utf-8", newline="\n")
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         return Report(shown_address(where), content.n_rows, content.n_shown, size)
     content = report_content(runs_of_scores, options)
     html = page(content)
-    write_page(place, html)
+    place.write(html)
     return Report(shown_address(where), content.n_rows, content.n_shown, len(html.encode()))
 
 

@@ -26,7 +26,7 @@ from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import inverted_index as kernels
 from fastmetrics.tables.opening import is_paths, open_table
-from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.outputs import check_without_target, table_target, write_whole
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.conventions import convention
@@ -310,9 +310,9 @@ def match(
     """
     workers = cores(threads)
     if output is None:
-        check_without_place(overwrite=overwrite, guard=guard)
+        check_without_target(overwrite=overwrite, guard=guard)
     inputs = [table for table in (questions, faq) if is_paths(table)]
-    place = None if output is None else table_place(output, inputs, overwrite=overwrite)
+    place = None if output is None else table_target(output, inputs, overwrite=overwrite)
     matched = _matched(open_table(questions, name="questions"), open_table(faq, name="faq"), columns, workers)
     if place is None:
         return matched

@@ -42,7 +42,7 @@ from fastmetrics.retrieval.rankings import (
 )
 from fastmetrics.tables.addresses import shown_address
 from fastmetrics.tables.opening import is_paths
-from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.outputs import check_without_target, table_target, write_whole
 from fastmetrics.tables.rankings import Triples
 
 # The result of evaluating one ranking: values per query, their means, and counts of what is missing or undefined.
@@ -582,7 +582,7 @@ def rank(
     """
     by_name = _several(rankings)
     if output is None:
-        check_without_place(overwrite=overwrite, guard=guard)
+        check_without_target(overwrite=overwrite, guard=guard)
     single = by_name is None or len(by_name) == 1
     settings = Settings(
         float(argument("relevance_level", relevance_level, of_hint(Level))),
@@ -593,7 +593,7 @@ def rank(
         argument("drop_self", drop_self, Flag()),
     )
     workers = cores(threads)  # checked before any input is read
-    place = None if output is None else table_place(output, [rankings, qrels], overwrite=overwrite)
+    place = None if output is None else table_target(output, [rankings, qrels], overwrite=overwrite)
     judged = judgements(qrels, duplicates) if by_name is not None else qrels
     results = {
         name: evaluated_ranking(ranking, judged, measures, settings, workers)

@@ -24,7 +24,7 @@ from fastmetrics.metrics.notes import caution_notes
 from fastmetrics.metrics.plan import Score, parse
 from fastmetrics.metrics.suites import function_of
 from fastmetrics.tables.opening import is_paths, open_table
-from fastmetrics.tables.outputs import check_without_place, table_place, write_whole
+from fastmetrics.tables.outputs import check_without_target, table_target, write_whole
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.tokenize import Vocabularies
 
@@ -183,8 +183,8 @@ def pairwise_scores(
     score, workers = _parsed(metric), cores(threads)
     paths = [table for table in (candidates, references) if is_paths(table, or_column=True)]
     if output is None:
-        check_without_place(overwrite=overwrite, guard=True)
-    place = None if output is None else table_place(output, paths, overwrite=overwrite)
+        check_without_target(overwrite=overwrite, guard=True)
+    place = None if output is None else table_target(output, paths, overwrite=overwrite)
     (other,) = set(score.metric.needs) - {_CANDIDATE}
     pairs = AllPairs(score, _CANDIDATE, other, workers)
     first = _texts(candidates, "candidates", _CANDIDATE, columns)

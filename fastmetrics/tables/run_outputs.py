@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -26,16 +26,9 @@ from fastmetrics.tables.encoders import json_object, metadata_in, writing
 from fastmetrics.tables.file_formats import output_format
 from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.opening import expand
-from fastmetrics.tables.output_places import (
-    DatabaseTarget,
-    make_private_folder,
-    mark_path,
-    open_private,
-    sync,
-    target,
-    write_mark,
-)
+from fastmetrics.tables.protected_inputs import MARK
 from fastmetrics.tables.table_chunks import Position
+from fastmetrics.tables.targets import PARTS, make_private_folder, open_private, sync, target
 from fastmetrics.tables.written_tables import stored_metadata
 
 if TYPE_CHECKING:
@@ -116,7 +109,7 @@ _FOLDERS = ("parts", "rejects")
 _NAMES = {
     *_FOLDERS,
     *("lock", "owner", "run.json", JOURNAL, "commit.json", "commit", "rejects.jsonl", "meta.json"),
-    *("uploaded", "replaced"),
+    "uploaded",
 }
 """What runs make in a work folder, besides the output itself."""
 
@@ -441,7 +434,10 @@ def _value_text(value: Any) -> str:
     return "none" if value is None or value == [] else shown(value)
 
 
-# The output of a run: checking the target, and renaming finished files atomically.
+# The output of a run: checking the target, and publishing finished files.
+
+
+_META, _REJECTS = ".meta.json", ".rejects.jsonl"
 
 
 class Output:
@@ -456,21 +452,23 @@ class Output:
         self.guard = guard
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
-        self._target = target(path, self.folder, work)
+        beside = [_REJECTS] if self.format in ("parquet", "folder") else [_META, _REJECTS]
+        text = as_local(path)
+        text = text if is_url(text) or is_database(text) else os.path.abspath(text)
+        self._target = target(text, folder=PARTS if self.folder else None, beside=beside, work=work)
         self.path = self._target.path
-        self.rejects = self._target.beside(".rejects.jsonl")
-        self.sidecar = None if self.format in ("parquet", "folder") else self._target.beside(".meta.json")
+        self.rejects = self._target.shown(_REJECTS)
+        self.sidecar = self._target.shown(_META) if _META in beside else None
         self.work = WorkFolder(self._target.work, self.path, ".parquet" if self.folder else ".arrow")
 
     @property
     def temporary(self) -> Path:
         """The name of the output until it is complete."""
-        return self.work.path / ("parts" if self.folder else f"output{self._target.suffix}")
+        return self.work.path / ("parts" if self.folder else f"output{PurePath(last_name(str(self.path))).suffix}")
 
     def check(self, inputs: Any, *, resume: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the output may not or cannot be written; ``inputs`` are what the run reads."""
-        beside = [".rejects.jsonl"] if self.sidecar is None else [".meta.json", ".rejects.jsonl"]
-        self._target.check(inputs, beside, replaceable=resume and self.work.committed(), overwrite=overwrite)
+        self._target.check(inputs, overwrite=overwrite or (resume and self.work.committed()))
         if not (resume or overwrite) and self.work.unfinished():
             raise OutputError(
                 f"{self.work.path} contains an unfinished run; choose ",
@@ -482,13 +480,11 @@ class Output:
 
     def check_types(self, schema: pa.Schema) -> None:
         """Raise ``OutputError`` for a column that a database to write to has no type for."""
-        if isinstance(self._target, DatabaseTarget):
-            self._target.check_types(schema)
+        self._target.check_types(schema)
 
     def commit(self, metadata: str, rejects: int) -> None:
-        """Rename all files; the next resume completes a commit that was killed."""
-        work = self.work.path
-        moves = []
+        """Publish all files; the next resume completes a commit that was killed."""
+        work, moves = self.work.path, []
         self._target.check_unchanged()
         with writing(self.path):
             if rejects:
@@ -496,19 +492,18 @@ class Output:
                     for number in sorted(self.work.parts):
                         if self.work.parts[number].rejects:
                             stream.write(self.work.rejects_path(number).read_bytes())
-                moves.append((work / "rejects.jsonl", self.rejects))
+                moves.append(("rejects.jsonl", _REJECTS))
             else:
-                self._target.drop(".rejects.jsonl")
+                self._target.drop(_REJECTS)
             if self.folder:
-                write_mark(self.temporary, metadata)
+                (self.temporary / MARK).write_text(metadata + "\n", encoding="utf-8")
             elif self.sidecar is not None:
                 (work / "meta.json").write_text(metadata + "\n", encoding="utf-8")
-                moves.append((work / "meta.json", self.sidecar))
-            moves.append((self.temporary, self.path))
-            for temporary, _ in moves:
-                sync(temporary)
-            plan = json.dumps([[temporary.name, last_name(final)] for temporary, final in moves])
-            (work / "commit.tmp").write_text(plan, encoding="utf-8")
+                moves.append(("meta.json", _META))
+            moves.append((self.temporary.name, ""))
+            for name, _ in moves:
+                sync(work / name, inside=True)
+            (work / "commit.tmp").write_text(json.dumps(moves), encoding="utf-8")
             sync(work / "commit.tmp")
             os.replace(work / "commit.tmp", work / "commit.json")
         self.finish()
@@ -516,19 +511,23 @@ class Output:
     def finish(self) -> None:
         """Complete the remaining renames or uploads, and delete the work folder."""
         with writing(self.path):
-            self._target.settle(self.work.path, self._planned())
+            moves = self._planned()
+            try:
+                self._target.publish(self.work.path, moves)
+            except OutputError as error:
+                kept = f"; the scores are kept in {self.work.path}: "
+                raise OutputError(*error.message.parts, kept, Argument("resume", True), " writes them") from error
             # If the deletion is interrupted, the next run must not mistake the rest for an output without parts.
             (self.work.path / "commit.tmp").write_text("[]", encoding="utf-8")
             os.replace(self.work.path / "commit.tmp", self.work.path / "commit.json")
         self.work.remove()
 
     def _planned(self) -> list[tuple[str, str]]:
-        """The names of finished files and their final names; those of the journal, if they are of this output."""
-        finals = {"rejects.jsonl": self.rejects, "meta.json": self.sidecar, self.temporary.name: self.path}
-        names = [(name, last_name(final)) for name, final in finals.items() if final is not None]
+        """The finished files that the list of renames names, each with the suffix that its final name adds."""
+        names = [("rejects.jsonl", _REJECTS), ("meta.json", _META), (self.temporary.name, "")]
         try:
             plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
-            listed = [(temporary, final) for temporary, final in plan]
+            listed = [(temporary, suffix) for temporary, suffix in plan]
         except (ValueError, TypeError, RecursionError):
             listed = [("", "")]
         if not all(pair in names for pair in listed):
@@ -571,4 +570,6 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
 
 
 def _places_of_metadata(text: str) -> list[str]:
-    return [mark_path(text), str(parse(text).beside(".meta.json")) if is_url(text) else f"{text}.meta.json"]
+    if is_url(text):
+        return [str(parse(text).child(MARK)), str(parse(text).beside(_META))]
+    return [os.path.join(text, MARK), f"{text}{_META}"]

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import importlib.util
 import os
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +35,6 @@ from fastmetrics.base.errors import (
 from fastmetrics.base.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.outputs import unfinished
 from fastmetrics.vectors.vector_arrays import FileRows
 
 # Embedding models from installed packages and local files. Downloads happen only on request.
@@ -342,12 +342,15 @@ class VectorCache:
         table = pa.table({"key": pa.array(list(keys), pa.binary(KEY_BYTES)), "vector": column})
         final = self.folder / f"{uuid.uuid4().hex}.arrow"
         try:
-            with unfinished(self.folder, "vectors", shared=True) as hidden, (hidden / "whole").open("xb") as file:
+            with (
+                tempfile.TemporaryDirectory(prefix=".fastmetrics-", dir=self.folder) as hidden,
+                Path(hidden, "whole").open("xb") as file,
+            ):
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(hidden / "whole", final)
+                os.replace(Path(hidden, "whole"), final)
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot store vectors here: {error.strerror or error}") from error
         self._open([final])

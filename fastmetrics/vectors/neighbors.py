@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, ar
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.outputs import to_new_name, unfinished
+from fastmetrics.tables.targets import sync
 from fastmetrics.vectors.faiss_search import (
     EXACT,
     Effort,
@@ -333,9 +334,10 @@ class Index:
             with writing(target):
                 if not target.parent.exists():
                     target.parent.mkdir(parents=True)
-                with unfinished(target.absolute().parent, target.name) as folder:
-                    self._write(folder / "whole")
-                    to_new_name(folder / "whole", target)
+                with tempfile.TemporaryDirectory(prefix=".fastmetrics-", dir=target.absolute().parent) as folder:
+                    self._write(Path(folder, "whole"))
+                    sync(Path(folder, "whole"), inside=True)
+                    os.rename(Path(folder, "whole"), target)  # which replaces no folder with files
         except RuntimeError as error:  # of FAISS
             raise OutputError(f"cannot write {target}: {error}") from error
 

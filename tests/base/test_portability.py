@@ -12,7 +12,7 @@ import pytest
 
 from fastmetrics.base.threads import cores
 from fastmetrics.tables import input_files
-from fastmetrics.tables.output_places import sync
+from fastmetrics.tables.targets import sync
 from tests.support.program import ENVIRONMENT, program
 
 WITHOUT = """
@@ -88,5 +88,5 @@ def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypat
 
     monkeypatch.delattr(os, "O_DIRECTORY")
     monkeypatch.setattr(os, "open", opening)
-    sync(tmp_path / "parts")
+    sync(tmp_path / "parts", inside=True)
     assert opened == [("one", os.O_RDWR)]

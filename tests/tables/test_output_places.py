@@ -15,16 +15,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
-from fastmetrics.tables.outputs import (
-    OutputPlace,
-    page_place,
-    replace_folder,
-    restore_folder,
-    table_place,
-    to_new_name,
-    write_page,
-    write_whole,
-)
+from fastmetrics.tables.outputs import folder_target, page_target, table_target, write_whole
+from fastmetrics.tables.targets import Target, replace_folder
 from tests.support.program import alone, jsonl, program
 
 pytestmark = pytest.mark.slow
@@ -143,7 +135,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
     Path("linked").symlink_to("folder")
     os.link("in.jsonl", "hard.jsonl")
     with pytest.raises(OutputError, match="is an input; write to another name"):
-        table_place(written.format(here=tmp_path.name), read, overwrite=True)
+        table_target(written.format(here=tmp_path.name), read, overwrite=True)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +150,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
 )
 def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
     from fastmetrics.tables.addresses import parse
-    from fastmetrics.tables.output_places import check_not_read
+    from fastmetrics.tables.protected_inputs import check_not_read
 
     with pytest.raises(OutputError, match="is an input"):
         check_not_read(parse(written), read)
@@ -166,9 +158,9 @@ def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
 
 
 def test_metadata_of_an_input_are_kept() -> None:
-    write_whole(TABLE, table_place("in.csv", ()), {}, set())
+    write_whole(TABLE, table_target("in.csv", ()), {}, set())
     with pytest.raises(OutputError, match=r"in\.csv\.meta\.json is an input"):
-        page_place("in.csv.meta.json", "in.csv", overwrite=True)
+        page_target("in.csv.meta.json", "in.csv", overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.meta.json", "out.csv.rejects.jsonl"])
@@ -184,7 +176,7 @@ def test_links_are_not_replaced(name: str) -> None:
 def test_dangling_link_is_not_replaced() -> None:
     Path("page.json").symlink_to("nowhere")
     with pytest.raises(OutputError, match="is a link"):
-        page_place("page.json", ())
+        page_target("page.json", ())
 
 
 def test_tables_do_not_replace_pipes() -> None:
@@ -213,10 +205,10 @@ def test_pages_go_into_pipes_and_standard_output() -> None:
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(Path("page.html").read_bytes()))
     reader.start()
-    write_page(page_place("page.html", ()), "the page")
+    page_target("page.html", ()).write("the page")
     reader.join()
     assert read == [b"the page"]
-    write_page(page_place("/dev/null", ()), "the page")
+    page_target("/dev/null", ()).write("the page")
 
 
 @pytest.mark.parametrize("name", ["out.csv.meta.json", "out.csv.rejects.jsonl", "out.parquet.rejects.jsonl"])
@@ -228,7 +220,7 @@ def test_files_beside_the_output_stay(name: str) -> None:
     assert Path(name).read_text() == "mine"
     if "meta" in name:
         with pytest.raises(OutputError, match=f"{name} exists"):
-            table_place("out.csv", ())
+            table_target("out.csv", ())
 
 
 def test_of_two_runs_into_one_file_the_second_says_so() -> None:
@@ -237,7 +229,7 @@ def test_of_two_runs_into_one_file_the_second_says_so() -> None:
         for name in ("old.csv", "new.csv")[: 1 + (not overwrite)]:
             if not overwrite:
                 Path("old.csv").unlink(missing_ok=True)
-            first, second = (table_place(name, (), overwrite=overwrite) for _ in range(2))
+            first, second = (table_target(name, (), overwrite=overwrite) for _ in range(2))
             write_whole(TABLE, first, {}, set())
             written = Path(name).read_bytes()
             with pytest.raises(OutputError, match="was written by another run in the meantime, and stays"):
@@ -254,28 +246,11 @@ def test_what_another_program_wrote_meanwhile_stays(name: str, existed: bool) ->
     if existed:
         Path(name).write_text("before")
     is_page = name.endswith(".html")
-    place = (page_place if is_page else table_place)(name, (), overwrite=True)
+    place = (page_target if is_page else table_target)(name, (), overwrite=True)
     Path(name).write_text("of another program")
     with pytest.raises(OutputError, match=f"{name} was written by another run in the meantime, and stays"):
-        write_page(place, "mine") if is_page else write_whole(TABLE, place, {}, set())
+        place.write("mine") if is_page else write_whole(TABLE, place, {}, set())
     assert Path(name).read_text() == "of another program"
-
-
-def test_renames_never_replace_by_accident() -> None:
-    Path("a").write_text("a")
-    Path("b").write_text("b")
-    with pytest.raises(FileExistsError):
-        to_new_name(Path("a"), Path("b"))
-    to_new_name(Path("a"), Path("c"))
-    assert (Path("b").read_text(), Path("c").read_text(), Path("a").exists()) == ("b", "a", False)
-
-
-def test_renames_without_hard_links_refuse_a_taken_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    test_renames_never_replace_by_accident()
 
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
@@ -300,7 +275,7 @@ def test_a_folder_is_replaced_or_brought_back(monkeypatch: pytest.MonkeyPatch, r
             restored = renames < 2
         else:
             restored = False
-    restore_folder(Path("old"))
+    folder_target("old", (), "old" if restored else "new", overwrite=True)
     assert [path.name for path in Path("old").iterdir()] == (["old"] if restored else ["new"])
     replace_folder(Path("new"), Path("old")) if restored else None
     assert [path.name for path in Path("old").iterdir()] == ["new"]
@@ -311,8 +286,8 @@ def test_output_in_a_folder_of_inputs_is_no_input() -> None:
     Path("folder").mkdir()
     rows("folder/in.jsonl")
     Path("folder/report.html").touch()
-    assert isinstance(page_place("folder/report.html", "folder", overwrite=True), OutputPlace)
-    assert isinstance(table_place("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), OutputPlace)
+    assert isinstance(page_target("folder/report.html", "folder", overwrite=True), Target)
+    assert isinstance(table_target("folder/new.csv", ["folder", np.zeros(2), "x" * 5000, "\0"]), Target)
 
 
 @pytest.mark.parametrize("suffix", [".meta.json", ".rejects.jsonl"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.arrays import plain
 from fastmetrics.tables import open_source
-from fastmetrics.tables.outputs import table_place, write_whole
+from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.tables.table_rows import whole_table
 
 TEXT_FORMATS = ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.zst", "t.jsonl", "t.jsonl.gz"]
@@ -75,7 +75,7 @@ def test_columns_of_every_type_are_read_as_written(
     rows = data.draw(st.lists(st.none() | values, max_size=5))
     table = pa.table({"id": pa.array([str(n) for n in range(len(rows))]), "=c": _array(type_, rows)})
     path = tmp_path_factory.mktemp("t") / name
-    write_whole(table, table_place(path, ()), {}, set(table.column_names))
+    write_whole(table, table_target(path, ()), {}, set(table.column_names))
     _same(read_all(path), table)
 
 
@@ -94,7 +94,7 @@ def test_nulls_beside_empty_texts_are_read_as_written(
     """Also in a table of one column, where a null is a blank line of CSV."""
     table = pa.table({f"=c{n}": pa.array(values, pa.string()) for n, values in enumerate(columns)})
     path = tmp_path_factory.mktemp("t") / name
-    write_whole(table, table_place(path, ()), {}, set(table.column_names), guard=guard)
+    write_whole(table, table_target(path, ()), {}, set(table.column_names), guard=guard)
     source = open_source(path)
     read = whole_table(source, dict.fromkeys(source.schema.names, "text"))
     assert read.to_pydict() == table.to_pydict()
@@ -106,7 +106,7 @@ def test_null_text_is_written_as_a_blank_and_empty_text_in_quotes(tmp_path: Path
         ({"c": [None, "", "a"]}, '"c"\n\n""\n"a"\n'),
     ):
         table = pa.table(columns)
-        write_whole(table, table_place(tmp_path / "t.csv", (), overwrite=True), {}, set(columns))
+        write_whole(table, table_target(tmp_path / "t.csv", (), overwrite=True), {}, set(columns))
         assert (tmp_path / "t.csv").read_text() == text
 
 
@@ -122,7 +122,7 @@ KEPT = ["question", "answer", "reference", "n"]
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     """Rows with lists, nulls beside empty texts, and ids that look like numbers or formulas."""
-    write_whole(pa.Table.from_pylist(ROWS), table_place(tmp_path / "rows.parquet", ()), {}, {"n"})
+    write_whole(pa.Table.from_pylist(ROWS), table_target(tmp_path / "rows.parquet", ()), {}, {"n"})
     return tmp_path / "rows.parquet"
 
 

@@ -21,7 +21,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.job import Job
 from fastmetrics.engines.run_job import run
 from fastmetrics.results.summary import summarize
-from fastmetrics.tables import Limits, open_source, output_places, read_metadata
+from fastmetrics.tables import Limits, open_source, read_metadata, targets
 from fastmetrics.tables.addresses import as_local
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import ENVIRONMENT, program
@@ -178,14 +178,14 @@ def test_interrupted_upload_is_completed(s3: Server, tmp_path: Path, numbers: Pa
     score(numbers, address, limits=Limits(part_rows=50))
     left = [uploads]
 
-    def upload(path: Path, url, real=output_places.upload) -> None:
+    def upload(path: Path, url, real=targets.upload) -> None:
         if not left[0]:
             raise StopError
         left[0] -= 1
         real(path, url)
 
     monkeypatch.setattr(SIZES, "uploaded_files", 1)
-    monkeypatch.setattr(output_places, "upload", upload)
+    monkeypatch.setattr(targets, "upload", upload)
     options = {"limits": Limits(part_rows=300), "overwrite": True}
     with pytest.raises(StopError):
         score(numbers, address, **options)
@@ -206,7 +206,7 @@ def test_upload_of_a_killed_process_is_completed(s3: Server, tmp_path: Path, num
     address = f"s3://{BUCKET}/killed/s"
     script = (
         "import os, signal, sys\n"
-        "from fastmetrics.tables import output_places as targets\n"
+        "from fastmetrics.tables import targets\n"
         "from tests.tables.test_remote_outputs import score\n"
         "real, count = targets.upload, [0]\n"
         "def upload(path, url):\n"

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.outputs import page_place, table_place, unfinished, write_page, write_whole
+from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.run_outputs import WorkFolder
-from tests.support.program import ENVIRONMENT, jsonl, program
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from fastmetrics.tables.outputs import unfinished
-with unfinished(Path(sys.argv[1]), sys.argv[2]) as folder:
-    (folder / "whole").write_bytes(b"x" * 1000)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+from tests.support.program import jsonl, program
 
 
 @pytest.fixture(autouse=True)
@@ -35,43 +24,32 @@ def rows() -> None:
     jsonl(Path("in.jsonl"), *({"id": n, "answer": "a b", "reference": "b"} for n in range(20)))
 
 
-def test_hidden_folder_has_an_unguessable_name_and_one_owner() -> None:
-    with unfinished(Path(), "page.html") as folder:
+def test_hidden_folder_is_new_and_of_its_owner_alone() -> None:
+    """So a run meets neither what a killed one left, nor a link that somebody put there."""
+    place = page_target("page.html", ())
+    with place.unfinished() as left, place.unfinished() as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
-        name = folder.name
-    with unfinished(Path(), "page.html") as folder:
-        assert folder.name != name
-        assert folder.name.startswith(".fastmetrics-")
-    assert not list(Path().iterdir())
+        assert (folder.parent, folder.name[:13]) == (Path.cwd(), ".fastmetrics-")
+        place.write("the page")
+        assert sorted(Path.cwd().iterdir()) == sorted([left, folder, Path("page.html").absolute()])
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("page.html", "the page")]
 
 
-@pytest.mark.slow
-def test_next_run_removes_what_killed_runs_left() -> None:
-    for output in ("page.html", "page.html", "other.html"):
-        subprocess.run([sys.executable, "-c", KILLED, ".", output], env=ENVIRONMENT, timeout=300, check=False)
-    assert len(list(Path().iterdir())) == 2, "the second run for the page removed what the first left"
-    write_page(page_place("page.html", ()), "the page")
-    assert len(list(Path().iterdir())) == 2, "the page, and what was left for another output"
-    write_page(page_place("other.html", ()), "the page")
-    assert sorted(path.name for path in Path().iterdir()) == ["other.html", "page.html"]
+def test_table_killed_between_its_two_files_is_one_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never the table of one run beside the metadata of another."""
+    write_whole(pa.table({"a": [1]}), table_target("o.csv", ()), {"run": 1}, set())
+    replace = os.replace
 
+    def kill(source: Path, final: Path) -> None:
+        if final.name == "o.csv.meta.json":
+            raise KeyboardInterrupt
+        replace(source, final)
 
-def test_running_writer_is_left_alone() -> None:
-    position = page_place("page.html", ())
-    with unfinished(Path.cwd(), "page.html") as folder:
-        with pytest.raises(OutputError, match=r"another run is writing page\.html; wait for its end"):
-            write_page(position, "the page")
-        assert folder.exists()
-
-
-def test_links_at_hidden_names_are_neither_followed_nor_deleted() -> None:
-    Path("precious").mkdir()
-    Path("precious/file").write_text("mine")
-    with unfinished(Path.cwd(), "page.html") as folder:
-        Path(f"{folder.name[:-4]}0000").symlink_to("precious")
-    write_page(page_place("page.html", ()), "the page")
-    assert Path("precious/file").read_text() == "mine"
-    assert sum(path.is_symlink() for path in Path().iterdir()) == 1
+    monkeypatch.setattr(os, "replace", kill)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(pa.table({"a": [2]}), table_target("o.csv", (), overwrite=True), {"run": 2}, set())
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("o.csv", '"a"\n2\n')]
+    monkeypatch.undo()
 
 
 def test_failed_write_leaves_nothing() -> None:
@@ -81,7 +59,7 @@ def test_failed_write_leaves_nothing() -> None:
 
     reader = pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), batches())
     with pytest.raises(OutputError, match=r"cannot write o\.csv: No space left on device"):
-        write_whole(reader, table_place("o.csv", ()), {}, set())
+        write_whole(reader, table_target("o.csv", ()), {}, set())
     assert not list(Path().iterdir())
 
 

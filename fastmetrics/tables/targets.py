@@ -1,0 +1,531 @@
+"""Where an output goes: a path, an address, a table of a database or a stream.  What is there stays, unless it may be
+replaced; finished files get their names whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.limits import SIZES
+from fastmetrics.base.threads import ordered
+from fastmetrics.tables import remote_files as remote
+from fastmetrics.tables.addresses import Url, as_local, is_database, is_url, parse
+from fastmetrics.tables.encoders import writing
+from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
+from fastmetrics.tables.protected_inputs import MARK, check_not_read
+from fastmetrics.tables.remote_files import look, patiently, plainly, store
+from fastmetrics.tables.written_tables import REJECTS, WrittenTable
+
+# Files and folders that only their owner can read: stores of calls, and the parts of runs that are not finished.
+
+
+_FOLDER, _FILE = 0o700, 0o600
+
+
+def make_private_folder(path: Path) -> None:
+    """Create a folder, with the folders above it, each for its owner alone; an existing one is left as it is.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "a" / "b"
+    >>> make_private_folder(folder)
+    >>> [oct(one.stat().st_mode & 0o777) for one in (folder.parent, folder)]
+    ['0o700', '0o700']
+    """
+    if not path.parent.exists():
+        make_private_folder(path.parent)
+    path.mkdir(mode=_FOLDER, exist_ok=True)
+
+
+def open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file that, if it is new, only its owner can read: the ``opener`` of ``open``."""
+    return os.open(path, flags, _FILE)
+
+
+# What is at the place of an output, and whether it may be replaced.
+
+
+Content = tuple[object, ...] | None
+"""What identifies the content of a file or folder at one moment; None if there is none."""
+
+
+def check_kind(path: Path, *, folder: bool = False) -> None:
+    """Raise ``OutputError`` if there is something else than a file, or than a folder: a link, a device or a pipe."""
+    if path.is_symlink():
+        raise OutputError(f"{path} is a link, which no output replaces; write to {os.path.realpath(path)}")
+    if not path.exists():
+        return
+    if folder and os.path.ismount(path):
+        raise OutputError(f"{path} is a mounted disk, which no output replaces; use a folder inside it")
+    if not (path.is_dir() if folder else path.is_file()):
+        if path.is_file() or path.is_dir():
+            raise OutputError(f"{path} exists and is {'not a' if folder else 'a'} folder")
+        raise OutputError(f"{path} is a device or a pipe, which no output replaces; write to a file")
+
+
+def content_of(final: Path | Url) -> Content:
+    """What identifies the content of a file, folder or address now."""
+    if isinstance(final, Url):
+        info = look(store(final))
+        return None if info.type.name == "NotFound" else (info.type.name, info.size, info.mtime_ns)
+    try:
+        about = os.lstat(final)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:  # writing fails
+        return None
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+# The kinds of targets.  Each is checked before a run reads anything, and publishes finished files at the end.
+
+
+_PROBE = ".fastmetrics-probe"
+_WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
+
+Moves = Sequence[tuple[str, str]]
+"""The names of finished files in a folder, each with the suffix that its final name adds to that of the output."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A kind of folder as an output: ``mark``, its last file, says that it is complete.
+
+    ``foreign`` raises ``OutputError`` for the path of a folder with files, whose names it gets, that no run made.
+    """
+
+    mark: str
+    foreign: Callable[[Path | str, Sequence[str]], None]
+
+    @classmethod
+    def marked(cls, mark: str) -> Folder:
+        """A folder with files of any names, which replaces only one of its own kind."""
+
+        def foreign(path: Path | str, names: Sequence[str]) -> None:
+            if mark not in names:
+                raise OutputError(f"{path} is not a folder that such a run made; choose another name, or delete it")
+
+        return cls(mark, foreign)
+
+
+def _other_than_parts(path: Path | str, names: Sequence[str]) -> None:
+    foreign = [name for name in names if not name.startswith(("part-", MARK, _PROBE))]
+    if foreign:
+        raise OutputError(f"{path} contains other files ({foreign[0]!r}); use another folder")
+
+
+PARTS = Folder(MARK, _other_than_parts)
+"""The folder of a run, with a file for each part."""
+
+
+@dataclass
+class Target:
+    """The place of an output, and of the files ``beside`` it, by the suffixes that their names add to its own.
+
+    ``path`` is a path, or an address without its secrets; ``work`` is the folder of a run that can be resumed.
+    """
+
+    text: str
+    folder: Folder | None
+    beside: Sequence[str]
+    path: Path | str
+    work: Path
+    _seen: dict[str, Content] = field(default_factory=dict, init=False)
+
+    @property
+    def suffixes(self) -> list[str]:
+        """Those of the output itself and of the files beside it."""
+        return ["", *self.beside]
+
+    def final(self, suffix: str) -> Path | Url:
+        """The path or address of the output or of a file beside it."""
+        raise NotImplementedError
+
+    def shown(self, suffix: str) -> Path | str:
+        """The final path, or the address without its secrets."""
+        final = self.final(suffix)
+        return final.shown if isinstance(final, Url) else final
+
+    def check(self, inputs: Any, *, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the output would replace one of the ``inputs``, something else than a file or a
+        folder, or, unless ``overwrite``, anything; also if it cannot be written.
+        """
+        raise NotImplementedError
+
+    def check_types(self, schema: pa.Schema) -> None:
+        """Raise ``OutputError`` for a column that a database to write to has no type for."""
+
+    def check_unchanged(self) -> None:
+        """Raise ``OutputError`` if something was written here since the check."""
+        with writing(self.path), plainly():
+            for suffix, seen in self._seen.items():
+                now = content_of(self.final(suffix))
+                if now is not None and now != seen:
+                    raise OutputError(
+                        f"{self.shown(suffix)} was written by another run in the meantime, and stays; "
+                        "move it away, or write to another name, and run again"
+                    )
+
+    def _see(self) -> None:
+        self._seen = {suffix: content_of(self.final(suffix)) for suffix in self.suffixes}
+
+    @contextmanager
+    def unfinished(self) -> Iterator[Path]:
+        """A hidden folder for an output until it is complete; it is deleted at the end."""
+        try:
+            hidden = tempfile.TemporaryDirectory(prefix=".fastmetrics-", ignore_cleanup_errors=True)
+        except FileNotFoundError as error:
+            reason = "no folder for temporary files; set TMPDIR to one"
+            raise OutputError(f"cannot write {self.path}: {reason}") from error
+        with hidden as folder:
+            yield Path(folder)
+
+    def drop(self, suffix: str) -> None:
+        """Delete a file beside the output that an earlier run left."""
+
+    def publish(self, folder: Path, moves: Moves) -> None:
+        """Give the finished files in ``folder`` their final names; to repeat this completes what was interrupted."""
+        raise NotImplementedError
+
+    def write(self, data: str | bytes) -> None:
+        """Write an output of one file, all of it or nothing.
+
+        Raises ``OutputError`` if it cannot be written, or if something was written here since the check.
+        """
+        with writing(self.path), self.unfinished() as folder:
+            (folder / "whole").write_bytes(_bytes(data))
+            sync(folder / "whole")
+            self.check_unchanged()
+            self.publish(folder, [("whole", "")])
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
+
+
+class LocalTarget(Target):
+    """A file or folder on this machine: a run works beside it, and finishes by renaming."""
+
+    def __init__(self, text: str, folder: Folder | None, beside: Sequence[str]) -> None:
+        super().__init__(text, folder, beside, Path(text), Path(f"{text.rstrip('/')}{WORK_SUFFIX}"))
+
+    def final(self, suffix: str) -> Path:
+        """The path of the output or of a file beside it."""
+        return Path(f"{self.path}{suffix}")
+
+    def check(self, inputs: Any, *, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the output, or a file beside it, may not be written."""
+        with writing(self.path):
+            if self.folder is not None:
+                _restore_folder(self.final(""))
+            for suffix in self.suffixes:
+                check_not_read(self.final(suffix), inputs)
+                check_kind(self.final(suffix), folder=self.folder is not None and not suffix)
+            if not self.final("").absolute().parent.is_dir():
+                raise OutputError(f"cannot write {self.path}: there is no folder {self.final('').absolute().parent}")
+            for suffix in self.suffixes:
+                if self.final(suffix).exists():
+                    inside = os.listdir(self.path) if self.folder is not None and not suffix else None
+                    check_existing(self.final(suffix), self.folder, inside, overwrite=overwrite)
+            self._see()
+
+    @contextmanager
+    def unfinished(self) -> Iterator[Path]:
+        """A hidden folder beside the output, from where it can be renamed."""
+        with (
+            writing(self.path),
+            tempfile.TemporaryDirectory(
+                prefix=".fastmetrics-", dir=self.final("").absolute().parent, ignore_cleanup_errors=True
+            ) as folder,
+        ):
+            yield Path(folder)
+
+    def drop(self, suffix: str) -> None:
+        """Delete a file beside the output that an earlier run left."""
+        self.final(suffix).unlink(missing_ok=True)
+
+    def publish(self, folder: Path, moves: Moves) -> None:
+        """Rename the files that still have their first names."""
+        for name, suffix in moves:
+            source, final = folder / name, self.final(suffix)
+            if source.exists():
+                replace_folder(source, final) if source.is_dir() else os.replace(source, final)
+        sync(self.final("").absolute().parent)
+
+
+def check_existing(path: Path | str, folder: Folder | None, names: Sequence[str] | None, *, overwrite: bool) -> None:
+    """Raise ``OutputError`` if an output exists and must stay; ``names`` are those in a folder, None for a file."""
+    if names is not None and not names:
+        return
+    if not overwrite:
+        raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
+    if folder is not None and names is not None:
+        folder.foreign(path, sorted(names))
+
+
+def sync(path: Path, *, inside: bool = False) -> None:
+    """Wait until a file or the names in a folder, and all that is ``inside`` it, are written to disk."""
+    for entry in [*(sorted(path.rglob("*")) if inside else []), path]:
+        if entry.is_dir() and not hasattr(os, "O_DIRECTORY"):
+            continue  # Windows cannot open folders, and NTFS journals names itself
+        handle = os.open(entry, os.O_RDONLY if entry.is_dir() else os.O_RDWR)  # Windows flushes only writeable files
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def replace_folder(source: Path, target: Path) -> None:
+    """Give a finished folder its final name, in place of the folder there, which is deleted.
+
+    In between the name is absent for a moment.  A run that is killed then leaves the old folder beside it, under a
+    hidden name of its own, from where the next check brings it back.
+    """
+    old = _replaced(target)
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        os.replace(target, old)
+    os.replace(source, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _restore_folder(target: Path) -> None:
+    """Bring back the folder that a killed run was about to replace."""
+    if _replaced(target).is_dir() and not os.path.lexists(target):
+        os.replace(_replaced(target), target)
+
+
+def _replaced(target: Path) -> Path:
+    digest = hashlib.sha256(os.fsencode(target.absolute().name)).hexdigest()[:16]
+    return target.absolute().parent / f".fastmetrics-replaced-{digest}"
+
+
+class RemoteTarget(Target):
+    """A file or folder at an address: a run works in a local folder and uploads at the end.
+
+    Objects are atomic.  Of a folder, the mark is deleted first and uploaded last.
+    """
+
+    def __init__(self, text: str, folder: Folder | None, beside: Sequence[str], work: str | Path | None) -> None:
+        self._url = parse(text)
+        super().__init__(text, folder, beside, self._url.shown, _work_folder(self._url.shown, work))
+
+    def final(self, suffix: str) -> Url:
+        """The address of the output or of a file beside it."""
+        return self._url.beside(suffix) if suffix else self._url
+
+    def check(self, inputs: Any, *, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the output may not or cannot be written: a probe is written and deleted."""
+        if not self._url.name:
+            raise OutputError(f"cannot write {self.path}: expected a name inside the bucket")
+        with writing(self.path), plainly():
+            place = store(self._url)
+            bucket = store(Url(self._url.scheme, self._url.authority, "", self._url.query))
+            if self._url.scheme in ("s3", "gs") and look(bucket).type.name == "NotFound":
+                raise OutputError(f"cannot write {self.path}: {remote.missing(self._url, place)}")
+            for suffix in self.suffixes:
+                check_not_read(self.final(suffix), inputs)
+            for suffix in self.suffixes:
+                info, is_folder = look(store(self.final(suffix))), self.folder is not None and not suffix
+                if info.type.name == "NotFound":
+                    continue
+                if info.is_file == is_folder:
+                    raise OutputError(f"{self.shown(suffix)} exists and is {'not a' if is_folder else 'a'} folder")
+                names = sorted({*self._names()} - {_PROBE}) if is_folder else None
+                check_existing(self.shown(suffix), self.folder, names, overwrite=overwrite)
+            self._probe()
+            self._see()
+
+    def _names(self) -> list[str]:
+        """The files in the folder."""
+        return sorted(patiently(lambda: remote.listing(store(self._url), deep=True)[0]))
+
+    def _probe(self) -> None:
+        probe = (self._url.folder if self.folder is None else self._url).child(_PROBE)
+        place = store(probe)
+        if probe.scheme not in ("s3", "gs"):  # the others have real folders
+            folder = store(probe.folder)
+            folder.system.create_dir(folder.path, recursive=True)
+        with place.system.open_output_stream(place.path) as stream:
+            stream.write(b"Whether an output can be written here.\n")
+        # Deletion may be forbidden, or another run may have deleted it; readers ignore names that start with a dot.
+        with suppress(OSError):
+            place.system.delete_file(place.path)
+
+    def drop(self, suffix: str) -> None:
+        """Delete a file beside the output that an earlier run left."""
+        _delete(self.final(suffix))
+
+    def publish(self, folder: Path, moves: Moves) -> None:
+        """Upload the files; to repeat an upload gives the same result."""
+        with writing(self.path), plainly():
+            for name, suffix in moves:
+                if (folder / name).is_dir():
+                    self._upload_folder(folder / name, folder / "uploaded")
+                else:
+                    upload(folder / name, self.final(suffix))
+
+    def _upload_folder(self, folder: Path, journal: Path) -> None:
+        """Replace the files of the folder; those that an interrupted upload recorded in ``journal`` are there."""
+        assert self.folder is not None
+        recorded = journal.read_text(encoding="utf-8", errors="replace").splitlines() if journal.exists() else []
+        mark, files = self.folder.mark, [path for path in folder.rglob("*") if path.is_file()]
+        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+        del sizes[mark]
+        _delete(self._url.child(mark))
+        uploaded, _ = patiently(lambda: remote.listing(store(self._url), deep=True))
+        for name in uploaded.keys() - sizes.keys() - {mark, _PROBE}:
+            _delete(self._url.child(name))
+        done = {name for name in recorded if name in uploaded and uploaded[name].size == sizes.get(name)}
+
+        def upload_file(name: str) -> str:
+            upload(folder / name, self._url.child(name))
+            return name
+
+        with open(journal, "a", encoding="utf-8") as notes:
+            for name in ordered(upload_file, sorted(sizes.keys() - done), SIZES.uploaded_files):
+                notes.write(f"{name}\n")
+                notes.flush()
+        upload(folder / mark, self._url.child(mark))
+
+
+def _delete(url: Url) -> None:
+    with plainly():
+        place = store(url)
+        if look(place).is_file:
+            place.system.delete_file(place.path)
+
+
+def upload(path: Path, url: Url) -> None:
+    """Upload a local file to a store atomically; retried if a connection breaks."""
+    from pyarrow import fs
+
+    size = path.stat().st_size
+    place = store(url)
+    whole = url.scheme in _WHOLE
+    target = place if whole else store(url.folder.child(f".{url.name}.uploading"))
+
+    def copy() -> None:
+        with plainly():
+            # One call, because closing an output stream after an exception would leave an incomplete object.
+            fs.copy_files(
+                str(path),
+                target.path,
+                source_filesystem=fs.LocalFileSystem(),
+                destination_filesystem=target.system,
+                chunk_size=SIZES.upload_block_bytes,
+            )
+            if not whole:
+                if remote.look(place).is_file:
+                    place.system.delete_file(place.path)
+                place.system.move(target.path, place.path)
+            uploaded_size = remote.look(place).size
+            if uploaded_size != size:
+                raise OSError(f"{url.shown} has {uploaded_size} bytes after the upload of {size}")
+
+    patiently(copy)
+
+
+def _work_folder(shown: str, work: str | Path | None) -> Path:
+    """The local folder of a run whose output is elsewhere."""
+    digest = hashlib.sha256(shown.rstrip("/").encode()).hexdigest()[:16]
+    return (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
+
+
+def cache_folder() -> Path:
+    """The default location of work folders for outputs in a store."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "fastmetrics" / "runs"
+
+
+class DatabaseTarget(Target):
+    """A table in a database: a run works in a local folder and writes the table at the end, in one transaction."""
+
+    def __init__(self, text: str, beside: Sequence[str], work: str | Path | None) -> None:
+        self._written = WrittenTable(text)
+        shown = self._written.table.url.shown
+        super().__init__(text, None, beside, shown, _work_folder(shown, work))
+        self._overwrite = False
+
+    def shown(self, suffix: str) -> str:
+        """The address of the table, or of that of rejected rows."""
+        return self._written.beside(REJECTS) if suffix else str(self.path)
+
+    def check(self, inputs: Any, *, overwrite: bool) -> None:
+        """Raise ``OutputError`` if the table may not or cannot be written."""
+        self._overwrite = overwrite
+        self._written.check(inputs, overwrite=overwrite)
+
+    def check_types(self, schema: pa.Schema) -> None:
+        """Raise ``OutputError`` for a column that the database has no type for."""
+        self._written.check_types(schema)
+
+    def check_unchanged(self) -> None:
+        """Do nothing: the transaction that writes the table looks whether another one was written meanwhile."""
+
+    def publish(self, folder: Path, moves: Moves) -> None:
+        """Write the table, and that of rejected rows; to repeat this gives the same result."""
+        names = {suffix: folder / name for name, suffix in moves}
+        self._written.write(names.pop(""), next(iter(names.values()), None), overwrite=self._overwrite)
+        self._overwrite = True
+
+
+class StreamTarget(Target):
+    """A pipe or a device such as ``/dev/stdout``, into which a page is written."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, None, (), text, Path())
+
+    def check(self, inputs: Any, *, overwrite: bool) -> None:
+        """Do nothing: nothing there can be lost."""
+
+    def write(self, data: str | bytes) -> None:
+        """Write into the stream; one that nobody reads any more has seen enough."""
+        with writing(self.path), suppress(BrokenPipeError), open(self.text, "ab", buffering=0) as stream:
+            stream.write(_bytes(data))
+
+
+def _is_stream(path: str) -> bool:
+    """Whether a path is a pipe, a terminal or such, or an open file of this process, such as ``/dev/stdout``."""
+    if os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/")):
+        return True
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def target(
+    path: str | Path,
+    *,
+    folder: Folder | None = None,
+    beside: Sequence[str] = (),
+    stream: bool = False,
+    work: str | Path | None = None,
+) -> Target:
+    """The target for a path or address.
+
+    ``folder`` is the kind of folder that the output is, ``beside`` the suffixes of the files beside it, ``stream``
+    whether it may go into a pipe or a device, and ``work`` the work folder of a run whose output is in a store.
+    """
+    text = as_local(path)
+    if is_database(text):
+        return DatabaseTarget(text, beside, work)
+    if is_url(text):
+        return RemoteTarget(text, folder, beside, work)
+    if work is not None:
+        why = f" is only for outputs in a store; a local output uses {text}.partial"
+        raise OptionError(Argument("work", str(work)), why)
+    return StreamTarget(text) if stream and _is_stream(text) else LocalTarget(text, folder, beside)
