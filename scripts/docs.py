@@ -22,7 +22,8 @@ import typer.models
 
 import fastmetrics as fm
 from fastmetrics.base import errors
-from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.presets import PRESETS
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
@@ -177,6 +178,8 @@ PATHS = (
     ("`docs[].text`", "a list: the field of every item; of two `[]`, one flat list"),
     ("`messages[role=user].content`", "the first item whose field `role` is `user`"),
     ("`input[-1].content || input`", "the first of several paths that has a value in the row"),
+    ("`output.text unless error`", "the text, and missing in a row that has an error"),
+    ("`end_time since start_time`", "milliseconds between times in ISO 8601, or in numbers since 1970"),
 )
 """The forms of paths."""
 
@@ -188,8 +191,12 @@ def columns_page() -> str:
         for c in COLUMNS.values()
     ]
     presets = [
-        (f"`{name}`", ", ".join(f"`{canonical}` = `{own_name}`" for canonical, own_name in schema.items()))
-        for name, schema in SCHEMAS.items()
+        (
+            f"`{preset.name}`" + (" ✓" if preset.signs else ""),
+            preset.files,
+            ", ".join(f"`{name}` = `{path}`" for name, path in preset.paths.items()),
+        )
+        for preset in PRESETS.values()
     ]
     return (
         "\n\n".join(
@@ -221,8 +228,11 @@ def columns_page() -> str:
                 table(("path", "leads to"), PATHS),
                 "What is missing on the way is missing; a value of another kind on the way, such as a text where the "
                 "path goes into an object, is a bad row. A path that no row has is an error that names what is near.",
-                "## Presets\n\nThe names that other tools use, for `schema=` and `--schema`.",
-                table(("schema", "columns"), presets),
+                "## Presets\n\nWhere the files of other tools have the columns. Files of a preset with ✓ are "
+                "recognised by their contents, and a note says so; `schema=` and `--schema` name a preset. `columns` "
+                "changes or adds a column. The answer of a call that failed is missing, and a note counts the reasons. "
+                "`fastmetrics/base/presets.py` is the table of all presets.",
+                table(("schema", "of", "columns"), presets),
             ]
         )
         + "\n"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.paths import Names
+from fastmetrics.base.presets import PRESETS, Preset
 
 # Every input column: its canonical name, aliases, kind and meaning.
 #
@@ -173,42 +174,6 @@ def is_repeat(name: str) -> bool:
     return name.lower() == REPEAT
 
 
-SCHEMAS: Mapping[str, Mapping[str, str]] = {
-    "ragas": {
-        "question": "user_input",
-        "answer": "response",
-        "reference": "reference",
-        "contexts": "retrieved_contexts",
-        "retrieved_ids": "retrieved_context_ids",
-        "relevant_ids": "reference_context_ids",
-    },
-    "deepeval": {
-        "question": "input",
-        "answer": "actual_output",
-        "reference": "expected_output",
-        "contexts": "retrieval_context",
-    },
-    "mlflow": {
-        "question": "inputs",
-        "answer": "predictions",
-        "reference": "targets",
-        "contexts": "context",
-    },
-    "hf": {"id": "id", "question": "question", "answer": "predictions", "reference": "references"},
-    "autorag": {
-        "id": "qid",
-        "question": "query",
-        "answer": "generated_texts",
-        "reference": "generation_gt",
-        "contexts": "retrieved_contents",
-        "retrieved_ids": "retrieved_ids",
-        "retrieved_scores": "retrieve_scores",
-        "relevant_ids": "retrieval_gt",
-    },
-}
-"""Presets: canonical name to the name each framework gives the column."""
-
-
 def resolve(
     present: Iterable[str],
     columns: Mapping[str, str] | None = None,
@@ -217,9 +182,10 @@ def resolve(
 ) -> dict[str, str]:
     """Which of the ``present`` columns holds each canonical column.
 
-    An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, which wins over detection by name:
-    the canonical name, or else its aliases, whatever their case.  Where two names fit equally well - two aliases, or
-    the canonical name and its plural or another case of it - nothing but ``columns`` can tell which is meant.
+    An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, or the one by which files were
+    recognised, and that over detection by name: the canonical name, or else its aliases, whatever their case.  Where
+    two names fit equally well - two aliases, or the canonical name and its plural or another case of it - nothing but
+    ``columns`` can tell which is meant.
 
     >>> resolve(["Query", "answer", "response", "gold"])
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
@@ -263,6 +229,8 @@ def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: s
     mapping = _by_schema(names, schema)
     if columns is not None and not isinstance(columns, Mapping):
         raise ColumnError(Argument("columns", columns), ": expected {canonical: yours}")
+    if {SECONDS, "latency_ms"} <= (columns or {}).keys():
+        raise ColumnError(Argument("columns", columns), f": both 'latency_ms' and {SECONDS!r}; name one of them")
     for canonical, name in (columns or {}).items():
         name = str(name)  # pandas column names may be integers
         canonical = "latency_ms" if canonical == SECONDS else canonical
@@ -276,11 +244,26 @@ def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: s
 
 
 def _by_schema(names: Names, schema: str | None) -> dict[str, str]:
-    if schema is None:
-        return {}
-    if schema not in SCHEMAS:
-        raise UnknownNameError.of("schema", schema, SCHEMAS)
-    return {canonical: name for canonical, name in SCHEMAS[schema].items() if name in names}
+    preset = preset_of(names, schema)
+    found = {} if preset is None else {name: names.fitting(path) for name, path in preset.columns.items()}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def preset_of(names: Names, schema: str | None) -> Preset | None:
+    """The preset ``schema``, or the one by which files were recognised; raises ``UnknownNameError`` for another."""
+    if schema is not None and schema not in PRESETS:
+        raise UnknownNameError.of("schema", schema, PRESETS)
+    return PRESETS.get(schema or names.preset or "")
+
+
+def named_columns(names: Names, columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
+    """The columns that the preset and ``columns`` name, a latency in seconds as ``latency_s``."""
+    own = dict(columns or {})
+    preset = preset_of(names, schema)
+    found = {} if preset is None else {name: names.fitting(path) for name, path in preset.paths.items()}
+    if own.keys() & {SECONDS, "latency_ms"}:
+        found = {name: path for name, path in found.items() if name not in (SECONDS, "latency_ms")}
+    return {name: path for name, path in found.items() if path is not None} | own
 
 
 def _fits(column: Column, name: str) -> bool:

@@ -8,6 +8,8 @@ A path is a column where the data are nested: ``output.answer``, ``docs[].text``
 - ``a[]`` is every item of a list, so that the path gives one list; two of them give one flat list.
 - ``a[role=user]`` is the first object in a list whose field "role" is the text ``user``.
 - ``a || b`` is the first of several paths that has a value in the row.
+- ``a unless b`` is ``a``, and missing where ``b`` has a value: the answer of a call unless it has an error.
+- ``a since b`` is the time from ``b`` to ``a`` in milliseconds, of times in ISO 8601 or in numbers since 1970.
 
 Text that contains JSON, as databases and CSV have it, is parsed where a path goes into it.  What is missing on the way
 is null; a value of another kind on the way is an error of the row.
@@ -18,7 +20,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -27,7 +30,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrays import as_lists, decoded, is_list, is_list_view, is_text, numpy_values, plain
+from fastmetrics.base.arrays import (
+    as_lists,
+    decoded,
+    is_list,
+    is_list_view,
+    is_number,
+    is_text,
+    numpy_values,
+    plain,
+)
 from fastmetrics.base.errors import ColumnError, UnknownNameError, shown
 
 # What a path is, and its text.
@@ -58,9 +70,14 @@ class PathError(ValueError):
 
 @dataclass(frozen=True)
 class Path:
-    """A parsed path: ``choices`` are the alternatives, of which the first with a value counts."""
+    """A parsed path: ``choices`` are the alternatives, of which the first with a value counts.
+
+    It is missing where ``unless`` has a value, and with ``since`` the time from there.
+    """
 
     choices: tuple[Steps, ...]
+    unless: Path | None = None
+    since: Path | None = None
 
     @property
     def is_list(self) -> bool:
@@ -77,6 +94,10 @@ class Path:
 
         Raises ``PathError`` if a value on the way is of another kind, and no alternative has a value.
         """
+        if self.unless is not None and self.unless._is_set(record):
+            return None
+        if self.since is not None:
+            return _milliseconds(self.since.value(record), replace(self, unless=None, since=None).value(record))
         failure = None
         for steps in self.choices:
             try:
@@ -90,6 +111,13 @@ class Path:
             raise failure
         return None
 
+    def _is_set(self, record: Mapping[str, Any]) -> bool:
+        """Whether the path has a value that is neither empty nor false, or one of another kind on its way."""
+        try:
+            return self.value(record) not in (None, "", False)
+        except PathError:
+            return True
+
     def column(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         """The column that the path gives, from columns of Arrow data by name.
 
@@ -99,6 +127,11 @@ class Path:
 
         Raises ``PathError`` for a column whose type is of another kind, or that lacks a field, on every alternative.
         """
+        if self.unless is not None:
+            return _where_unset(replace(self, unless=None).column(columns), self.unless, columns)
+        if self.since is not None:
+            ends, starts = (path.column(columns).to_pylist() for path in (replace(self, since=None), self.since))
+            return pa.array(map(_milliseconds, starts, ends), pa.float64())
         found: list[pa.Array] = []
         failure: PathError | None = None
         for steps in self.choices:
@@ -110,18 +143,36 @@ class Path:
             raise failure
         return found[0] if len(found) == 1 else _first_of(found)
 
-    def in_types(self, schema: pa.Schema) -> list[Steps]:
-        """The alternatives with the names of fields as ``schema`` has them.
+    def in_types(self, schema: pa.Schema, leaf: pa.DataType) -> list[tuple[Steps, pa.DataType]]:
+        """What is read for the path: steps with the names of fields as ``schema`` has them, each with a type.
 
-        Raises ``PathError`` for one that does not lead through fields and lists of the schema to its end.
+        ``leaf`` is the type of the values.  Raises ``PathError`` for an alternative that does not lead through fields
+        and lists of the schema to its end.
         """
-        return [_named(steps, schema) for steps in self.choices]
+        if self.since is None:
+            read = [(_named(steps, schema)[0], leaf) for steps in self.choices]
+        else:
+            read = [_of_own_type(steps, schema) for path in (self, self.since) for steps in path.choices]
+        return read + (self.unless._first_in(schema) if self.unless is not None else [])
+
+    def _first_in(self, schema: pa.Schema) -> list[tuple[Steps, pa.DataType]]:
+        """The first alternative that the types do not rule out, as a later row may have a field that they lack."""
+        for steps in self.choices:
+            try:
+                return [_of_own_type(steps, schema)]
+            except _NoFieldError:
+                return [(steps, pa.string())]
+            except PathError:
+                continue
+        return []
 
     def columns(self, names: Iterable[str]) -> list[str]:
         """Which of the columns ``names`` the path reads; it is empty if none of its alternatives begins with one."""
         names = set(names)
-        found = (_root(steps, names) for steps in self.choices)
-        return list(dict.fromkeys(name for name, _ in found if name is not None))
+        found = [name for name, _ in (_root(steps, names) for steps in self.choices) if name is not None]
+        for other in (self.since, self.unless):
+            found += other.columns(names) if other is not None and found else ()
+        return list(dict.fromkeys(found))
 
 
 _NAME = r"[^\s.\[\]|\"'][^.\[\]|\"']*"
@@ -141,7 +192,14 @@ def parse(text: str) -> Path:
 
     Raises ``ColumnError`` for a text that is no path.
     """
-    return Path(tuple(_steps(choice.strip(), text) for choice in text.split("||")))
+    rest, *unless = _UNLESS.split(text, maxsplit=1)
+    value, *since = _SINCE.split(rest, maxsplit=1)
+    choices = tuple(_steps(choice.strip(), text) for choice in value.split("||"))
+    return Path(choices, *(parse(*other) if other else None for other in (unless, since)))
+
+
+_NOT_IN_QUOTES = r"""(?=(?:[^"]*"[^"]*")*[^"]*$)"""
+_UNLESS, _SINCE = (re.compile(rf"\s+{word}\s+{_NOT_IN_QUOTES}") for word in ("unless", "since"))
 
 
 def is_path(name: str) -> bool:
@@ -150,7 +208,7 @@ def is_path(name: str) -> bool:
     >>> is_path("docs[].text"), is_path("answer")
     (True, False)
     """
-    return any(mark in name for mark in (".", "[", "||"))
+    return any(mark in name for mark in (".", "[", "||", " unless ", " since "))
 
 
 def _steps(choice: str, text: str) -> Steps:
@@ -161,7 +219,7 @@ def _steps(choice: str, text: str) -> Steps:
         fields = found.groupdict() if found is not None else {}
         name = next((fields[kind] for kind in ("name", "double", "single") if fields.get(kind) is not None), None)
         if found is None or (name is not None and bool(fields["dot"]) != bool(steps)) or (name is None and not steps):
-            forms = "a.b, a[0], a[-1], a[], a[key=value], or 'a || b'"
+            forms = "a.b, a[0], a[-1], a[], a[key=value], 'a || b', 'a unless b', or 'a since b'"
             raise ColumnError(f"path {shown(text)}: not understood from {shown(choice[at:])} on; expected {forms}")
         if name is not None:
             steps.append(name.strip())
@@ -209,19 +267,25 @@ def _root(steps: Steps, names: Iterable[str] | Mapping[str, Any]) -> tuple[str |
     return best
 
 
-def _named(steps: Steps, schema: pa.Schema) -> Steps:
-    """The steps with names as a schema has them."""
+class _NoFieldError(PathError):
+    """A field that the types do not have."""
+
+
+def _named(steps: Steps, schema: pa.Schema) -> tuple[Steps, pa.DataType]:
+    """The steps with names as a schema has them, and the type at their end."""
     types = dict(zip(schema.names, schema.types, strict=True))
     named: list[Step] = []
     type_: pa.DataType = pa.struct(list(types.items()))
     at = 0
     while at < len(steps):
         step, taken = steps[at], 1
-        if isinstance(step, str) and pt.is_struct(type_):
+        if pt.is_null(type_):  # the first rows do not say what it is
+            named.append(step)
+        elif isinstance(step, str) and pt.is_struct(type_):
             fields = {field.name: field.type for field in type_}
             name, taken = _root(steps[at:], fields)
             if name is None:
-                raise PathError(f"no field {step!r}")
+                raise _NoFieldError(f"no field {step!r}")
             named.append(name)
             type_ = fields[name]
         elif not isinstance(step, str) and is_list(type_):
@@ -230,7 +294,14 @@ def _named(steps: Steps, schema: pa.Schema) -> Steps:
         else:
             raise _other_type(steps, at, type_)
         at += taken
-    return tuple(named)
+    return tuple(named), type_
+
+
+def _of_own_type(steps: Steps, schema: pa.Schema) -> tuple[Steps, pa.DataType]:
+    """The steps with names as a schema has them, and their type there, which is text if it is not known."""
+    named, type_ = _named(steps, schema)
+    plain_type = type_ if is_number(type_) or pt.is_boolean(type_) or pt.is_struct(type_) else pa.string()
+    return named, pa.list_(plain_type) if EVERY in named else plain_type
 
 
 def empty_because(path: Path, columns: Mapping[str, pa.Array]) -> str | None:
@@ -292,10 +363,10 @@ def _follow(value: Any, steps: Steps, at: int) -> Any:
 
 
 def records_at(record: Mapping[str, Any], steps: Steps) -> Iterator[dict[str, Any]]:
-    """The objects at the end of steps, whose last is ``[]``; each has the object that its list is in as ``^``.
+    """The objects at the end of steps, whose last is ``[]``; each has what its list is beside as ``^``.
 
     >>> [dict(found) for found in records_at({"n": 1, "rows": [{"a": 2}]}, ("rows", EVERY))]
-    [{'a': 2, '^': {'n': 1, 'rows': [{'a': 2}]}}]
+    [{'a': 2, '^': {'n': 1}}]
 
     Raises ``PathError`` for a value of another kind on the way or at its end.
     """
@@ -305,10 +376,11 @@ def records_at(record: Mapping[str, Any], steps: Steps) -> Iterator[dict[str, An
         return
     if not isinstance(values, list):
         raise _other_kind(steps, place, values)
+    around = {name: value for name, value in record.items() if name != steps[0]}
     for value in values:
         if not isinstance(value, Mapping):
             raise _other_kind((*steps[: place + 1], ""), place + 1, value)
-        within = {**value, CONTAINER: record}
+        within = {**value, CONTAINER: around}
         if EVERY in steps[place + 1 :]:
             yield from records_at(within, steps[place + 1 :])
         else:
@@ -316,7 +388,7 @@ def records_at(record: Mapping[str, Any], steps: Steps) -> Iterator[dict[str, An
 
 
 CONTAINER = "^"
-"""The field of a record within another that holds the other."""
+"""The field of a record within another that holds the other, but for the list that the record is in."""
 
 
 def _loaded(text: str, steps: Steps, at: int) -> Any:
@@ -444,6 +516,53 @@ def _first_of(arrays: list[pa.Array]) -> pa.Array:
     return pc.coalesce(*(array.cast(type_) for array in fitting))
 
 
+def _where_unset(array: pa.Array, unless: Path, columns: Mapping[str, pa.Array]) -> pa.Array:
+    """The values of the rows in which another path has none that is neither empty nor false."""
+    try:
+        reasons = decoded(unless.column(columns))
+    except PathError:  # no row has one
+        return array
+    is_set = reasons.is_valid()
+    if is_text(reasons.type):
+        is_set = pc.and_(is_set, pc.not_equal(reasons, pa.scalar("", reasons.type)).fill_null(False))
+    elif pt.is_boolean(reasons.type):
+        is_set = reasons.fill_null(False)
+    return pc.if_else(is_set, pa.scalar(None, array.type), array)
+
+
+# The time between two moments.
+
+
+def _milliseconds(start: Any, end: Any) -> float | None:
+    """The milliseconds between two moments; None without one of them.
+
+    >>> _milliseconds("2026-01-01T00:00:00Z", "2026-01-01T00:00:01.5+00:00")
+    1500.0
+    >>> _milliseconds("1795768291532022592", 1795768291532522592)
+    0.5
+    """
+    if start is None or end is None:
+        return None
+    return (_nanoseconds(end) - _nanoseconds(start)) / 1e6
+
+
+_UNITS = ((10**17, 1), (10**14, 10**3), (10**11, 10**6))
+"""The least number since 1970 that is of a unit, and the nanoseconds in the unit; smaller numbers are seconds."""
+
+
+def _nanoseconds(moment: Any) -> int:
+    """A moment in nanoseconds since 1970: a time, a text in ISO 8601, or a number, which is also read from text."""
+    try:
+        if isinstance(moment, str):
+            moment = int(moment) if moment.isdecimal() else datetime.fromisoformat(moment)
+        if isinstance(moment, datetime):
+            since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+            return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+        return int(moment * next((unit for least, unit in _UNITS if moment >= least), 10**9))
+    except (ValueError, TypeError, OverflowError):
+        raise PathError(f"expected a time in ISO 8601 or a number since 1970, got {shown(moment)}") from None
+
+
 # The names of a table's columns, which know the paths within them.
 
 
@@ -451,6 +570,7 @@ class Names(list[str]):
     """The names of the columns of a table; ``in`` also finds the paths within them.
 
     ``types`` are those of nested columns, as far as they are known; without them a path exists if its column does.
+    ``preset`` is that by which the files of the table were recognised.
 
     >>> names = Names(["id", "output"], {"output": pa.struct([("answer", pa.string())])})
     >>> "output.answer" in names, "output.anwser" in names, "text.answer" in names
@@ -459,9 +579,12 @@ class Names(list[str]):
     "unknown field 'anwser'; did you mean 'answer'? (in 'output')"
     """
 
-    def __init__(self, names: Iterable[str], types: Mapping[str, pa.DataType] | None = None) -> None:
+    def __init__(
+        self, names: Iterable[str], types: Mapping[str, pa.DataType] | None = None, preset: str | None = None
+    ) -> None:
         super().__init__(names)
         self.types = types or {}
+        self.preset = preset
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and is_path(name) and not self._failure(name))
@@ -470,6 +593,30 @@ class Names(list[str]):
         """Why a name is none of a column, with the nearest names."""
         failure = self._failure(name) if is_path(name) else None
         return failure or UnknownNameError.of("column", name, self).message
+
+    def fitting(self, text: str) -> str | None:
+        """A path with those of its alternatives that lead somewhere; None without any.
+
+        >>> Names(["answer", "output"], {"output": pa.struct([("text", pa.string())])}).fitting("output.body || answer")
+        'answer'
+        """
+        value, unless, error = text.partition(" unless ")
+        choices = [choice for choice in map(str.strip, value.split("||")) if self._leads(choice)]
+        return " || ".join(choices) + unless + error if choices else None
+
+    def _leads(self, choice: str) -> bool:
+        """Whether a path leads to something else than an object, and not into a column of text."""
+        if list.__contains__(self, choice):
+            return not pt.is_struct(self.types.get(choice, pa.null()))
+        if choice not in self:
+            return False
+        path = parse(choice)
+        if path.since is not None:
+            return True
+        if any(is_text(self.types.get(root, pa.null())) for root in path.columns(self)):
+            return False
+        empty = {root: pa.nulls(0, self.types.get(root, pa.null())) for root in path.columns(self)}
+        return not pt.is_struct(path.column(empty).type)
 
     def _failure(self, name: str) -> str | None:
         """Why a path leads nowhere, if it does not."""

@@ -382,8 +382,8 @@ def read_labelled(
 
     Raises ``UnknownNameError`` and ``ColumnError`` for metrics and columns that the table does not allow.
     """
-    source = open_table(table)
-    names = list(source.names)
+    source = open_table(table, schema=naming["schema"])
+    names = source.names
     for name in [label, *([] if group is None else [group])]:
         if name not in names:
             raise UnknownNameError.of("column", name, names)

@@ -338,7 +338,7 @@ def open_log(
     ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
     """
-    source = open_table(log, how.reading, _SIZES, name=what)
+    source = open_table(log, how.reading, _SIZES, name=what, schema=how.schema)
     present = source.names
     mapping = resolve(present, how.columns, how.schema, {*needed, *optional})
     for name in needed:

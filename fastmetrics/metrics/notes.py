@@ -8,11 +8,13 @@ alone: for the summary of a run, for ``summarize``, and for the warning of a fun
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, plain
 from fastmetrics.base.errors import UnknownNameError
@@ -72,6 +74,11 @@ SECONDS = "seconds in "
 _SLOW, _MOST = 100.0, 0.9
 """A column has seconds if this share of its values, which nobody calls milliseconds, is below so many."""
 
+REASON = "no answer for "
+"""The beginning of the name under which missing answers are counted by the reason that their log gives."""
+_REASONS, _VARYING = 5, re.compile(r"\b[0-9a-fA-F-]*\d[0-9a-fA-F-]*\b")
+"""The number of reasons that are counted, and what differs between reasons of one kind: numbers and ids."""
+
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
 
@@ -120,6 +127,16 @@ def column_counts(
     return counts
 
 
+def reason_counts(answers: pa.Array, reasons: pa.Array) -> dict[str, list[int]]:
+    """The counts of missing answers by their reasons, the most frequent ones."""
+    reasons = decoded(reasons)
+    if not is_text(reasons.type):
+        return {}
+    missing = reasons.filter(pc.and_(answers.is_null(), reasons.is_valid())).to_pylist()
+    lines = Counter(_VARYING.sub("…", reason.strip().partition("\n")[0][:80]) for reason in missing if reason.strip())
+    return {f"{REASON}{line}": [rows, len(answers)] for line, rows in lines.most_common(_REASONS)}
+
+
 def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
     """The count of rows with a text in another script than a rubric's language; none if unknown."""
     if language not in _RUBRICS:
@@ -137,6 +154,8 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     ['answer: 7 numbers or flags were read as text']
     >>> column_notes({"blank cells of gold": [3, 5]})
     ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
+    >>> column_notes({"no answer for rate limit": [3, 5], "no answer for timeout": [1, 5]})
+    ["answers are missing because their calls failed: 'rate limit' (3), 'timeout' (1)"]
     >>> column_notes({"script for en": [3, 4]})[0].partition(";")[0]
     'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
     """
@@ -147,6 +166,11 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     ]
     advice = "blank='empty' (--blank empty) reads them as empty texts"
     notes = [f"blank cells are missing: {', '.join(blank)}; {advice}"] * bool(blank)
+    reasons = Counter({key.removeprefix(REASON): rows for key, (rows, _) in counts.items() if key.startswith(REASON)})
+    if reasons:
+        shown = ", ".join(f"{reason!r} ({rows:,})" for reason, rows in reasons.most_common(_REASONS))
+        more = f" and {len(reasons) - _REASONS} more kinds" if len(reasons) > _REASONS else ""
+        notes.append(f"answers are missing because their calls failed: {shown}{more}")
     for key, (rows, total) in counts.items():
         if (what := _IN.match(key)) is not None:
             name = key[what.end() :]
@@ -195,7 +219,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     """
     scores, unknown = {}, []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, SECONDS, SCRIPT)) or _IN.match(name):
+        if not rows or name.startswith((BLANKS, SECONDS, REASON, SCRIPT)) or _IN.match(name):
             continue
         name = name.partition(" #")[0]
         try:

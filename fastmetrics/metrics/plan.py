@@ -24,12 +24,13 @@ from fastmetrics.base.errors import (
 from fastmetrics.base.input_columns import (
     COLUMNS,
     PREFIX,
-    SCHEMAS,
     is_id,
     kept_columns,
     listed,
     milliseconds_in,
+    named_columns,
     passed_over,
+    preset_of,
     resolve,
 )
 from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
@@ -191,6 +192,9 @@ class Plan:
     units: Mapping[str, float | None] = field(default_factory=dict)
     """The milliseconds in a unit of each column of latencies; None where nothing says what they are."""
 
+    reason: str | None = None
+    """The column of the user's table that says why an answer is missing."""
+
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
 
@@ -226,7 +230,8 @@ class Plan:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the user's table that the plan reads, each once."""
-        return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values()]))
+        reason = [self.reason] if self.reason is not None else []
+        return tuple(dict.fromkeys([*self.keep, *self.used.values(), *self.identity.values(), *reason]))
 
     @property
     def columns_read(self) -> dict[str, str]:
@@ -251,7 +256,7 @@ class Plan:
                 kind = required[canonical] if canonical in required else COLUMNS[canonical].kind
                 kind = {"text": "value", "texts": "values"}.get(kind, kind)
                 kinds[name] = "any" if name in self.lists and kind not in ("value", "values") else kind
-        return kinds
+        return kinds if self.reason is None else {self.reason: "any", **kinds}
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -433,9 +438,11 @@ def plan(
         keep_counts=counted,
         has_blanks=has_blanks,
     )
+    stated = named_columns(names, request.columns, request.schema)
     if "latency_ms" in planned.used:
-        unit = milliseconds_in(planned.used["latency_ms"], request.columns)
-        planned = replace(planned, units={"latency_ms": unit})
+        planned = replace(planned, units={"latency_ms": milliseconds_in(planned.used["latency_ms"], stated)})
+    if "answer" in planned.used:
+        planned = replace(planned, reason=_reason(names, planned.used["answer"], request.schema))
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
     clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
@@ -444,11 +451,17 @@ def plan(
             f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
         )
     resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
-    explicit = {*(request.columns or ()), *SCHEMAS.get(request.schema or "", ())}
-    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in explicit}
+    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in stated}
     named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
     identity = {name: mapping[name] for name in named if has_name or mapping[name] in planned.inputs}
     return replace(planned, passed_over=others, identity=identity)
+
+
+def _reason(names: Names, answer: str, schema: str | None) -> str | None:
+    """The column that says why an answer is missing: of a preset, or of the path of the answer."""
+    preset = preset_of(names, schema)
+    reasons = [preset.reason if preset is not None else None, answer.partition(" unless ")[2]]
+    return next((column for column in map(names.fitting, filter(None, reasons)) if column is not None), None)
 
 
 def _check_distinct(scores: Sequence[Score]) -> None:

@@ -27,7 +27,7 @@ from fastmetrics.base.text_structure import as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
-from fastmetrics.metrics.notes import column_counts
+from fastmetrics.metrics.notes import column_counts, reason_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.file_columns import Widened
@@ -96,6 +96,8 @@ def score_batch(
     columns: dict[str, pa.Array] = {}
     unsure = [column for column, unit in plan.units.items() if unit is None]
     cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
+    if plan.reason is not None:
+        cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):

@@ -246,7 +246,7 @@ def judge(
       answer_faithfulness, e2e (0 to 1), or your own .toml files.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.

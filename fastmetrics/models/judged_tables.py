@@ -153,9 +153,9 @@ def open_answers(
     questions.
     """
     if not pairwise:
-        return files.open(table), []
+        return files.open(table, schema), []
     names, (first, second) = _names_and_tables(table)
-    source, other = files.open(first), files.open(second)
+    source, other = files.open(first, schema), files.open(second, schema)
     for rubric in rubrics:
         if rubric.kind != "pairwise":
             raise OptionError(Argument("pairwise", True), f": the rubric {rubric.name!r} does not compare two answers")

@@ -158,7 +158,7 @@ def profile(
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
@@ -172,7 +172,7 @@ def profile(
 
     Raises what ``score`` raises.
     """
-    source = open_table(table, reading or ReadSettings())
+    source = open_table(table, reading or ReadSettings(), schema=schema)
     request = ScoreRequest(metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists)
     planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)

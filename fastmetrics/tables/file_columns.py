@@ -203,8 +203,8 @@ def _written(type_: pa.DataType | None) -> pa.DataType:
 def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     """A JSON value converted to the type of its column.
 
-    An integer among string ids becomes a string; a string among lists of texts becomes a list of one; 0 and 1 are
-    flags.  Raises ``WrongValueError``, or ``WiderTypeError`` if a wider column type would fit.
+    An integer among string ids becomes a string, a string of digits a number; a string among lists of texts becomes a
+    list of one; 0 and 1 are flags.  Raises ``WrongValueError``, or ``WiderTypeError`` if a wider column type would fit.
     """
     if value is None:
         return None
@@ -217,6 +217,8 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
         return value
     if pt.is_floating(type_) and number:
         return _as_float(value)
+    if pt.is_floating(type_) and isinstance(value, str) and _NUMERAL.fullmatch(value):  # as OTLP writes whole numbers
+        return float(value)
     if pt.is_boolean(type_) and (isinstance(value, bool) or (kind == "flag" and number and value in (0, 1))):
         return bool(value)
     if kind == "amounts" and isinstance(value, list):
@@ -232,6 +234,7 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
 
 
+_NUMERAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _EXPECTED = {
     "text": "a string",
     "texts": "a string or a list of strings",

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.presets import Preset
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.input_files import DataFile
@@ -32,6 +33,9 @@ class Reader(ABC):
     """Whether a missing value of a column of text is a blank cell."""
     has_late_columns = False
     """Whether a column may occur that is not in ``schema``; ``holds`` then looks for it."""
+
+    preset: Preset | None = None
+    """The preset that was named, or by whose signs the file was recognised."""
 
     follows_paths = False
     """Whether ``read`` gives the columns of paths; others give the columns that the paths go into."""

@@ -49,7 +49,7 @@ class ReadSettings:
     format: str | None = field(
         default=None,
         metadata=about(
-            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow."
+            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow, eval."
         ),
     )
     query: str | None = field(
@@ -123,6 +123,8 @@ class DataFile:
     stamp: remote.Stamp | None = None
     sizes: ReadSizes = STANDARD
     settings: ReadSettings = PLAIN
+    schema: str | None = None
+    """The name of the preset that the user names."""
     content: tuple[int, int] | None = None
     """The size and modification time of a local file when it was opened; None for a device or a stream."""
 
@@ -153,7 +155,7 @@ class DataFile:
 
     def fingerprint(self) -> list[Any]:
         """The identity of the rows: path, size, modification time (a checksum for standard input), and settings."""
-        cells = list(self.settings.of_cells.items())
+        cells = [*self.settings.of_cells.items(), *([("schema", self.schema)] if self.schema else ())]
         if self.stamp is not None:
             return [self.shown, *self.stamp, *cells]
         status = os.stat(self.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -14,7 +13,7 @@ from fastmetrics.kernels.byte_search import DEPTH_AT, FOUND_AT, ITEM_AT, KEY_AT,
 from fastmetrics.tables.encoders import TextEncoder
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.json_lines import BOM, SHOWN, JsonLinesReader, LineBlock
+from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline
 from fastmetrics.tables.table_chunks import too_long
 
 # The records of a document, each as one line.
@@ -101,8 +100,6 @@ def _no_records(file: DataFile, keys: Steps, *, cut: bool) -> list[object]:
 
 
 _HEAD = 1 << 20
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[][{}:,]|[^][{}:,"\s]+', re.DOTALL)
-_MOST_TOKENS = 200_000
 
 
 def head_of(file: DataFile, nbytes: int = _HEAD) -> bytes:
@@ -110,44 +107,6 @@ def head_of(file: DataFile, nbytes: int = _HEAD) -> bytes:
     with reading(file.shown), file.open()[0] as stream:
         head: bytes = stream.read(nbytes)
     return head.removeprefix(BOM)
-
-
-def outline(head: bytes) -> dict[str, None]:
-    """The paths within the first document of ``head``, in order; lists of objects end with ``[]``.
-
-    >>> list(outline(b'{"n": 1, "rows": [{"a": "x"}, {"b": [2]}, '))
-    ['n', 'rows', 'rows[]', 'rows[].a', 'rows[].b']
-    """
-    paths: dict[str, None] = {}
-    stack: list[tuple[str, bool]] = []
-    name = ""
-    is_key = False
-    for count, token in enumerate(_TOKEN.finditer(head)):
-        mark = token[0]
-        if mark in (b"{", b"["):
-            path = name
-            if stack and not stack[-1][1]:
-                path = f"{stack[-1][0]}[]"
-                if mark == b"{":
-                    paths[path] = None
-            stack.append((path, mark == b"{"))
-            is_key = mark == b"{"
-        elif mark in (b"}", b"]"):
-            stack.pop() if stack else None
-            is_key = False
-            if not stack:
-                break
-        elif mark == b",":
-            is_key = bool(stack) and stack[-1][1]
-        elif mark == b":":
-            is_key = False
-        elif is_key and token[1] is not None:
-            key = token[1].decode(errors="replace")
-            name = f"{stack[-1][0]}.{key}" if stack[-1][0] else key
-            paths[name] = None
-        if count > _MOST_TOKENS:
-            break
-    return paths
 
 
 def record_lists(paths: Mapping[str, None]) -> list[str]:
@@ -165,15 +124,21 @@ class JsonDocumentReader(JsonLinesReader):
         """The records that are read one by one, each as a line."""
         return document_blocks(self.file, self._keys)
 
-    def records_within(self, records: Steps) -> Steps:
-        """The steps from each record that is read to those that are rows."""
+    def begin(self) -> None:
+        """Recognise the preset by the first bytes, and find the list of records."""
         self._keys: Steps = ()
         head = head_of(self.file)
-        if _is_list(head) or not records:
-            return records
-        place = records.index(EVERY)
-        self._keys = records[:place]
-        return records[place + 1 :]
+        is_list = _is_list(head)
+        paths = outline(head)
+        records = self.recognise({path.removeprefix("[]."): None for path in paths} if is_list else paths)
+        if is_list or not records:
+            self.within = records
+        else:
+            place = records.index(EVERY)
+            self._keys, self.within = records[:place], records[place + 1 :]
+
+    def know_by(self, first: LineBlock) -> None:
+        """Nothing more."""
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -190,7 +155,7 @@ def is_document(head: bytes) -> bool:
     if head.startswith(b"["):
         return True
     line, end, _ = head.partition(b"\n")
-    depth = sum({b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0) for token in _TOKEN.finditer(line))
+    depth = sum({b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0) for token in TOKEN.finditer(line))
     return depth > 0 and bool(end or len(head) >= _HEAD - 3)
 
 

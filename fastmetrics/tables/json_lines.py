@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import EVERY, PathError, Steps, merged, nested, parse, records_at, spelled
+from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
+from fastmetrics.base.presets import PRESETS, recognised
 from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
@@ -96,6 +97,53 @@ def _apart(block: LineBlock, most: int) -> Iterator[LineBlock]:
         yield LineBlock(block.line + row, block.data[begin:], block.offset)
 
 
+# What JSON contains, from its first bytes.
+
+
+TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[][{}:,]|[^][{}:,"\s]+', re.DOTALL)
+_MOST_TOKENS = 200_000
+_KNOWN_BY, _KNOWN_BYTES = 20, 1 << 18
+"""The lines by which a file is recognised, and the bytes of each."""
+
+
+def outline(head: bytes) -> dict[str, None]:
+    """The paths within the first document of ``head``, in order; lists of objects end with ``[]``.
+
+    >>> list(outline(b'{"n": 1, "rows": [{"a": "x"}, {"b": [2]}, '))
+    ['n', 'rows', 'rows[]', 'rows[].a', 'rows[].b']
+    """
+    paths: dict[str, None] = {}
+    stack: list[tuple[str, bool]] = []
+    name = ""
+    is_key = False
+    for count, token in enumerate(TOKEN.finditer(head)):
+        mark = token[0]
+        if mark in (b"{", b"["):
+            path = name
+            if stack and not stack[-1][1]:
+                path = f"{stack[-1][0]}[]"
+                if mark == b"{":
+                    paths[path] = None
+            stack.append((path, mark == b"{"))
+            is_key = mark == b"{"
+        elif mark in (b"}", b"]"):
+            stack.pop() if stack else None
+            is_key = False
+            if not stack:
+                break
+        elif mark == b",":
+            is_key = bool(stack) and stack[-1][1]
+        elif mark == b":":
+            is_key = False
+        elif is_key and token[1] is not None:
+            key = token[1].decode(errors="replace")
+            name = f"{stack[-1][0]}.{key}" if stack[-1][0] else key
+            paths[name] = None
+        if count > _MOST_TOKENS or len(stack) > DEPTH:
+            break
+    return paths
+
+
 # JSON lines: Arrow parses blocks of whole lines; a rejected block is parsed line by line to report the error.
 
 
@@ -116,7 +164,9 @@ class JsonLinesReader(Reader):
 
     def __init__(self, file: DataFile) -> None:
         super().__init__(file)
-        self.within = self.records_within(record_path(file.settings.records))
+        self.within: Steps = ()
+        self._only: Path | None = None
+        self.begin()
         first: LineBlock | None = None
         for block in self.blocks():
             if block.cut or block.data.strip():
@@ -130,6 +180,8 @@ class JsonLinesReader(Reader):
             columns = metadata_beside(file).get("output")
             self.schema = pa.schema([(name, pa.null()) for name in columns or () if isinstance(columns, dict)])
             return
+        if not first.cut:
+            self.know_by(first)
         self.schema = pa.schema([])
         try:
             self.schema = self._infer(first)
@@ -140,13 +192,34 @@ class JsonLinesReader(Reader):
         """The lines of the file, or what is read as such."""
         return blocks(self.file)
 
-    def records_within(self, records: Steps) -> Steps:
-        """The steps from each line to the records that are rows: those that the settings name."""
-        return records
+    def begin(self) -> None:
+        """What is to be known before the first block."""
+
+    def know_by(self, first: LineBlock) -> None:
+        """Recognise the preset by the first lines, and find the records within each line."""
+        paths: dict[str, None] = {}
+        for line in first.data.split(b"\n", _KNOWN_BY)[:_KNOWN_BY]:
+            paths |= outline(line[:_KNOWN_BYTES])
+        self.within = self.recognise(paths)
+
+    def recognise(self, paths: Mapping[str, None]) -> Steps:
+        """Recognise the preset of a file with these paths; the steps to its records, if it has such lists."""
+        named = self.file.settings.records
+        self.preset = PRESETS.get(self.file.schema or "") or recognised(paths, named)
+        if self.preset is not None and self.preset.only is not None:
+            self._only = parse(self.preset.only)
+        if named is None and self.preset is not None and f"{self.preset.records}[]" in paths:
+            named = self.preset.records
+        return record_path(named)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether the rows are records within the lines, or some of the lines."""
+        return bool(self.within) or self._only is not None
 
     def where(self, row: int) -> str:
         """The row in messages."""
-        return f"record {row + 1}" if self.within else f"line {row + 1}"
+        return f"record {row + 1}" if self.has_records else f"line {row + 1}"
 
     def holds(self, name: str) -> bool:
         """Whether any line seems to have this key, anywhere in the file."""
@@ -160,7 +233,7 @@ class JsonLinesReader(Reader):
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The lines from ``start`` on."""
-        if self.within:
+        if self.has_records:
             yield from self._records(selection, number, start)
             return
         in_json = self._in_json(selection)
@@ -206,14 +279,16 @@ class JsonLinesReader(Reader):
                 yield line, record
                 continue
             try:
-                yield from ((line, found) for found in records_at(record, self.within))
+                for found in records_at(record, self.within) if self.within else (record,):
+                    if self._only is None or self._only.value(found) is not None:
+                        yield line, found
             except PathError as error:
                 yield line, WrongValueError(str(error))
 
     def _check_records(self, block: LineBlock) -> None:
         """Raise ``FileFormatError`` if no line of the first block has a record."""
         if not any(True for _ in self._within(block)):
-            path = spelled(self.within)
+            path = spelled(self.within) if self._only is None else self.preset.only if self.preset else ""
             raise FileFormatError(f"{self.file.shown}: no {self.where(0).split()[0]} has an object at {path!r}")
 
     def _infer(self, block: LineBlock) -> pa.Schema:
@@ -221,7 +296,7 @@ class JsonLinesReader(Reader):
         shown = self.file.shown
         if block.cut:
             raise NoGoodLineError(f"{shown}, {self.where(block.line)}: {block.cut}")
-        if self.within:
+        if self.has_records:
             self._check_records(block)
             return _types_of((entry for _, entry in self._within(block)), lambda row: f"{shown}, {self.where(row)}")
         return _infer(block, lambda row: f"{shown}, {self.where(row)}")
@@ -237,9 +312,8 @@ class JsonLinesReader(Reader):
                 read[field.name] = field.type
         for name, path in selection.paths.items():
             try:
-                found = path.in_types(self.schema)
-                for steps in found:
-                    type_ = nested(steps, selection.schema.field(name).type)
+                for steps, leaf in path.in_types(self.schema, selection.schema.field(name).type):
+                    type_ = nested(steps, leaf)
                     root = str(steps[0])
                     read[root] = merged(read[root], type_) if root in read else type_
             except PathError:
@@ -376,26 +450,47 @@ _BEYOND_64_BITS = pa.decimal128(38)
 
 def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callable[[int], str]) -> pa.Schema:
     """The types of the values in records by name; raises ``NoGoodLineError`` for records that are all wrong."""
-    types: dict[str, pa.DataType] = {}
+    good: list[dict[str, Any]] = []
     failure = None
     for row, record in enumerate(records):
         if isinstance(record, WrongValueError):
             failure = failure or f"{where(row)}: {record}"
-            continue
-        for name, value in record.items():
-            if name != well_formed(name):  # not a valid column name
-                continue
-            type_of_value = _type_of(value)
-            types[name] = _join(types[name], type_of_value) if name in types else type_of_value
+        else:
+            good.append(record)
+    types = _fields(good)
     if not types and failure:
         raise NoGoodLineError(failure)
     return pa.schema([(name, _with_text(type_)) for name, type_ in types.items()])
+
+
+def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
+    """The types of the values by name, without names that no column can have."""
+    values: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.items():
+            values.setdefault(name, []).append(value)
+    return {name: _type_of_all(some) for name, some in values.items() if name == well_formed(name)}
+
+
+def _type_of_all(values: list[Any]) -> pa.DataType:
+    """The type of values by Arrow, which is fast; of values of several kinds, joined at the place where they differ."""
+    try:
+        return pa.array(values).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        kinds = {type(value) for value in values if value is not None}
+        if kinds == {dict}:
+            return pa.struct(list(_fields([value for value in values if value is not None]).items()))
+        if kinds == {list}:
+            return pa.list_(_type_of_all([item for value in values for item in value or ()]))
+        return _join_all(map(_type_of, values))
 
 
 def _with_text(type_: pa.DataType) -> pa.DataType:
     """The type of a column with the digits of integers beyond 64 bits as text."""
     if pt.is_list(type_):
         return pa.list_(_with_text(type_.value_type))
+    if pt.is_struct(type_):
+        return pa.struct([(field.name, _with_text(field.type)) for field in type_])
     return pa.string() if pt.is_decimal(type_) else type_
 
 

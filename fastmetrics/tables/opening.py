@@ -78,12 +78,13 @@ def open_table(
     *,
     name: str = "table",
     or_column: bool = False,
+    schema: str | None = None,
 ) -> TableSource:
     """Open a table of any kind, or files by their paths, as ``open_source`` does.
 
     Files that are opened already, with other sizes for example, stay as they are.
 
-    ``name`` is the argument, for messages, and ``or_column`` that of :func:`is_paths`.
+    ``name`` is the argument, for messages, ``or_column`` that of :func:`is_paths`, and ``schema`` the preset of files.
 
     Raises ``ColumnError`` for anything else, ``OptionError`` for settings of files beside a table in memory, and the
     errors of ``open_source``.
@@ -93,7 +94,7 @@ def open_table(
     if is_paths(table, or_column=or_column):
         if settings.query is not None:
             table = with_query(table, settings.query)
-        return open_source(table, settings.format, settings.max_row_bytes, sizes, settings)
+        return open_source(table, settings.format, settings.max_row_bytes, sizes, settings, schema)
     if settings.query is not None:
         raise OptionError(
             Argument("query", settings.query), ": a table in memory has none; give it with the address of a database"
@@ -145,9 +146,9 @@ class FileSettings(ReadSettings):
         argument("on_error", self.on_error, Choice("fail", "skip"))
         argument("batch_rows", self.batch_rows, Optional(Rows))
 
-    def open(self, table: Any) -> TableSource:
-        """A table in memory or in files; raises the errors of opening it."""
-        return open_table(table, self)
+    def open(self, table: Any, schema: str | None = None) -> TableSource:
+        """A table in memory or in files, which the preset ``schema`` describes; raises the errors of opening it."""
+        return open_table(table, self, schema=schema)
 
 
 # Files, by paths, addresses and queries.
@@ -159,6 +160,7 @@ def open_source(
     max_row_bytes: int | None = None,
     sizes: ReadSizes = STANDARD,
     settings: ReadSettings = PLAIN,
+    schema: str | None = None,
 ) -> FileSource:
     """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
 
@@ -166,8 +168,10 @@ def open_source(
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
     keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
     text.  In text formats ids that mix numbers and strings become strings in the whole column.  A row of more than
-    ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes`` say how much is read at a time, and
-    ``settings`` what the cells of CSV are.  Raises ``FileFormatError`` for a file that is missing, empty, truncated,
+    ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes`` say how much is read at a time,
+    ``settings`` what the cells of CSV are, and ``schema`` names the preset of the files.
+
+    Raises ``FileFormatError`` for a file that is missing, empty, truncated,
     damaged or of an unknown format.
 
     >>> import tempfile, pathlib
@@ -179,7 +183,7 @@ def open_source(
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
-    files = [replace(file, sizes=sizes, settings=settings) for file in expand(inputs, format)]
+    files = [replace(file, sizes=sizes, settings=settings, schema=schema) for file in expand(inputs, format)]
     if max_row_bytes is not None:
         if max_row_bytes < 1:
             raise OptionError(Argument("max_row_bytes", max_row_bytes), ": expected at least 1")

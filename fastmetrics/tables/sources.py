@@ -20,6 +20,7 @@ from fastmetrics.base.columns import check_type, fits, of_kinds, open_frame
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse
+from fastmetrics.base.presets import Preset, recognised
 from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, key_types, loose, settle, unify
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
@@ -316,7 +317,14 @@ class FileSource:
     @property
     def names(self) -> Names:
         """The names of the columns."""
-        return Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)))
+        preset = None if self.preset is None else self.preset.name
+        return Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)), preset)
+
+    @property
+    def preset(self) -> Preset | None:
+        """The preset of the files: the named one, or the one by which all of them were recognised."""
+        presets = [reader.preset or recognised(fields_of(reader.schema)) for reader in self._readers]
+        return presets[0] if all(preset is presets[0] for preset in presets) else None
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -423,7 +431,11 @@ class FileSource:
     @property
     def notes(self) -> list[str]:
         """What the reader of a result should know."""
-        return []
+        preset = self.preset
+        if preset is None or any(file.schema for file in self.files):
+            return []
+        way = f"schema={preset.name!r} (--schema {preset.name})"
+        return [f"recognised as {preset.name}: {preset.files}; {way} says so, columns (--columns) name others"]
 
     @property
     def unstable(self) -> str | None:
@@ -590,6 +602,27 @@ class FileSource:
                         array = cast(array, field.type)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+
+
+def fields_of(schema: pa.Schema) -> dict[str, None]:
+    """The paths of all fields of a schema, as an outline of JSON has them.
+
+    >>> list(fields_of(pa.schema({"id": pa.int64(), "docs": pa.list_(pa.struct({"text": pa.string()}))})))
+    ['id', 'docs', 'docs[].text']
+    """
+    paths: dict[str, None] = {}
+
+    def add(path: str, type_: pa.DataType) -> None:
+        while is_list(type_):
+            path, type_ = f"{path}[]", type_.value_type
+        for field in type_ if pt.is_struct(type_) else ():
+            paths[f"{path}.{field.name}"] = None
+            add(f"{path}.{field.name}", field.type)
+
+    for field in schema:
+        paths[field.name] = None
+        add(field.name, field.type)
+    return paths
 
 
 def without_empty(readers: Sequence[Reader]) -> list[Reader]:

@@ -15,7 +15,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base import errors
-from fastmetrics.base.input_columns import COLUMNS, SCHEMAS
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.presets import PRESETS
 from fastmetrics.cli.commands import GROUPS, all_commands
 from fastmetrics.metrics import lexical
 from fastmetrics.metrics.metric import REGISTRY, SOURCES
@@ -64,7 +65,7 @@ def test_every_name_is_documented() -> None:
     assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings("docs/functions.md")
     assert set(all_commands()) <= headings("docs/cli.md")
     columns = read("docs/columns.md")
-    assert [name for name in [*COLUMNS, *SCHEMAS] if f"| `{name}` |" not in columns] == []
+    assert [name for name in [*COLUMNS, *PRESETS] if f"| `{name}` " not in columns] == []
     raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert [name for name in raised if name not in read("docs/functions.md")] == []
 

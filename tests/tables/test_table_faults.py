@@ -148,7 +148,9 @@ def test_unreadable_path_error_names_the_cause(tmp_path):
     (tmp_path / "x.doc").write_bytes(b"\x01\x02")
     with pytest.raises(FileFormatError, match=r"x.doc: unknown format; name it with format= "):
         open_source(tmp_path / "x.doc")
-    with pytest.raises(OptionError, match=r"^format='xml': expected one of parquet, jsonl, json, csv, tsv, arrow$"):
+    with pytest.raises(
+        OptionError, match=r"^format='xml': expected one of parquet, jsonl, json, csv, tsv, arrow, eval$"
+    ):
         open_source(tmp_path / "x.doc", format="xml")
 
 

@@ -1,0 +1,551 @@
+"""Presets: the files that tools write, and files in their documented form, from a file to rows without an option."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, resolve
+from fastmetrics.base.paths import parse
+from fastmetrics.base.presets import PRESETS
+from fastmetrics.tables import open_source
+from fastmetrics.tables.sources import FileSource
+from tests.support.program import program
+
+TOOLS = Path(__file__).parents[1] / "data" / "tools"
+"""Files that the tools wrote themselves: scripts/tool_files.py."""
+ANSWERS = {"Which city is the capital of France?": "Paris", "Which city is the capital of Italy?": "It is Rome."}
+FAILED = "Which city is the capital of Spain?"
+
+
+def read(source: FileSource, *columns: str, schema: str | None = None) -> list[dict[str, Any]]:
+    """The rows of the canonical columns that are found, all of them unless some are named."""
+    mapping = resolve(source.names, schema=schema, needed=())
+    named = {name: mapping[name] for name in columns or mapping}
+    kinds = {
+        path: {"text": "value", "texts": "values", "time": "any"}.get(COLUMNS[name].kind, COLUMNS[name].kind)
+        for name, path in named.items()
+    }
+    selection = source.select(kinds)
+    rows = []
+    for chunk in source.chunks(selection):
+        assert not chunk.rejects
+        batch = source.conform(chunk, selection)
+        rows += [{name: batch.column(path)[at].as_py() for name, path in named.items()} for at in range(len(batch))]
+    return rows
+
+
+# Files that the tools wrote.
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"),
+    [
+        ("inspect.eval", "inspect_ai"),
+        ("inspect.json", "inspect_ai"),
+        ("promptfoo.json", "promptfoo"),
+        ("promptfoo.jsonl", "promptfoo"),
+        ("otlp.jsonl", "otlp"),
+        ("sdk_spans.jsonl", "otel_sdk"),
+        ("deepeval.json", "deepeval"),
+        ("deepeval.jsonl", "deepeval"),
+    ],
+)
+def test_a_file_of_a_tool_is_read_without_an_option(name: str, preset: str) -> None:
+    source = open_source(TOOLS / name)
+    assert source.names.preset == preset
+    rows = {row["question"]: row for row in read(source)}
+    assert {question: row["answer"] for question, row in rows.items()} == {**ANSWERS, FAILED: None}
+    if preset not in ("otlp", "otel_sdk"):  # which have none
+        references = {question: row["reference"] for question, row in rows.items()}
+        assert [references[question] for question in ANSWERS] in (["Paris", "Rome"], [["Paris"], ["Rome", "Roma"]])
+    if preset != "deepeval":
+        answered = [rows[question] for question in ANSWERS]
+        assert [(row["prompt_tokens"], row["completion_tokens"]) for row in answered] == [(12, 3)] * 2
+        assert all(row["latency_ms"] is not None for row in rows.values())
+        assert len({row["id"] for row in rows.values()}) == 3
+
+
+def test_a_failed_sample_has_no_answer_and_its_reason_is_counted(tmp_path: Path) -> None:
+    """Inspect writes an empty text for it, which would be scored as an answer."""
+    document = json.loads((TOOLS / "inspect.json").read_text())
+    assert [sample["output"]["completion"] for sample in document["samples"] if "error" in sample] == [""]
+    for name in ("inspect.json", "inspect.eval", "promptfoo.json", "otlp.jsonl", "sdk_spans.jsonl"):
+        scored = fm.score(TOOLS / name, "answer_words", output=tmp_path / f"{name}.parquet")
+        assert (scored.summary["answer_words"].n, scored.summary["answer_words"].n_missing) == (2, 1)
+        assert any("no connection to the model" in note for note in scored.summary.notes), name
+
+
+def test_the_preset_is_named_in_the_summary(tmp_path: Path) -> None:
+    done = program("score", str(TOOLS / "promptfoo.json"), "-m", "exact_match", "-o", str(tmp_path / "scores.csv"))
+    assert "recognised as promptfoo" in done.out
+    assert "answer = response.output unless response.error" in " ".join(done.out.split())
+    named = program(
+        "score",
+        str(TOOLS / "promptfoo.json"),
+        "-m",
+        "exact_match",
+        "-o",
+        str(tmp_path / "b.csv"),
+        "--schema",
+        "promptfoo",
+    )
+    assert "recognised" not in named.out
+    assert (tmp_path / "b.csv").read_text() == (tmp_path / "scores.csv").read_text()
+
+
+def test_own_columns_win_over_a_preset() -> None:
+    scores = fm.score(TOOLS / "promptfoo.json", "exact_match", columns={"answer": "vars.reference"})
+    assert scores["exact_match"].to_pylist() == [1.0, 1.0, 1.0]
+
+
+def test_seconds_of_a_preset_become_milliseconds(tmp_path: Path) -> None:
+    [first] = [row for row in read(open_source(TOOLS / "inspect.eval")) if row["id"] == "lyon"]
+    scores = fm.score(TOOLS / "inspect.eval", "latency_ms").to_pylist()
+    assert [row["latency_ms"] for row in scores if row["id"] == "lyon"] == [first["latency_ms"] * 1000]
+    own = fm.score(TOOLS / "inspect.eval", "latency_ms", columns={"latency_ms": "total_time"}).to_pylist()
+    assert next(row["latency_ms"] for row in own if row["id"] == "lyon") < 1
+    with pytest.raises(ColumnError, match="both 'latency_ms' and 'latency_s'"):
+        fm.score(TOOLS / "inspect.eval", "latency_ms", columns={"latency_ms": "total_time", "latency_s": "total_time"})
+
+
+def test_logs_in_a_folder_are_one_table(tmp_path: Path) -> None:
+    for name in ("a.eval", "b.eval"):
+        shutil.copy(TOOLS / "inspect.eval", tmp_path / name)
+    assert fm.score(tmp_path, "answer_words").num_rows == 6
+
+
+@pytest.mark.parametrize("size", [5, 300, 1 << 20])
+def test_a_log_is_read_alike_whatever_is_read_at_a_time(size: int) -> None:
+    from dataclasses import replace
+
+    from fastmetrics.base.limits import STANDARD
+
+    source = open_source(TOOLS / "inspect.eval", sizes=replace(STANDARD, line_block_bytes=size))
+    assert [row["id"] for row in read(source, "id")] == ["fails", "lyon", "rome"]
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.6, 0.97])
+def test_a_log_that_is_cut_says_so(tmp_path: Path, kept: float) -> None:
+    data = (TOOLS / "inspect.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(data[: int(len(data) * kept)])
+    with pytest.raises(FileFormatError, match=r"not a whole \.eval log.*written to its end"):
+        fm.score(tmp_path / "cut.eval", "answer_words")
+    document = (TOOLS / "inspect.json").read_bytes()
+    (tmp_path / "cut.json").write_bytes(document[: int(len(document) * kept)])
+    with pytest.raises(InputError, match=r"cut|not written to its end"):
+        fm.score(tmp_path / "cut.json", "answer_words")
+
+
+def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path: Path) -> None:
+    data = bytearray((TOOLS / "inspect.eval").read_bytes())
+    for at in range(0, len(data), 97):
+        damaged = bytes(data[:at]) + bytes([data[at] ^ 0xFF]) + bytes(data[at + 1 :])
+        (tmp_path / "damaged.eval").write_bytes(damaged)
+        try:
+            fm.score(tmp_path / "damaged.eval", "answer_words")
+        except FastmetricsError:
+            continue
+
+
+def test_a_log_of_failed_samples_alone_has_no_scores(tmp_path: Path) -> None:
+    document = json.loads((TOOLS / "inspect.json").read_text())
+    document["samples"] = [sample for sample in document["samples"] if "error" in sample] * 3
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    scored = fm.score(tmp_path / "log.json", "token_f1,answer_words", output=tmp_path / "scores.parquet")
+    assert (scored.summary["answer_words"].n, scored.summary["answer_words"].n_missing) == (0, 3)
+
+
+def test_tools_still_write_such_files(tmp_path: Path) -> None:
+    """Where they are installed, as a newer version may write something else."""
+    from scripts.tool_files import MAKERS
+
+    for tool, make in MAKERS.items():
+        try:
+            make(tmp_path)
+        except ImportError as error:
+            print(f"{tool} is not installed: {error}")
+    for path in tmp_path.iterdir():
+        rows = read(open_source(path), "question", "answer")
+        assert {row["question"]: row["answer"] for row in rows} == {**ANSWERS, FAILED: None}, path.name
+
+
+# Files in the documented form of their tools: what each preset finds in them.
+
+
+def otlp(**attributes: str) -> dict[str, Any]:
+    listed = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    return {
+        "resourceSpans": [
+            {
+                "scopeSpans": [
+                    {"spans": [{"spanId": "s", "traceId": "t", "startTimeUnixNano": "1", "attributes": listed}]}
+                ]
+            }
+        ]
+    }
+
+
+TEXT = [{"type": "text", "text": "Paris"}]
+USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
+DOCUMENTED: list[tuple[str, Any, dict[str, Any]]] = [
+    (
+        "autorag",
+        {
+            "qid": "q",
+            "query": "Where?",
+            "retrieval_gt": [["d1", "d2"]],
+            "generation_gt": ["Paris"],
+            "generated_texts": "Paris",
+        },
+        {"id": "q", "question": "Where?", "answer": "Paris", "reference": ["Paris"], "relevant_ids": [["d1", "d2"]]},
+    ),
+    (
+        "phoenix",
+        {
+            "context.span_id": "s",
+            "context.trace_id": "t",
+            "span_kind": "LLM",
+            "status_message": "",
+            "start_time": "2026-01-01T00:00:00+00:00",
+            "end_time": "2026-01-01T00:00:01.500000+00:00",
+            "attributes.input.value": "Where?",
+            "attributes.output.value": "Paris",
+            "attributes.llm.token_count.prompt": 12,
+            "attributes.llm.token_count.completion": 3,
+            "attributes.retrieval.documents": [{"document.content": "a", "document.id": "d1"}],
+        },
+        {
+            "id": "s",
+            "question": "Where?",
+            "answer": "Paris",
+            "latency_ms": 1500.0,
+            "prompt_tokens": 12,
+            "completion_tokens": 3,
+            "contexts": ["a"],
+            "context_ids": ["d1"],
+            "session_id": "t",
+        },
+    ),
+    (
+        "langfuse",
+        {
+            "id": "o",
+            "traceId": "t",
+            "type": "GENERATION",
+            "startTime": "2026-01-01T00:00:00Z",
+            "level": "DEFAULT",
+            "statusMessage": None,
+            "input": [{"role": "user", "content": "Where?"}],
+            "latency": 1.53,
+            "output": {"role": "assistant", "content": "Paris"},
+            "usageDetails": {"input": 12, "output": 3, "total": 15},
+        },
+        {
+            "id": "o",
+            "question": "Where?",
+            "answer": "Paris",
+            "latency_ms": 1.53,
+            "prompt_tokens": 12,
+            "completion_tokens": 3,
+            "total_tokens": 15,
+            "session_id": "t",
+        },
+    ),
+    (
+        "langfuse",
+        {
+            "id": "t",
+            "sessionId": "c",
+            "htmlPath": "/trace/t",
+            "latency": 1.53,
+            "input": "Where?",
+            "output": "Paris",
+            "timestamp": "2026-01-01T00:00:00Z",
+        },
+        {"id": "t", "question": "Where?", "answer": "Paris", "latency_ms": 1.53, "session_id": "c"},
+    ),
+    (
+        "langsmith",
+        {
+            "id": "r",
+            "run_type": "chain",
+            "inputs": {"question": "Where?"},
+            "outputs": {"answer": "Paris"},
+            "error": None,
+            "start_time": "2026-01-01T00:00:00.000000",
+            "end_time": "2026-01-01T00:00:01.500000",
+            "session_id": "the project",
+            "trace_id": "t",
+            "total_tokens": 15,
+        },
+        {
+            "id": "r",
+            "question": "Where?",
+            "answer": "Paris",
+            "latency_ms": 1500.0,
+            "session_id": "t",
+            "total_tokens": 15,
+        },
+    ),
+    (
+        "openai_batch",
+        {
+            "id": "batch_req_1",
+            "custom_id": "q",
+            "error": None,
+            "response": {
+                "status_code": 200,
+                "body": {"choices": [{"message": {"role": "assistant", "content": "Paris"}}], "usage": USAGE},
+            },
+        },
+        {"id": "q", "answer": "Paris", **USAGE},
+    ),
+    (
+        "openai_batch",
+        {
+            "id": "batch_req_1",
+            "custom_id": "q",
+            "error": None,
+            "response": {
+                "status_code": 200,
+                "body": {
+                    "output": [{"type": "message", "content": [{"type": "output_text", "text": "Paris"}]}],
+                    "usage": {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15},
+                },
+            },
+        },
+        {"id": "q", "answer": "Paris", **USAGE},
+    ),
+    (
+        "openai_evals",
+        {
+            "object": "eval.run.output_item",
+            "id": "outputitem_1",
+            "datasource_item": {"input": "Where?", "ideal": "Paris"},
+            "sample": {
+                "input": [{"role": "user", "content": "Where?"}],
+                "error": {"code": "", "message": ""},
+                "output": [{"role": "assistant", "content": "Paris"}],
+                "usage": USAGE,
+            },
+        },
+        {"id": "outputitem_1", "question": "Where?", "answer": "Paris", "reference": "Paris", **USAGE},
+    ),
+    (
+        "oaieval",
+        {
+            "run_id": "r",
+            "event_id": 1,
+            "sample_id": "test.0",
+            "type": "match",
+            "data": {"correct": True, "expected": "Paris", "picked": "Paris", "sampled": "Paris"},
+        },
+        {"id": "test.0", "answer": "Paris", "reference": "Paris"},
+    ),
+    (
+        "lm_eval",
+        {
+            "doc_id": 0,
+            "doc": {"question": "Where?"},
+            "target": "Paris",
+            "resps": [["Paris\n"]],
+            "filtered_resps": ["Paris"],
+            "arguments": {"gen_args_0": {"arg_0": "Q: Where?", "arg_1": {"until": ["\n"]}}},
+        },
+        {"id": 0, "question": "Where?", "answer": "Paris", "reference": "Paris"},
+    ),
+    (
+        "label_studio",
+        [
+            {
+                "id": 7,
+                "data": {"question": "Where?", "answer": "Paris", "context": "a"},
+                "annotations": [
+                    {
+                        "result": [
+                            {"type": "rating", "value": {"rating": 4}},
+                            {"type": "textarea", "value": {"text": ["In Paris"]}},
+                        ]
+                    }
+                ],
+            }
+        ],
+        {"id": 7, "question": "Where?", "answer": "Paris", "reference": ["In Paris"], "contexts": "a", "rating": 4},
+    ),
+    (
+        "squad",
+        {
+            "version": "1.1",
+            "data": [
+                {
+                    "title": "France",
+                    "paragraphs": [
+                        {
+                            "context": "Paris is the capital.",
+                            "qas": [
+                                {"id": "q", "question": "Where?", "answers": [{"text": "Paris", "answer_start": 0}]}
+                            ],
+                        }
+                    ],
+                }
+            ],
+        },
+        {"id": "q", "question": "Where?", "reference": ["Paris"], "contexts": "Paris is the capital."},
+    ),
+    (
+        "squad",
+        {
+            "id": "q",
+            "title": "France",
+            "context": "Paris is the capital.",
+            "question": "Where?",
+            "answers": {"text": ["Paris"], "answer_start": [0]},
+        },
+        {"id": "q", "question": "Where?", "reference": ["Paris"], "contexts": "Paris is the capital."},
+    ),
+    (
+        "ms_marco",
+        {"query_id": 9, "query": "Where?", "answers": ["Paris"], "passages": [{"is_selected": 1, "passage_text": "a"}]},
+        {"id": 9, "question": "Where?", "reference": ["Paris"], "contexts": ["a"]},
+    ),
+    (
+        "ms_marco",
+        {
+            "query_id": 9,
+            "query": "Where?",
+            "answers": ["Paris"],
+            "passages": {"is_selected": [1, 0], "passage_text": ["a", "b"]},
+        },
+        {"id": 9, "question": "Where?", "reference": ["Paris"], "contexts": ["a", "b"]},
+    ),
+    (
+        "dpr",
+        [
+            {
+                "question": "Where?",
+                "answers": ["Paris"],
+                "ctxs": [
+                    {"id": "d1", "title": "t", "text": "a", "score": "81.5"},
+                    {"id": "d2", "text": "b", "score": "80.1"},
+                ],
+            }
+        ],
+        {
+            "question": "Where?",
+            "reference": ["Paris"],
+            "contexts": ["a", "b"],
+            "retrieved_ids": ["d1", "d2"],
+            "retrieved_scores": [81.5, 80.1],
+        },
+    ),
+    (
+        "otlp",
+        otlp(**{"openinference.span.kind": "LLM", "input.value": "Where?", "output.value": "Paris", "session.id": "c"}),
+        {"id": "s", "question": "Where?", "answer": "Paris", "session_id": "c"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("preset", "record", "found"), DOCUMENTED, ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_a_documented_form_is_recognised(tmp_path: Path, preset: str, record: Any, found: dict[str, Any]) -> None:
+    document = json.dumps(record, indent=1)
+    (tmp_path / "rows.json").write_text(document)
+    files = [tmp_path / "rows.json"]
+    if isinstance(record, dict) and not isinstance(record.get("data"), list):
+        (tmp_path / "rows.jsonl").write_text(f"{json.dumps(record)}\n" * 2)
+        files = [tmp_path / "rows.jsonl"]
+    source = open_source(files)
+    assert source.names.preset == preset
+    row = read(source)[0]
+    assert {name: row.get(name) for name in found} == found
+
+
+def test_presets_that_are_only_named(tmp_path: Path) -> None:
+    rows = {
+        "ragas": {"user_input": "Where?", "response": "Paris", "reference": "Rome", "retrieved_contexts": ["a"]},
+        "mlflow": {"inputs": "Where?", "predictions": "Paris", "targets": "Rome", "context": ["a"]},
+        "hf": {"id": "q", "question": "Where?", "predictions": "Paris", "references": "Rome"},
+        "deepeval": {"input": "Where?", "actualOutput": "Paris", "expectedOutput": "Rome"},
+    }
+    for schema, row in rows.items():
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+        source = open_source(tmp_path / "rows.jsonl")
+        assert source.names.preset is None
+        [found] = read(source, "question", "answer", "reference", schema=schema)
+        assert found == {"question": "Where?", "answer": "Paris", "reference": "Rome"}
+
+
+def test_a_parquet_file_is_recognised_by_its_columns(tmp_path: Path) -> None:
+    row = {"query_id": 9, "query": "Where?", "answers": ["Paris"], "passages": {"passage_text": ["a", "b"]}}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "rows.parquet")
+    source = open_source(tmp_path / "rows.parquet")
+    assert source.names.preset == "ms_marco"
+    assert read(source, "contexts") == [{"contexts": ["a", "b"]}]
+
+
+def test_failed_calls_of_a_batch_are_missing_with_their_reasons(tmp_path: Path) -> None:
+    good = {
+        "custom_id": "a",
+        "error": None,
+        "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "Paris"}}]}},
+    }
+    limited = {
+        "custom_id": "b",
+        "error": None,
+        "response": {"status_code": 429, "body": {"error": {"message": "Rate limit of 40000 tokens", "code": "rate"}}},
+    }
+    expired = {"custom_id": "c", "response": None, "error": {"code": "expired", "message": "It could not be executed."}}
+    (tmp_path / "out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (good, limited, limited, expired)))
+    scored = fm.score(tmp_path / "out.jsonl", "answer_words", output=tmp_path / "scores.parquet")
+    assert (scored.summary["answer_words"].n, scored.summary["answer_words"].n_missing) == (1, 3)
+    [note] = [note for note in scored.summary.notes if note.startswith("answers are missing")]
+    assert "'Rate limit of … tokens' (2)" in note
+    assert "'It could not be executed.' (1)" in note
+    again = fm.summarize(tmp_path / "scores.parquet")
+    assert note in again.notes
+
+
+def test_rows_of_another_kind_are_left_out(tmp_path: Path) -> None:
+    """The spans of other work, and the events of oaieval other than those of matching."""
+    events = [
+        {"spec": {"eval_name": "capitals"}},
+        {"run_id": "r", "event_id": 0, "sample_id": "t.0", "type": "sampling", "data": {"sampled": ["Paris"]}},
+        {"run_id": "r", "event_id": 1, "sample_id": "t.0", "type": "match", "data": {"expected": "a", "sampled": "b"}},
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    assert [row["id"] for row in read(open_source(tmp_path / "log.jsonl"), "id", "answer")] == ["t.0"]
+    assert len((TOOLS / "otlp.jsonl").read_text().splitlines()) == 6
+    assert fm.score(TOOLS / "otlp.jsonl", "answer_words").num_rows == 3
+
+
+def test_a_preset_is_given_up_for_the_columns_of_others(tmp_path: Path) -> None:
+    """A file with some names of a tool is not taken for one of it."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "Where?", "answer": "Paris", "answers": ["Rome"]}\n')
+    source = open_source(tmp_path / "rows.jsonl")
+    assert source.names.preset is None
+    assert resolve(source.names, needed=()) == {"question": "question", "answer": "answer"}
+
+
+def test_an_unknown_preset_is_an_error() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown schema 'promptfo'; did you mean 'promptfoo'\?"):
+        fm.score(TOOLS / "promptfoo.json", schema="promptfo")
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+def test_a_preset_has_columns_that_exist_and_paths_that_parse(preset: Any) -> None:
+    assert set(preset.columns) <= set(COLUMNS)
+    for path in [*preset.paths.values(), *filter(None, [preset.only, preset.reason, preset.records])]:
+        parse(path)
+    assert re.fullmatch(r"[a-z_]+", preset.name)
