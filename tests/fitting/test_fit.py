@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.fitting.evaluation import FoldRanking, ranking_estimate
 from fastmetrics.fitting.labelled_rows import LabelledRows, basis_of, folds_of
-from fastmetrics.fitting.learners import SETTINGS, learn
+from fastmetrics.fitting.learners import LEARNERS, SETTINGS, learn
 from fastmetrics.metrics import semantic
 from fastmetrics.metrics.fitted_file import load
 from fastmetrics.vectors.embedder import Embedder
@@ -38,6 +38,14 @@ def table(n=240, seed=0, grouped=True):
         judged.append(None if rng.random() < 0.1 else float(rng.integers(1, 6)))
     columns = {"answer": answers, "reference": references, "good": labels, "judge_x": judged}
     return columns | ({"topic": [f"t{row // 4}" for row in range(n)]} if grouped else {})
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_trees():
+    """Trees take most of the time of a fit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SETTINGS, "boosting", [{"leaves": 4, "rounds": 10}, {"leaves": 6, "rounds": 20}])
+        yield
 
 
 FEATURES = ["token_f1", "answer_words", "judge_x"]
@@ -311,16 +319,20 @@ def judged(n=60, **columns):
     return {"good": labels, "judge_a": labels + rng.normal(size=n), "judge_b": rng.normal(size=n), **columns}
 
 
+ONE_CLASS = {"topic": np.arange(60) // 6, "good": (np.arange(60) < 30).astype(int)}
+MOST_ROWS = {"topic": np.maximum(np.arange(60) - 39, 0)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "columns",
+    ("columns", "learner"),
     [
-        {"topic": np.arange(60) // 6, "good": (np.arange(60) < 30).astype(int)},
-        {"topic": np.maximum(np.arange(60) - 39, 0)},
-        {"topic": np.maximum(np.arange(60) - 39, 0), "good": np.arange(60) % 4},
+        *((ONE_CLASS, learner) for learner in LEARNERS),
+        (MOST_ROWS, "splines"),
+        ({**MOST_ROWS, "good": np.arange(60) % 4}, "splines"),
+        ({**MOST_ROWS, "good": np.arange(60) % 4}, "weights"),
     ],
 )
-@pytest.mark.parametrize("learner", ["splines", "boosting", "weights"])
 def test_groups_of_one_class_and_of_most_rows_are_fitted(columns, learner):
     """Some parts of the learning curve then have one class, or one group."""
     result = fm.fit(judged(**columns), label="good", group="topic", metrics="judge_a,judge_b", learner=learner)

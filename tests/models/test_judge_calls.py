@@ -49,7 +49,7 @@ def statuses(rows):
 
 @pytest.mark.slow
 def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_path):
-    path = written(tmp_path / "rows.jsonl", 400)
+    path = written(tmp_path / "rows.jsonl", 250)
     draw = shares(FAULTS, 0.05)
     with judge_server(draw=draw) as judge:
         rows, made = judged(tmp_path, judge, path, timeout=2.0)
@@ -59,7 +59,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         assert 0 <= made.spending.requests - judge.count <= 20
     expected = {"refused": "refused", "truncated": "truncated"}
     texts = {number_in(text): text for text in faults}
-    assert len(texts) == 400
+    assert len(texts) == 250
     scores = []
     for row in rows:
         text = texts[row["id"]]
@@ -70,7 +70,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         scores += [] if score is None else [score]
     figures = made.summary["judge_safety"]
     assert math.isclose(figures.mean, sum(scores) / len(scores))
-    lost = 400 - len(scores)
+    lost = 250 - len(scores)
     assert (figures.n, figures.n_error, figures.n_missing) == (len(scores), lost, 0)
     counted = fm.summarize(tmp_path / "o.jsonl")["judge_safety"]
     assert (counted.n, counted.n_error, counted.mean) == (figures.n, lost, figures.mean)
@@ -82,7 +82,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     [
         ("500", "http", "500: out of order"),
         ("hang", "timeout", "no reply within 1 seconds"),
-        ("slow", "timeout", "no reply within 1 seconds"),
+        pytest.param("slow", "timeout", "no reply within 1 seconds", marks=pytest.mark.full),
         ("cut", "http", "the connection failed"),
         ("close", "http", "the connection failed"),
         ("broken", "http", "the reply is not a JSON object"),
@@ -150,7 +150,7 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
     ],
 )
 def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most):
-    path = written(tmp_path / "rows.jsonl", 200)
+    path = written(tmp_path / "rows.jsonl", 60)
     with judge_server(draw=lambda body, seen: fault) as judge:
         settings = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8)
@@ -159,7 +159,7 @@ def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most
         assert not (tmp_path / "o.parquet").exists()
         judge.draw = lambda body, seen: None
         rows, _ = judged(tmp_path, judge, path)
-        assert statuses(rows) == ["ok"] * 200
+        assert statuses(rows) == ["ok"] * 60
 
 
 @pytest.mark.slow

@@ -140,7 +140,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, made["judge_s
 
 
 @pytest.mark.parametrize(
-    "mode", ["200 MB in chunks", pytest.param("200 MB error", marks=pytest.mark.full), "gzip bomb"]
+    "mode",
+    [
+        pytest.param("200 MB in chunks", marks=pytest.mark.full),
+        pytest.param("200 MB error", marks=pytest.mark.full),
+        "gzip bomb",
+    ],
 )
 def test_long_replies_are_read_up_to_the_limit_only(tmp_path, mode):
     with rogue_server(mode, second) as server:

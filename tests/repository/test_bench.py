@@ -106,7 +106,7 @@ def test_instructions_are_those_of_the_call() -> None:
     assert 3072 / 32 < counts[2] - counts[0] < 3072 * 10
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason="compiles loops, counts with ptrace")
 def test_the_limits_are_measured() -> None:
     steps = limits.measure(50, 1, "multisets")

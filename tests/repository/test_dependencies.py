@@ -22,6 +22,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", name)[0]).lower()
 
 
+@functools.cache
 def imported(folder: str) -> set[str]:
     """The top-level modules of other projects that the Python files of a folder import, inside functions too."""
     found = set()
@@ -56,7 +57,8 @@ def messages() -> Iterator[tuple[str, str]]:
     """The package and the extra of each error about a missing package, where the code has them as constants."""
     for path in (ROOT / "fastmetrics").rglob("*.py"):
         raising = ("_need", "_folder") if path.name == "embedder.py" else ("MissingExtraError.of",)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if any(f"{name}(" in text for name in raising) else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in raising:
                 package, extra = node.args if len(node.args) == 2 else node.args[:0:-1]
                 for one in (package.body, package.orelse) if isinstance(package, ast.IfExp) else (package,):

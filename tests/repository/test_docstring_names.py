@@ -95,7 +95,7 @@ class Package:
         self.trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
         nodes = [node for tree in self.trees.values() for node in ast.walk(tree)]
         self.classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
-        self.words = {name for node in nodes for name in texts(node)}
+        self.words = set().union(*map(texts, self.trees.values()))
         self.attributes = {name for node in self.classes.values() for name in bound(node) if not name.startswith("_")}
         self.everywhere = {"fm", "np", "pa", *dir(builtins), *sys.stdlib_module_names, *fm.__all__, *COLUMNS, *OUTSIDE}
         self.everywhere |= {path.name.split(".")[0] for path in (ROOT / "fastmetrics").rglob("*.toml")}  # rubrics
@@ -118,7 +118,7 @@ class Package:
         return names
 
     def docstrings(self, body: list[ast.stmt], scope: set[str]) -> Iterator[tuple[int, str, set[str]]]:
-        """Each bare text in a body and below, its line, and the names that it may use."""
+        """Each bare text in a body and below, its line, and the names of the definitions that it is in."""
         for node in body:
             match node:
                 case ast.Expr(value=ast.Constant(value=str(text))):
@@ -140,18 +140,22 @@ class Package:
             names |= self.words | self.attributes  # columns, options and parts of results, which users meet by name
         return names
 
+    def inside(self, path: Path) -> set[str]:
+        """What is bound anywhere in a file, or in the folder of an ``__init__.py``, which its first text may use."""
+        part = [path] if path.name != "__init__.py" else path.parent.rglob("*.py")
+        trees = [self.trees[one] for one in part]
+        nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, Function))
+        return set().union(*map(bound, trees), *map(parameters, nodes))
+
     def faults(self) -> Iterator[str]:
         for path, tree in self.trees.items():
             scope = self.names_of_file(tree)
-            part = [tree] if path.name != "__init__.py" else [self.trees[p] for p in path.parent.rglob("*.py")]
-            inside = set().union(
-                *map(bound, part),
-                *(parameters(node) for tree in part for node in ast.walk(tree) if isinstance(node, Function)),
-            )
-            for line, text, names in self.docstrings(tree.body, scope):
+            for line, text, names in self.docstrings(tree.body, set()):
                 head = tree.body[0].lineno == line
                 for offset, code in marked(text):
-                    for name in sorted(unbound(code) - names - (inside if head else set())):
+                    for name in sorted(unbound(code) - names - scope):
+                        if head and name in self.inside(path):
+                            continue
                         yield f"{path.relative_to(ROOT)}:{line + offset}: {name} in ``{code}``"
 
 

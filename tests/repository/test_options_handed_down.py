@@ -81,12 +81,12 @@ def handed_down(module: ModuleType) -> Iterator[tuple[str, bool]]:
     tree = ast.parse(inspect.getsource(module))
     for names, functions, owner in _functions(tree, [], [], None, module):
         parameters = set().union(*map(_parameters, functions), getattr(owner, "__dataclass_fields__", {}))
-        origins = _origins(functions)
+        origins, dicts = _origins(functions), _dicts(functions)
         for call in _calls(functions[-1]):
             called = _called(call.func, module, owner)
             is_local = isinstance(call.func, ast.Name) and call.func.id in origins
             is_own = called is None or is_local or called is getattr(module, names[-1], None)
-            for option, value in ({} if is_own else _arguments(call, called, _dicts(functions))).items():
+            for option, value in ({} if is_own else _arguments(call, called, dicts)).items():
                 if option in parameters - MEMOS:
                     read = set() if value is None else _read(value)
                     arrives = option in read.union(*(origins[name] for name in read))

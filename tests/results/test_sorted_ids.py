@@ -61,7 +61,7 @@ def test_least_rows_are_the_same_in_blocks() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [pytest.param("same", marks=pytest.mark.full), "other"])
 def test_comparing_takes_a_few_numbers_per_row(tmp_path: Path, order: str) -> None:
-    n = 400_000
+    n = 200_000
     rng = np.random.default_rng(0)
     for name in ("old", "new"):
         rows = rng.permutation(n) if (name, order) == ("new", "other") else np.arange(n)
