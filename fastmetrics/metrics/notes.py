@@ -116,7 +116,7 @@ def column_counts(
             counts[f"numbers in {name}"] = [filled, filled]
         elif kind == "text" and is_list(before):
             counts[f"one-item lists in {name}"] = [filled, filled]
-        elif is_text(decoded(array).type):
+        elif is_text(plain(array.type)):
             text = rows.text(column)
             for structure, found in looks(array, text, kind).items():
                 counts[f"{structure} in {column}={name}"] = [int(np.count_nonzero(found)), filled]

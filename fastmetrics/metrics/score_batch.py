@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import arrow_numbers, decoded
+from fastmetrics.base.arrays import arrow_numbers, decoded, is_text
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
@@ -191,12 +191,21 @@ def map_batches(work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.Record
     return ordered(located, numbered(), threads)
 
 
+def _repeated_bytes(column: pa.ChunkedArray) -> int:
+    """The bytes of the texts of a dictionary, each as often as rows have it: every row is scored by itself."""
+    if not (pa.types.is_dictionary(column.type) and is_text(column.type.value_type)):
+        return 0
+    sizes = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(pc.sum(of_rows).as_py() or 0 for of_rows in sizes)
+
+
 def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
     """The rows of ``table`` in batches of at most ``SIZES.batch_rows`` rows and about ``SIZES.batch_bytes`` bytes.
 
     Tables of few batches are divided evenly, so that all threads have work.
     """
-    rows = max(1, min(SIZES.batch_rows, SIZES.batch_bytes * table.num_rows // max(table.nbytes, 1)))
+    nbytes = table.nbytes + sum(map(_repeated_bytes, table.columns))
+    rows = max(1, min(SIZES.batch_rows, SIZES.batch_bytes * table.num_rows // max(nbytes, 1)))
     rounds = math.ceil(table.num_rows / (rows * threads))
     if threads > 1 and rounds <= _FEW_ROUNDS:
         rows = min(rows, max(SIZES.least_batch_rows, math.ceil(table.num_rows / (max(rounds, 1) * threads))))

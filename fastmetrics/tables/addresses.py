@@ -31,6 +31,10 @@ _SAFE_DATABASE_PARAMETERS = {
 _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
 _PARAMETER = re.compile(r"\w+")
 _MASK = "***"
+_WITH_TOKENS = ("http", "https", "s3", "gs")
+"""The schemes in which a user without a password is a token or a key."""
+_TOKEN = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_\-]{32,}|(?:gh[opsu]|hf|sk|glpat|xox.)[_-][A-Za-z0-9_\-]{8,}")
+"""A step of a web address that looks like a secret: of letters and digits, as no word is, or with a known prefix."""
 
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
 """The schemes that Arrow supports itself."""
@@ -63,8 +67,13 @@ class Url:
         """The address for messages, metadata and fingerprints."""
         if self.is_garbled:
             return f"{self.scheme}://{_MASK}"
+        if self.is_web and (fragment := str(self).find("#")) >= 0:  # never sent to a server
+            return f"{parse(str(self)[:fragment]).shown}#{_MASK}"
         user, at, host = self.authority.rpartition("@")
-        path, authority = self.path, f"{_MASK if ':' in user else user}{at}{host}"
+        is_name = ":" not in user and (user in ("", "anonymous") or self.scheme not in _WITH_TOKENS)
+        path, authority = self.path, f"{user if is_name else _MASK}{at}{host}"
+        if self.is_web:
+            path = "/".join(_MASK if _TOKEN.fullmatch(step) else step for step in path.split("/"))
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
             authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # unquoted slash in a password
         before, mark, after = path.rpartition("?")
@@ -74,8 +83,15 @@ class Url:
         return str(replace(self, authority=authority, path=path, query=_masked(self.query, safe)))
 
     @property
+    def is_web(self) -> bool:
+        """Whether a web server has the file."""
+        return self.scheme in ("http", "https")
+
+    @property
     def is_garbled(self) -> bool:
         """Whether the address of a PostgreSQL server is divided inside its password, by an unquoted character."""
+        if self.scheme == "postgresql" and self.authority.count("@") > 1:
+            return True
         names = (pair.partition("=")[0] for pair in self.query.split("&") if pair)
         return self.scheme == "postgresql" and ("@" in self.path or not all(map(_PARAMETER.fullmatch, names)))
 

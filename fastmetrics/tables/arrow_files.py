@@ -28,6 +28,8 @@ _LEVELS = 8
 """The maximum size of what precedes the levels in a page, in lengths of values."""
 _HEADER_BYTES = 1 << 16
 """Bytes read for a page header, which can contain statistics."""
+_END_BYTES = 8
+"""The end of a Parquet file: the length of the data about its columns, and four letters."""
 _COUNTED = {0: 5, 2: 7, 3: 8}
 """The field of a page header that contains the number of values, by the type of the page: data, dictionary, data 2."""
 
@@ -177,7 +179,25 @@ class ParquetReader(Reader):
             self.schema = parquet.schema_arrow.remove_metadata()
             self.rows = parquet.metadata.num_rows
             check_names(self.schema, file.shown, FileFormatError)
+            if not file.is_remote:  # of others when they are read: opening many takes few requests
+                self._check_open(parquet)
             self._pieces = list(_pieces(parquet.metadata, file.sizes))
+
+    def _check_open(self, parquet: pq.ParquetFile) -> None:
+        """Raise ``FileFormatError`` for a file with encrypted columns: PyArrow ends the process at their sizes.
+
+        Such a file has a signature after the data about its columns, so that its end is longer than these.
+        """
+        stated = patiently(self._footer_bytes)
+        if stated > parquet.metadata.serialized_size:
+            raise FileFormatError(f"{self.file.shown}: has encrypted columns; write it without encryption")
+
+    def _footer_bytes(self) -> int:
+        """The bytes of the data about the columns, as the end of the file states them."""
+        file: pa.NativeFile = self.file.at_random() if self.file.is_remote else pa.OSFile(self.file.path)
+        with file:
+            file.seek(file.size() - _END_BYTES)
+            return int.from_bytes(file.read(4), "little")
 
     def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
         """The file, with the columns ``coded`` read as dictionaries; remote files are fetched in larger ranges."""
@@ -211,6 +231,8 @@ class ParquetReader(Reader):
         names = [name for name in selection.schema.names if name in own]
         coded = [field.name for field in selection.schema if pa.types.is_dictionary(field.type)]
         with reading(self.file.shown), self._open(coded) as parquet:
+            if self.file.is_remote:
+                self._check_open(parquet)
             fetching = self._fetching(parquet, names, coded)
             long = self._long_groups(parquet, names)
             for first, groups in _runs(parquet.metadata, start, stop, long):

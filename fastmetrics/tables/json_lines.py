@@ -14,6 +14,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
 from fastmetrics.base.presets import PRESETS, recognised
@@ -430,7 +431,7 @@ def _infer(block: LineBlock, where: Callable[[int], str]) -> pa.Schema:
     """The types of the columns of lines."""
     data = block.data
     records = (record for _, _, record in _parsed_lines(data, 0))
-    if is_deep(data):
+    if is_deep(data) or _OBJECT.match(data) is None:  # Arrow's parser ends the process if the first line is null
         return _types_of(records, where)
     try:
         options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
@@ -442,10 +443,14 @@ def _infer(block: LineBlock, where: Callable[[int], str]) -> pa.Schema:
     return _types_of(records, where) if has_floats and _LONG_INTEGER.search(data) else schema
 
 
-_LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{19,}\s*[,\]}]")
-"""An integer that may be beyond 64 bits, which Arrow takes for a float: ids would lose their last digits."""
-_BEYOND_64_BITS = pa.decimal128(38)
-"""The type of such an integer among the types of values: floats where a column has some, and else text."""
+_OBJECT = re.compile(rb"\s*\{")
+_LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{16,}\s*[,\]}]")
+"""An integer that may not be a float: Arrow would take it for one, and an id would lose its last digits."""
+_LONG, _BEYOND_64_BITS, _BESIDE_FLOATS = pa.decimal128(19), pa.decimal128(38), pa.decimal128(38, 1)
+"""The types, among those of values, of integers that no float has: of 64 bits, of more, or in a column with floats.
+
+Columns of the first are integers, and of the second text; of the third floats, but text if they identify rows.
+"""
 
 
 def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callable[[int], str]) -> pa.Schema:
@@ -460,7 +465,7 @@ def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callab
     types = _fields(good)
     if not types and failure:
         raise NoGoodLineError(failure)
-    return pa.schema([(name, _with_text(type_)) for name, type_ in types.items()])
+    return pa.schema([(name, _settled(type_, is_id(name))) for name, type_ in types.items()])
 
 
 def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
@@ -485,20 +490,26 @@ def _type_of_all(values: list[Any]) -> pa.DataType:
         return _join_all(map(_type_of, values))
 
 
-def _with_text(type_: pa.DataType) -> pa.DataType:
-    """The type of a column with the digits of integers beyond 64 bits as text."""
+def _settled(type_: pa.DataType, identifies: bool) -> pa.DataType:
+    """The type of a column in Arrow data; whether it ``identifies`` rows decides on large integers beside floats."""
     if pt.is_list(type_):
-        return pa.list_(_with_text(type_.value_type))
+        return pa.list_(_settled(type_.value_type, identifies))
     if pt.is_struct(type_):
-        return pa.struct([(field.name, _with_text(field.type)) for field in type_])
+        return pa.struct([(field.name, _settled(field.type, is_id(field.name))) for field in type_])
+    if type_ == _LONG:
+        return pa.int64()
+    if type_ == _BESIDE_FLOATS and not identifies:
+        return pa.float64()
     return pa.string() if pt.is_decimal(type_) else type_
 
 
 def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
     if pt.is_list(first) and pt.is_list(second):
         return pa.list_(_join(first.value_type, second.value_type))
-    if _BEYOND_64_BITS in (first, second) and all(map(_is_number, (first, second))):
-        return pa.float64() if pa.float64() in (first, second) else _BEYOND_64_BITS
+    if (pt.is_decimal(first) or pt.is_decimal(second)) and all(map(_is_number, (first, second))):
+        if _BESIDE_FLOATS in (first, second) or pa.float64() in (first, second):
+            return _BESIDE_FLOATS
+        return _BEYOND_64_BITS if _BEYOND_64_BITS in (first, second) else _LONG
     if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
         return first if pt.is_list(first) else second
     joined = unify(first, second)
@@ -513,7 +524,9 @@ def _type_of(value: Any) -> pa.DataType:
     if isinstance(value, bool):
         return pa.bool_()
     if isinstance(value, int):
-        return pa.int64() if -(2**63) <= value < 2**63 else _BEYOND_64_BITS
+        if -(2**53) <= value <= 2**53:
+            return pa.int64()
+        return _LONG if -(2**63) <= value < 2**63 else _BEYOND_64_BITS
     if isinstance(value, float):
         return pa.float64()
     return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()

@@ -167,9 +167,10 @@ def open_source(
     Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
     keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
-    text.  In text formats ids that mix numbers and strings become strings in the whole column.  A row of more than
-    ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.  ``sizes`` say how much is read at a time,
-    ``settings`` what the cells of CSV are, and ``schema`` names the preset of the files.
+    text; a column that a file has itself is read from the file.  In text formats ids that mix numbers and strings
+    become strings in the whole column.  A row of more than ``max_row_bytes`` bytes, by default 64 MiB, is a bad row.
+    ``sizes`` say how much is read at a time, ``settings`` what the cells of CSV are, and ``schema`` names the preset of
+    the files.
 
     Raises ``FileFormatError`` for a file that is missing, empty, truncated,
     damaged or of an unknown format.
@@ -261,7 +262,9 @@ def expand(
             once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
             for match in remote_files.on_disk(path):
                 for file in _in_folder(match, allowed) if os.path.isdir(match) else [_file(match, allowed)]:
-                    once.setdefault(os.path.normpath(file.path), file)
+                    # "**" follows links, also those to a folder above
+                    name = os.path.realpath(file.path) if "**" in path else os.path.normpath(file.path)
+                    once.setdefault(name, file)
             if not once:
                 raise FileFormatError(f"{path}: no file matches")
             files.extend(once.values())
@@ -304,6 +307,11 @@ def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
         matches = remote.find(address)
     files = []
     for match in matches:
+        if match.stamp[0] is None:
+            with reading(match.url.shown), plainly():
+                stream = remote.stream_of(match.url)
+            files.append(_spooled(stream, match.url.shown, allowed))
+            continue
         keys, kind, compression = {}, *allowed.by_name(match.url.name)
         if match.relative is not None:
             if kind in (None, JSON.name):

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from glob import has_magic
+from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -398,7 +399,7 @@ _NO_BUCKET = "there is no bucket"
 _VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
 
 Stamp = tuple[int, str]
-"""A remote file's size, and further data that identify its version."""
+"""A remote file's size, which is None where a web server does not tell it, and data that identify its version."""
 
 
 @dataclass(frozen=True)
@@ -417,7 +418,7 @@ def find(text: str) -> list[FoundFile]:
     """
     url = parse(text)
     place = store(url)
-    info = look(place)
+    info = patiently(partial(look, place))
     if info.is_file and not url.path.endswith("/"):
         return [FoundFile(url, None, _stamp(place, info))]
     if has_magic(url.path) and info.type.name == "NotFound":
@@ -428,10 +429,41 @@ def find(text: str) -> list[FoundFile]:
 
 
 def look(place: Store) -> Any:
-    """Arrow's current ``FileInfo`` of a location."""
+    """Arrow's current ``FileInfo`` of a location; raises ``OSError`` if a web server fails, or is busy."""
     if not place.native:
         place.system.handler.fs.invalidate_cache()
-    return place.system.get_file_info(place.path.rstrip("/") or place.path)
+    info = place.system.get_file_info(place.path.rstrip("/") or place.path)
+    if info.type.name == "NotFound" and (status := _web_status(place)) is not None and (status >= 500 or status == 429):
+        raise OSError(_answer(status))
+    return info
+
+
+def _web_status(place: Store) -> int | None:
+    """The status with which a web server refuses a file; fsspec calls any of them a missing file."""
+    error = _web_failure(place)
+    return None if error is None else getattr(error, "status", None)
+
+
+def _web_failure(place: Store) -> BaseException | None:
+    """Why a web server does not give a file."""
+    if place.native or "http" not in place.system.handler.fs.protocol:
+        return None
+    try:
+        place.system.handler.fs.info(place.path)
+    except FileNotFoundError as error:
+        return error.__cause__
+    return None
+
+
+def _answer(status: int) -> str:
+    known = {code.value: f" ({code.phrase})" for code in HTTPStatus}
+    return f"the server answers {status}{known.get(status, '')}"
+
+
+def stream_of(url: Url) -> Any:
+    """The bytes of a file whose size the server does not tell."""
+    place = store(url)
+    return patiently(lambda: place.system.open_input_stream(place.path))
 
 
 def missing(url: Url, place: Store) -> str:
@@ -439,12 +471,12 @@ def missing(url: Url, place: Store) -> str:
     bucket = place.path.partition("/")[0]
     if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
         return f"{_NO_BUCKET} {bucket!r}"
-    if url.scheme in ("http", "https"):
-        try:
-            place.system.handler.fs.info(place.path)
-        except FileNotFoundError as error:  # fsspec says so of any failure
-            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
-                return f"the server is not reachable: {cause(error.__cause__)}"
+    failure = _web_failure(place)
+    if isinstance(failure, OSError) and not isinstance(failure, FileNotFoundError):
+        return f"the server is not reachable: {cause(failure)}"
+    status = getattr(failure, "status", None)
+    if status not in (None, 404, 410):
+        return _answer(status)
     return "there is no such file or folder"
 
 

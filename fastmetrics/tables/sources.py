@@ -303,6 +303,7 @@ class FileSource:
 
     def __init__(self, readers: Sequence[Reader]) -> None:
         self._readers = without_empty(readers)
+        self._own = self._keep_own_columns()
         self.files = [reader.file for reader in self._readers]
         self._unfit: dict[str, str] = {}
         """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
@@ -428,14 +429,23 @@ class FileSource:
             raise ColumnError(f"path {name!r} leads to a list in each row; expected one value; take one item: [0]")
         return type_
 
+    def _keep_own_columns(self) -> list[str]:
+        """Read a column that a file has from the file, although the name of its folder seems to give it too."""
+        own = set()
+        for reader in self._readers:
+            keys = {name: value for name, value in reader.file.keys.items() if name not in reader.schema.names}
+            own |= reader.file.keys.keys() - keys.keys()
+            reader.file = replace(reader.file, keys=keys)
+        return sorted(own)
+
     @property
     def notes(self) -> list[str]:
         """What the reader of a result should know."""
-        preset = self.preset
-        if preset is None or any(file.schema for file in self.files):
-            return []
-        way = f"schema={preset.name!r} (--schema {preset.name})"
-        return [f"recognised as {preset.name}: {preset.files}; {way} says so, columns (--columns) name others"]
+        notes = [f"{name} is read from the files, not from the names of their folders ({name}=…)" for name in self._own]
+        if (preset := self.preset) is not None and not any(file.schema for file in self.files):
+            way = f"schema={preset.name!r} (--schema {preset.name})"
+            notes.append(f"recognised as {preset.name}: {preset.files}; {way} says so, columns (--columns) name others")
+        return notes
 
     @property
     def unstable(self) -> str | None:

@@ -12,8 +12,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.cluster_rows import RowScoring, pack, plan_rows, unpack
 from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.metrics.score_batch import slices
 from fastmetrics.stats.sums import State
 
 TABLE = pa.table(
@@ -111,6 +113,14 @@ def test_kept_column_retains_its_type() -> None:
     table = TABLE.set_column(4, "note", boxed)
     (made,) = rows(table, keep=["note"]).scores([table])
     assert made["note"].type == boxed.type
+
+
+def test_texts_of_a_dictionary_count_as_often_as_rows_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SIZES, "batch_bytes", 10_000)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, None, 1] * 100, pa.int32()), ["a " * 500, "b"])
+    batches = list(slices(pa.table({"answer": texts})))
+    assert sum(batch.num_rows for batch in batches) == 300
+    assert max(batch.num_rows for batch in batches) < 60
 
 
 def test_unsupported_type_raises_before_reading_rows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import socket
@@ -117,6 +118,8 @@ class ObjectStore:
     requested: list[str] = field(default_factory=list)
     endpoint: str = ""
     sent: int = 0
+    lengthless: str = ""
+    """How answers are sent without their length, if they are: chunked, close or gzip."""
 
 
 class _QuietServer(ThreadingHTTPServer):
@@ -152,6 +155,9 @@ def object_store() -> Iterator[ObjectStore]:
             if status != 200 or data is None:
                 self._head(status, b"")
                 return
+            if store.lengthless:
+                self._without_length(data)
+                return
             span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
             if span is not None:
                 status, data = 206, data[int(span[1]) : int(span[2]) + 1]
@@ -167,6 +173,20 @@ def object_store() -> Iterator[ObjectStore]:
             self.send_header("Content-Length", str(len(data)))
             self.send_header("Last-Modified", "Wed, 01 Jan 2025 00:00:00 GMT")
             self.end_headers()
+
+        def _without_length(self, data: bytes) -> None:
+            names = {"chunked": "Transfer-Encoding", "close": "Connection", "gzip": "Content-Encoding"}
+            data = gzip.compress(data) if store.lengthless == "gzip" else data
+            self.send_response(200)
+            self.send_header(names[store.lengthless], store.lengthless)
+            if store.lengthless == "gzip":
+                self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.close_connection = store.lengthless == "close"
+            if self.command == "GET" and store.lengthless == "chunked":
+                self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n0\r\n\r\n")
+            elif self.command == "GET":
+                self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nothing is logged."""

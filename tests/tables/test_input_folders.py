@@ -35,11 +35,21 @@ def test_keys_are_columns_whatever_the_format(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv"])
-def test_a_key_wins_over_a_column_of_its_name(tmp_path: Path, name: str) -> None:
-    (tmp_path / "lang=de").mkdir()
-    write(pa.table({"answer": ["a", "b"], "lang": ["x", "y"]}), tmp_path / "lang=de" / name)
-    found, _ = read(open_source(tmp_path), {"answer": "text", "lang": "any"})
-    assert found.to_pydict() == {"answer": ["a", "b"], "lang": ["de", "de"]}
+def test_a_column_of_a_file_wins_over_the_name_of_its_folder(tmp_path: Path, name: str) -> None:
+    for lang, columns in {"de": {"answer": ["a", "b"], "lang": ["x", "y"]}, "fr": {"answer": ["c"]}}.items():
+        (tmp_path / f"lang={lang}").mkdir()
+        write(pa.table(columns), tmp_path / f"lang={lang}" / name)
+    source = open_source(tmp_path)
+    found, _ = read(source, {"answer": "text", "lang": "any"})
+    assert found.to_pydict() == {"answer": ["a", "b", "c"], "lang": ["x", "y", "fr"]}
+    assert source.notes == ["lang is read from the files, not from the names of their folders (lang=…)"]
+
+
+def test_patterns_find_a_file_once_in_spite_of_links(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "loop").symlink_to("..")
+    write(pa.table({"answer": ["a"]}), tmp_path / "a" / "t.csv")
+    assert len(open_source(f"{tmp_path}/**/*.csv").files) == 1
 
 
 def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch) -> None:

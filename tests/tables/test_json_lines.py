@@ -164,3 +164,19 @@ def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
     assert kept["id"] == [str(large), str(2**53 + 1), str(2**53)]
     assert kept["pages"] == [[str(large), "1"], [str(2**53 + 1)], None]
     assert kept["share"] == [1.5, 2.0**70, 1.0]
+
+
+def test_ids_beside_floats_keep_their_digits(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", [{"ID": 2**53 + 1, "n": 2**53 + 1}, {"ID": 1.5, "n": 0.5}, {"ID": 7}])
+    kept = read(open_source(path), {"ID": "any", "n": "any"})[0].to_pydict()
+    assert kept == {"ID": [str(2**53 + 1), "1.5", "7"], "n": [2.0**53, 0.5, None]}
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n\n"])
+@pytest.mark.parametrize("line", ["null", "null {}", "true", "3", '"x"', "nul", "{", "\x00"])
+def test_first_lines_that_are_no_objects(tmp_path: Path, before: str, line: str) -> None:
+    """Arrow's parser ends the process at a first line that is null."""
+    path = written(tmp_path / "rows.jsonl", [before + line, {"answer": "a"}])
+    found, rejects = read(open_source(path, "jsonl"), {"answer": "text"})
+    assert found["answer"].to_pylist() == [*([None] if line == "null" else []), "a"]
+    assert len(rejects) == (line != "null")

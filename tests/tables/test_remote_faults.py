@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -252,6 +253,30 @@ def test_web_errors_omit_secrets(failing: ObjectStore, fault: int) -> None:
         done = program("score", f"{place}/t.csv?token=hidden", "-o", "o.csv", "-m", "answer_length")
         assert (done.code, "hidden" in done.err) == (3, False)
         assert done.err.endswith("the server refused the request\n")
+
+
+@pytest.mark.parametrize("kind", ["chunked", "close", "gzip"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_web_servers_need_not_tell_the_length(failing: ObjectStore, tmp_path: Path, kind: str, name: str) -> None:
+    write(TABLE, tmp_path / name)
+    failing.objects[f"/{name}"] = (tmp_path / name).read_bytes()
+    failing.lengthless = kind
+    local = read(open_source(tmp_path / name), KINDS)[0]
+    assert read(open_source(f"{failing.endpoint}/{name}"), KINDS)[0].equals(local)
+
+
+def test_web_errors_say_what_the_server_answers(failing: ObjectStore) -> None:
+    failing.objects["/t.csv"] = b"id,answer\n1,a\n"
+    path = f"{failing.endpoint}/t.csv"
+    for fault, answer in {403: "the server answers 403 (Forbidden)", 404: "there is no such file or folder"}.items():
+        failing.faults = {"GET": [fault] * 20, "HEAD": [fault] * 20}
+        with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: {re.escape(answer)}$"):
+            open_source(path)
+    failing.faults = {"GET": [503] * 2, "HEAD": [503] * 2}
+    assert len(open_source(path).files) == 1
+    failing.faults = {"GET": [500] * 20, "HEAD": [500] * 20}
+    with pytest.raises(FileFormatError, match=re.escape("the server answers 500 (Internal Server Error)")):
+        open_source(path)
 
 
 @pytest.mark.slow

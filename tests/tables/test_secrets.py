@@ -35,13 +35,26 @@ SHOWN = {
     "https://user:hid/den@host/x.csv": "https://***@host/x.csv",
     "https://host/x.csv?token=hidden&hidden": "https://host/x.csv?token=***&***",
     "https://host/x.csv?hidden": "https://host/x.csv?***",
+    "https://hidden@host/x.csv": "https://***@host/x.csv",
+    "https://host/x.csv#hidden": "https://host/x.csv#***",
+    "https://host/x.csv?a=hidden#hid/den": "https://host/x.csv?a=***#***",
+    "https://host/hf_hiddenhidden/x.csv": "https://host/***/x.csv",
+    "https://host/hidden0123456789hidden0123456789/x.csv": "https://host/***/x.csv",
+    "s3://hidden@bucket/x.csv": "s3://***@bucket/x.csv",
+    "postgresql://user:hid@den@host/db?table=t": "postgresql://***",
     "sftp://user:hid/den@host:22/x.csv": "sftp://***@host:22/x.csv",
 }
 """Addresses, and how they are shown."""
 
 PLAIN = [
     *("s3://bucket/x.csv", "s3://bucket/a:b@c/x.csv?region=r", "s3://anonymous@bucket/part-?.csv", "gs://bucket/d=?/x"),
-    *("hdfs://user@node:8020/a@b.csv", "https://host:8080/a@b:c.csv", "abfs://box@account/x.csv", "memory://a/b.csv"),
+    *(
+        "hdfs://user@node:8020/a@b.csv",
+        "https://host:8080/a@b:c.csv",
+        "https://host/the-longest-of-all-names-without-any-number.csv",
+        "abfs://box@account/x.csv",
+        "memory://a/b.csv",
+    ),
 ]
 """Addresses without a secret."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet import encryption
 
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import ReadSizes
@@ -285,3 +288,26 @@ def test_invalid_utf8_is_found_in_its_cell(tmp_path, name):
     listed = pa.record_batch({"c": pa.ListArray.from_arrays([0, 1, 2], broken)})
     assert bad_text(listed.slice(0, 1)) == {}
     assert bad_text(listed) == {1: ("c", "invalid UTF-8: byte 0xe9 at byte 3")}
+
+
+def test_encrypted_columns_are_refused(tmp_path: Path) -> None:
+    """PyArrow ends the process when it is asked for the size of one."""
+
+    class Service(encryption.KmsClient):
+        def __init__(self, settings: encryption.KmsConnectionConfig) -> None:
+            super().__init__()
+
+        def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+            return base64.b64encode(key_bytes)
+
+        def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+            return base64.b64decode(wrapped_key)
+
+    settings = encryption.EncryptionConfiguration("f", column_keys={"k": ["answer"]}, plaintext_footer=True)
+    factory = encryption.CryptoFactory(Service)
+    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), settings)
+    table = pa.table({"answer": ["a"], "reference": ["a"]})
+    with pq.ParquetWriter(tmp_path / "t.parquet", table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+    with pytest.raises(FileFormatError, match="has encrypted columns"):
+        open_source(tmp_path / "t.parquet")
