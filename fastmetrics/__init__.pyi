@@ -79,6 +79,7 @@ from fastmetrics.retrieval.faq import match as match
 from fastmetrics.retrieval.faq import match_faq as match_faq
 from fastmetrics.retrieval.rank import rank as rank
 from fastmetrics.scoring.assert_scores import assert_scores as assert_scores
+from fastmetrics.scoring.found_columns import columns as columns
 from fastmetrics.scoring.frames import datasets as datasets
 from fastmetrics.scoring.frames import duckdb as duckdb
 from fastmetrics.scoring.frames import pandas as pandas
@@ -167,6 +168,7 @@ __all__ = [
     "citation_recall",
     "cohen_kappa",
     "coherence",
+    "columns",
     "compare",
     "compare_rankings",
     "completion_tokens",

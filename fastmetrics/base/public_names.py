@@ -15,6 +15,7 @@ HOMES = {
     "rouge": "scoring.metric_functions",
     "score": "scoring.score",
     "pairwise_scores": "scoring.pairwise_scores",
+    "columns": "scoring.found_columns",
     "profile": "scoring.profile",
     "warm_up": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",

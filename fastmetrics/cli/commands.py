@@ -11,6 +11,7 @@ from typing import Any
 GROUPS = {
     "Score": {
         "score": "scoring",
+        "columns": "scoring",
         "metrics": "scoring",
         "profile": "scoring",
         "warm-up": "scoring",

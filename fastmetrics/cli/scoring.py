@@ -83,6 +83,21 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
     )
 
 
+def columns(
+    table: Table,
+    *,
+    arguments: Arguments,
+    reading: Reading,
+    as_json: AsJson = False,
+) -> Any:
+    """Show what a table holds, and what score would read of it.
+
+    The preset by which a file was recognised, the columns that are found with their first values, what each suite
+    reads, and what to type for the rest.  Only the first rows are read.
+    """
+    return arguments.call()
+
+
 def profile(
     table: Table,
     *,

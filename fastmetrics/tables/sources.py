@@ -614,23 +614,23 @@ class FileSource:
         return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
 
 
-def fields_of(schema: pa.Schema) -> dict[str, None]:
-    """The paths of all fields of a schema, as an outline of JSON has them.
+def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The paths of all fields of a schema with their types, as an outline of JSON has them.
 
     >>> list(fields_of(pa.schema({"id": pa.int64(), "docs": pa.list_(pa.struct({"text": pa.string()}))})))
     ['id', 'docs', 'docs[].text']
     """
-    paths: dict[str, None] = {}
+    paths: dict[str, pa.DataType] = {}
 
     def add(path: str, type_: pa.DataType) -> None:
         while is_list(type_):
             path, type_ = f"{path}[]", type_.value_type
         for field in type_ if pt.is_struct(type_) else ():
-            paths[f"{path}.{field.name}"] = None
+            paths[f"{path}.{field.name}"] = field.type
             add(f"{path}.{field.name}", field.type)
 
     for field in schema:
-        paths[field.name] = None
+        paths[field.name] = field.type
         add(field.name, field.type)
     return paths
 

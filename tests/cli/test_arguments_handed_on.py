@@ -172,7 +172,7 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
     """The functions with settings of files open the table by these."""
     opened: list[Any] = []
 
-    def record(*arguments: Any) -> None:
+    def record(*arguments: Any, schema: Any = None) -> None:
         opened.append(arguments)
         raise Arrived
 

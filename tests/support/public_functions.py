@@ -187,6 +187,10 @@ OF_TABLES: dict[str, Call] = {
         lambda table: fm.score(table, "token_f1,ndcg,latency_ms", columns={"latency_ms": "rating"}),
         {**LOG, "reference": CONTEXTS, "relevant_ids": RELEVANT},
     ),
+    "columns": of_table(
+        lambda table: {name: column.first for name, column in fm.columns(table).columns.items()},
+        {"id": IDS, "latency_ms": COUNTS},
+    ),
     "profile": of_table(lambda table: list(fm.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}),
     "summarize": of_table(fm.summarize, SCORED),
     "summarize_by": of_table(lambda table: fm.summarize_by(table, by="language"), SCORED),

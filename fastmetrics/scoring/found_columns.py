@@ -1,0 +1,238 @@
+"""What a table holds before it is scored: its preset, the columns that are found, what suites read, and the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from fastmetrics.base.arrays import is_list, is_text
+from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
+from fastmetrics.base.presets import PRESETS
+from fastmetrics.metrics import suites as families
+from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.sources import TableSource, fields_of
+from fastmetrics.tables.table_rows import good_batches
+
+_SHOWN = 60
+"""The characters of a value, and the paths, that are shown."""
+_ASKED = ("answer", "reference", "question", "contexts")
+"""The columns that most metrics read; where one is not found, the rest of the file is searched for it."""
+
+
+@dataclass(frozen=True)
+class FoundColumn:
+    """A column that is found: the column or path of the table, and of the first rows how many have a value.
+
+    ``first`` is the first value, and ``fault`` why the column cannot be read.
+    """
+
+    path: str
+    rows: int = 0
+    filled: int = 0
+    first: Any = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class FoundColumns(Shown):
+    """What is found in a table.
+
+    ``preset`` is the named or recognised one, ``columns`` are those that are found, by canonical name.  ``suites`` has
+    the metrics that each suite computes from them, ``reads`` the columns that these read, and ``lacking`` those that
+    the other metrics of the suite read besides.
+    ``rest`` has the other columns and paths of the table, with their types where they are known, and ``ambiguous`` the
+    columns that match as well as the one that is read.
+    """
+
+    preset: str | None
+    columns: Mapping[str, FoundColumn]
+    suites: Mapping[str, Sequence[str]]
+    reads: Mapping[str, Sequence[str]]
+    lacking: Mapping[str, Sequence[str]]
+    rest: Mapping[str, str]
+    ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that was found."""
+        return {
+            "preset": self.preset,
+            "columns": {name: vars(column) for name, column in self.columns.items()},
+            "suites": {name: list(metrics) for name, metrics in self.suites.items()},
+            "reads": {name: list(columns) for name, columns in self.reads.items()},
+            "lacking": {name: list(columns) for name, columns in self.lacking.items()},
+            "rest": dict(self.rest),
+            "ambiguous": {name: list(others) for name, others in self.ambiguous.items()},
+        }
+
+    def grids(self) -> list[Grid]:
+        """The columns, the suites, and the rest of the table."""
+        found = [
+            (name, f"{column.filled:,} of {column.rows:,}", column.fault or _brief(column.first), column.path)
+            for name, column in self.columns.items()
+        ]
+        suites = [
+            (name, str(len(metrics)), *(", ".join(columns[name]) or "–" for columns in (self.reads, self.lacking)))
+            for name, metrics in self.suites.items()
+        ]
+        rest = [(path, kind) for path, kind in islice(self.rest.items(), _SHOWN)]
+        return [
+            *([Grid(("column", "filled", "first value", "read from"), found)] if found else []),
+            Grid(("suite", "metrics", "which read", "others also read"), suites),
+            *([Grid(("not read", "type"), rest)] if rest else []),
+        ]
+
+    def remarks(self) -> list[str]:
+        """The preset, and what to type for what was not found."""
+        notes = []
+        if self.preset is not None:
+            notes.append(f"read by the preset {self.preset}: {PRESETS[self.preset].files}")
+        if len(self.rest) > _SHOWN:
+            notes.append(f"and {len(self.rest) - _SHOWN:,} more that are not read")
+        for name, others in self.ambiguous.items():
+            also = ", ".join(map(repr, others))
+            notes.append(f"{name}: {also} would fit as well; columns={{{name!r}: …}} (--columns {name}=…) says which")
+        for name in _ASKED:
+            if name not in self.columns:
+                paths = [path for path, kind in self.rest.items() if kind in ("text", "texts", "")][:8]
+                among = f", such as {', '.join(paths)}" if paths else ""
+                notes.append(
+                    f"no {name} was found: columns={{{name!r}: …}} (--columns {name}=…) names a column or path{among}"
+                )
+        return notes
+
+
+def columns(
+    table: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    reading: ReadSettings | None = None,
+) -> FoundColumns:
+    """What a table holds, in memory or in files, and what ``score`` would read of it.
+
+    It shows the preset by which a file was recognised, the column or path of each column that is found with its first
+    value, how many metrics of each suite can be computed and what the others lack, and what else the table holds.
+    Only its first rows are read.
+
+    Parameters:
+
+    - ``table``: The rows: a table in memory, or paths of files.
+    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``reading``: How the files are read, a ``ReadSettings``.
+
+    >>> import tempfile, pathlib, fastmetrics as fm
+    >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")
+    >>> _ = rows.write_text('{"response": "in Paris", "gold": "Paris", "meta": {"model": "m"}}')
+    >>> found = fm.columns(rows)
+    >>> {name: column.path for name, column in found.columns.items()}, dict(found.rest)
+    ({'answer': 'response', 'reference': 'gold'}, {'meta.model': 'text'})
+
+    Raises ``ColumnError`` for a column or path that the table does not have, with the nearest names,
+    ``UnknownNameError`` for a canonical name or preset nobody knows, and the errors of opening files.
+    """
+    source = open_table(table, reading or ReadSettings(), schema=schema)
+    names = source.names
+    mapping = resolve(names, columns, schema, needed=())
+    preset = preset_of(names, schema)
+    suites, reads, lacking = {}, {}, {}
+    for name in families.SUITES:
+        members = [metric for metric in families.suite(name) if metric.level == "row"]
+        suites[name] = [metric.name for metric in members if metric.fits(mapping)]
+        read = (column for metric in members if metric.fits(mapping) for column in metric.needs)
+        reads[name] = [column for column in dict.fromkeys(read) if column in mapping]
+        lacks = (column for metric in members if not metric.fits(mapping) for column in metric.required)
+        lacking[name] = [column for column in dict.fromkeys(lacks) if column not in mapping]
+    used = {part for path in mapping.values() for part in (path, *_APART.split(path))}
+    stated = named_columns(names, columns, schema)
+    ambiguous = {name: others for name, others in passed_over(names, mapping).items() if name not in stated}
+    return FoundColumns(
+        None if preset is None else preset.name,
+        _looked_up(source, mapping),
+        suites,
+        reads,
+        lacking,
+        {path: kind for path, kind in _paths_of(source).items() if path not in used},
+        ambiguous,
+    )
+
+
+_APART = re.compile(r" (?:\|\||unless|since) ")
+"""What stands between the parts of a path."""
+
+
+def _looked_up(source: TableSource, mapping: Mapping[str, str]) -> dict[str, FoundColumn]:
+    """The found columns with what the first rows hold of them."""
+    kinds: dict[str, str] = {}
+    faults: dict[str, str] = {}
+    for name, path in mapping.items():
+        kind = {"text": "value", "texts": "values", "time": "any"}.get(COLUMNS[name].kind, COLUMNS[name].kind)
+        try:
+            source.select({path: kind})
+        except (ColumnError, UnknownNameError) as error:
+            faults[name] = str(error)
+        else:
+            kinds.setdefault(path, kind)
+    batch = _first_rows(source, kinds)
+    found = {}
+    for name, path in mapping.items():
+        if name in faults:
+            found[name] = FoundColumn(path, fault=faults[name])
+            continue
+        column = batch.column(batch.schema.names.index(path))
+        filled = len(column) - column.null_count
+        first = column.drop_null()[0].as_py() if filled else None
+        found[name] = FoundColumn(path, len(column), filled, first)
+    return found
+
+
+def _first_rows(source: TableSource, kinds: Mapping[str, str]) -> pa.RecordBatch:
+    selection = source.select(kinds)
+    while True:
+        try:
+            nothing = pa.RecordBatch.from_pylist([], selection.schema)
+            return next(good_batches(source, selection, skip=True), nothing)
+        except Widened as wider:  # a row has another type than the first ones, as in scoring
+            selection = selection.widen(wider.name, wider.type)
+
+
+def _paths_of(source: TableSource) -> dict[str, str]:
+    """The columns and paths of a table with their kinds; objects are left out, as their fields are there."""
+    schema = getattr(source, "schema", None)
+    if schema is None:
+        return dict.fromkeys(source.names, "")
+    kinds = ((path, _kind(type_)) for path, type_ in fields_of(schema).items() if not path.startswith("^"))
+    return {path: kind for path, kind in kinds if kind is not None}
+
+
+def _kind(type_: pa.DataType) -> str | None:
+    """A type in a word; None for an object, or a list of objects."""
+    if pt.is_struct(type_):
+        return None
+    if is_list(type_):
+        inner = _kind(type_.value_type)
+        return None if inner is None else f"{inner}s" if inner in ("text", "number") else f"list of {inner}"
+    if is_text(type_):
+        return "text"
+    number = pt.is_integer(type_) or pt.is_floating(type_)
+    return "number" if number else "empty" if pt.is_null(type_) else str(type_)
+
+
+def _brief(value: Any) -> str:
+    """A value on a line."""
+    if value is None:
+        return "–"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
