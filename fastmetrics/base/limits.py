@@ -115,8 +115,6 @@ class ReadSizes:
     """Bytes of a file of JSON lines read at a time."""
     csv_block_bytes: int = 4 << 20
     """Bytes of a CSV or TSV file parsed at a time."""
-    line_numbers: int = 1 << 20
-    """Recent records of a CSV or TSV file whose line numbers are cached."""
 
     parquet_buffer_bytes: int = 1 << 20
     """Bytes of a local Parquet file read ahead."""

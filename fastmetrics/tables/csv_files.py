@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -116,173 +115,84 @@ def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return text
 
 
-# CSV and TSV: columns are text unless they are requested as numbers, flags or lists.
-#
-# ``LineNumbers`` finds the start of each record, and unclosed quotes.
+# Reading: cells are bytes until a row is known to have as many fields as the header.
 
 
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_ALONE = threading.Lock()
+_PROBE = b"fastmetrics-end"
+_RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
+_DELIMITERS = (",", ";", "\t", "|")
+_HEAD = 1 << 20
+"""The most bytes of the header and the first row together."""
 
 
-class Stream:
-    """A file with a line end after its last line; counts quotes, because an odd count indicates an unclosed one.
+class _Stream:
+    """A file with a line end after its last line, and then ``added``; counts quotes, because an odd count may mean an
+    unclosed one.
 
     If ``coded``, each byte becomes the character of that number, so that Arrow always finds valid UTF-8.
     """
 
-    def __init__(self, stream: pa.NativeFile, *, coded: bool) -> None:
-        self.stream = stream
-        self.count = 0
+    def __init__(self, stream: pa.NativeFile, *, coded: bool, added: bytes = b"") -> None:
+        self.quotes = 0
         self.closed = False
+        self._stream = stream
         self._coded = coded
+        self._added = added
         self._last: bytes | None = None
+        self._ended = False
+        self._reading = threading.Lock()
 
     def read(self, size: int = -1) -> bytes:
-        data = self._start(size) if self._last is None else self._block(size)
-        if not data and self._last not in (None, b"\n"):
-            data = b"\n"
-        self._last = data[-1:] or self._last
-        self.count += data.count(b'"')
-        return data if not self._coded or data.isascii() else data.decode("latin-1").encode()
+        with self._reading:
+            return b"" if self._ended else self._block(size)
 
-    def _start(self, size: int) -> bytes:
-        # Arrow removes the BOM itself if the file needs no recoding.
-        data = self._block(size)
-        return data.removeprefix(_BOM) if self._coded else data
+    def end(self) -> None:
+        """Wait for Arrow's thread, which reads ahead: it must not be in Python when the process ends."""
+        with self._reading:
+            self._ended = True
 
     def _block(self, size: int) -> bytes:
         # A recoded byte may take two bytes, and at most ``size`` bytes may be returned.
-        data: bytes = self.stream.read(size // 2 if self._coded else size)
-        return data
+        data: bytes = self._stream.read(size // 2 if self._coded else size)
+        if self._last is None and self._coded:  # Arrow itself removes the byte order mark of UTF-8
+            data = data.removeprefix(_BOM)
+        if not data:
+            line_end = b"" if self._last in (None, b"\n") else b"\n"
+            data, self._added = line_end + self._added, b""
+        self._last = data[-1:] or self._last or b""
+        self.quotes += data.count(b'"')
+        return data if not self._coded or data.isascii() else _coded(data)
 
     def close(self) -> None:
         self.closed = True
 
 
-def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The original bytes of a batch's cells that were read through a coded ``Stream``."""
-    return pa.RecordBatch.from_arrays([_decoded(column) for column in batch.columns], schema=batch.schema)
+def _coded(data: bytes) -> bytes:
+    return data.decode("latin-1").encode()
 
 
-def _decoded(cells: pa.Array) -> pa.Array:
-    if pc.all(pc.string_is_ascii(cells.view(pa.string()))).as_py() in (True, None):
-        return cells
-    return pa.array([plain_bytes(cell.decode()) for cell in cells.to_pylist()], pa.binary())
-
-
-def coded_name(name: str) -> str:
-    """A column name as it appears through a coded ``Stream``."""
-    return name.encode().decode("latin-1")
-
-
-def plain_bytes(text: str) -> bytes:
-    """The original bytes of a text that was read through a coded ``Stream``."""
+def _plain(text: str) -> bytes:
     return text.encode("latin-1")
 
 
-class LineNumbers:
-    """The line of each record, found by a second pass that stops at the last requested record.
-
-    Thread-safe; the lines of recent records are cached, because requests are close together.
-    """
-
-    def __init__(self, file: DataFile, delimiter: str, lone: bool) -> None:
-        self._file = file
-        self._lone = lone
-        self._delimiter = delimiter
-        self._lines = np.zeros(0, np.int64)
-        # Arrow's limit: a record may extend over two blocks
-        self._most = 2 * max(file.sizes.csv_block_bytes, file.max_row_bytes)
-
-    def _begin(self) -> None:
-        self._lines = np.zeros(self._file.sizes.line_numbers, np.int64)
-        self._record = -1
-        self._start = 1
-        self._records = self._walk()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling drops the counts."""
-        return LineNumbers, (self._file, self._delimiter, self._lone)
-
-    def _walk(self) -> Iterator[int]:
-        with self._file.open()[0] as stream:
-            reader = csv.reader(text_lines(stream, self._most), delimiter=self._delimiter)
-            start = 1
-            try:
-                for record in reader:
-                    if record or (self._lone and start > 1):
-                        yield start
-                    start = reader.line_num + 1
-            except csv.Error:  # the start of a record that is too long
-                yield start
-
-    def of(self, row: int) -> int:
-        """The line of a record; the header is record -1."""
-        record = row + 1
-        with _field_size(self._most):
-            if not len(self._lines) or record <= self._record - len(self._lines):
-                self._begin()
-            while self._record < record:
-                self._start = next(self._records, self._start)
-                self._record += 1
-                self._lines[self._record % len(self._lines)] = self._start
-            return int(self._lines[record % len(self._lines)])
-
-    def refuse_open_quote(self) -> None:
-        """Raise ``FileFormatError`` if the last record's quote is not closed."""
-        with self._file.open()[0] as stream:
-            lines = text_lines(stream, self._most)
-            reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
-            start = 1
-            try:
-                with _field_size(self._most):
-                    for _ in reader:
-                        start = reader.line_num + 1
-            except csv.Error as error:
-                if "unexpected end" in str(error):
-                    message = f"{self._file.shown}, line {start}: a quoted field is not closed"
-                    raise FileFormatError(message) from None
+def _decoded(cells: pa.Array) -> pa.Array:
+    """The original bytes of cells that were read through a coded stream."""
+    if pc.all(pc.string_is_ascii(cells.view(pa.string()))).as_py() in (True, None):
+        return cells
+    return pa.array([None if cell is None else _plain(cell.decode()) for cell in cells.to_pylist()], pa.binary())
 
 
-def text_lines(stream: Any, most: int) -> Iterator[str]:
-    """The lines of a stream, one character per byte; raises ``csv.Error`` for a line of more than ``most``.
-
-    Latin-1 maps every byte to a character, so invalid UTF-8 cannot stop the counting of lines.
-    """
-    text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
-    while line := text.readline(most + 1):
-        if len(line) > most:
-            raise csv.Error(too_long(most))
-        yield line
-
-
-@contextmanager
-def _field_size(most: int) -> Iterator[None]:
-    """Allow the csv module cells of this size, in one thread at a time, because its limit is global."""
-    with _ALONE:
-        limit = csv.field_size_limit(min(most, LARGEST))
-        try:
-            yield
-        finally:
-            csv.field_size_limit(limit)
-
-
-_RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
-
-
-_DELIMITERS = (",", ";", "\t", "|")
-_HEAD = 1 << 16
-
-
-def _widths(head: str, delimiter: str) -> list[int]:
-    """The numbers of fields of the first two records."""
-    try:
-        records = (record for record in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter) if record)
-        return [len(record) for record in itertools.islice(records, 2)]
-    except csv.Error:
-        return []
+def _records(head: str, delimiter: str) -> list[list[str]]:
+    """The first two records, as far as the text has them."""
+    records: list[list[str]] = []
+    with suppress(csv.Error):
+        for record in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter):
+            records += [record] if record else []
+            if len(records) == 2:
+                break
+    return records
 
 
 class DelimitedReader(Reader):
@@ -295,15 +205,17 @@ class DelimitedReader(Reader):
         super().__init__(file)
         self.has_blanks = file.settings.blank == "missing"
         self._guarded = bool(metadata_beside(file).get("guarded"))
-        self._delimiter = self._found_delimiter()
-        header = self._header()
-        self._lines = LineNumbers(file, self._delimiter, len(header) == 1)
+        with reading(file.shown), file.open()[0] as stream:
+            head = stream.read(_HEAD).removeprefix(_BOM).decode("latin-1")
+        records = {delimiter: _records(head, delimiter) for delimiter in _DELIMITERS}
+        self._delimiter = self._found_delimiter({mark: [len(record) for record in records[mark]] for mark in records})
+        header = self._header(head, records[self._delimiter])
         self.rows = None if header else 0
         names = unguarded(pa.array(header, pa.string())).to_pylist() if self._guarded else header
         self.schema = pa.schema([(name, pa.string()) for name in names])
         self._written = dict(zip(names, header, strict=True))
 
-    def _found_delimiter(self) -> str:
+    def _found_delimiter(self, widths: Mapping[str, list[int]]) -> str:
         """The delimiter that is named, or that divides the header and the first row alike; a comma in doubt.
 
         Raises ``FileFormatError`` if the named one is not in the header and another one is.
@@ -311,9 +223,6 @@ class DelimitedReader(Reader):
         named = self.file.settings.delimiter
         if named is None and self.file.format == "tsv":
             return "\t"
-        with reading(self.file.shown), self.file.open()[0] as stream:
-            head = stream.read(_HEAD).decode("latin-1")
-        widths = {delimiter: _widths(head, delimiter) for delimiter in _DELIMITERS}
         if named is not None:
             delimiter = "\t" if named == "tab" else named
             others = [other for other in _DELIMITERS if widths[other][:1] > [1]]
@@ -322,39 +231,24 @@ class DelimitedReader(Reader):
                 message = f"{self.file.shown}: the header has {found}; expected "
                 raise FileFormatError(message, Argument("delimiter", named))
             return delimiter
-        even = [
-            delimiter for delimiter in _DELIMITERS if widths[delimiter][:1] > [1] and len({*widths[delimiter]}) == 1
-        ]
+        even = [mark for mark in _DELIMITERS if widths[mark][:1] > [1] and len({*widths[mark]}) == 1]
         return "," if "," in even or len(even) != 1 else even[0]
 
-    def _header(self) -> list[str]:
-        with reading(self.file.shown), self.file.open()[0] as stream:
-            marked = stream.read(3) == b"\xef\xbb\xbf"
-        with reading(self.file.shown), self.file.open()[0] as stream:
-            stream.read(3 if marked else 0)
-            lines = text_lines(stream, self.file.max_row_bytes)
-            try:
-                row = next((row for row in csv.reader(lines, delimiter=self._delimiter) if row), [])
-                names = [name.encode("latin-1").decode() for name in row]
-            except UnicodeDecodeError as error:
-                message = (
-                    f"{self.file.shown}, line 1: the header is not UTF-8; name the encoding, such as cp1251, with "
-                )
-                raise FileFormatError(message, Argument("encoding")) from error
-            except csv.Error as error:
-                raise FileFormatError(f"{self.file.shown}, line 1: {error}") from error
-        return names
-
-    def where(self, row: int) -> str:
-        """The row in messages."""
-        return f"line {self._lines.of(row)}"
+    def _header(self, head: str, records: Sequence[Sequence[str]]) -> list[str]:
+        if head.strip() and (not records or (len(head) >= _HEAD and "\n" not in head)):
+            raise FileFormatError(f"{self.file.shown}: expected a header of at most {_HEAD:,} bytes")
+        try:
+            return [_plain(name).decode() for name in records[0]] if records else []
+        except UnicodeDecodeError as error:
+            message = f"{self.file.shown}: the header is not UTF-8; name the encoding, such as cp1251, with "
+            raise FileFormatError(message, Argument("encoding")) from error
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The records from ``start`` on."""
-        block, chunks_of = self.file.sizes.csv_block_bytes, self._read_even
+        block, ragged = self.file.sizes.csv_block_bytes, False
         while True:
             try:
-                for chunk in chunks_of(selection, number, start, block):
+                for chunk in self._chunks(selection, number, start, block, ragged=ragged):
                     yield chunk
                     start = max(start, chunk.stop)
                 return
@@ -363,8 +257,8 @@ class DelimitedReader(Reader):
                     return
                 if "straddl" in str(error):
                     block = self._larger(block, start)
-                elif chunks_of == self._read_even and _RAGGED.search(str(error)):
-                    chunks_of = self._read_ragged
+                elif not ragged and _RAGGED.search(str(error)):
+                    ragged = True
                 else:
                     with reading(self.file.shown):
                         raise
@@ -376,117 +270,126 @@ class DelimitedReader(Reader):
             raise FileFormatError(f"{self.file.shown}, {self.where(row)}: {too_long(most)}; or a quote is not closed")
         return min(4 * block, most)
 
-    def _read_even(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
-        """The records, if all have as many fields as the header."""
-        row = 0
-        for batch, offset in self._batches(selection, block, None):
-            rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
-            row += batch.num_rows
-            keep = max(0, start - int(rows[0])) if len(rows) else 0
-            if keep < len(rows):
-                yield self._chunk(batch.slice(keep), rows[keep:], selection, number=number, ragged=[], offset=offset)
+    def _chunks(self, selection: Selection, number: int, start: int, block: int, *, ragged: bool) -> Iterator[Chunk]:
+        """The records; if some are ``ragged``, rejecting those with more or fewer fields than the header.
 
-    def _read_ragged(self, selection: Selection, number: int, start: int, block: int) -> Iterator[Chunk]:
-        """The records, rejecting those with more or fewer fields; their bytes may be invalid UTF-8."""
-        ragged: list[Reject] = []
+        Of those, Arrow passes the text as UTF-8, so the bytes, which may be invalid, are coded.
+        """
+        rejects: list[Reject] = []
         skipped: list[int] = []
 
         def note(row: pacsv.InvalidRow) -> str:
-            if row.number - 2 >= start:
-                ragged.append(self._ragged(row, number))
-            else:
-                skipped.append(row.number - 2)
+            at = row.number - 2  # Arrow counts the header, and from 1
+            skipped.append(at)
+            if at >= start:
+                reason = f"expected {row.expected_columns} fields, got {row.actual_columns}"
+                raw = _plain(row.text).decode(errors="replace")
+                rejects.append(Reject(Position(number, at), self.file.shown, self.where(at), None, reason, raw))
             return "skip"
 
-        row = 0
-        for batch, offset in self._batches(selection, block, note):
-            rows, row = _number(batch.num_rows, row, [*skipped, *(reject.position.row for reject in ragged)])
-            keep = int(np.searchsorted(rows, start))
-            if keep < len(rows):
-                cells = decoded(batch.slice(keep))
-                yield self._chunk(cells, rows[keep:], selection, number=number, ragged=ragged, offset=offset)
-        if ragged:
-            yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(ragged))
+        stream, tell = self.file.open()
+        with stream:
+            source, row = _Stream(stream, coded=ragged), 0
+            for cells in self._batches(source, selection.schema.names, block, note if ragged else None):
+                rows, row = _number(cells.num_rows, row, skipped)
+                keep = int(np.searchsorted(rows, start))
+                if keep < len(rows):
+                    yield self._chunk(cells.slice(keep), rows[keep:], selection, number, rejects, tell(), coded=ragged)
+            if source.quotes % 2:
+                self._refuse_open_quote(block, max([row - 1, *skipped]))
+        if rejects:
+            yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(rejects))
 
     def _batches(
-        self, selection: Selection, block: int, note: Callable[[pacsv.InvalidRow], str] | None
-    ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Arrow's batches of the cells as bytes, and the number of bytes of the file read so far.
+        self,
+        source: _Stream,
+        names: Sequence[str],
+        block: int,
+        note: Callable[[pacsv.InvalidRow], str] | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Arrow's batches of the cells as bytes; with a ``note`` of ragged records, of a coded stream."""
+        names = names or self.schema.names[:1]
+        written = self._written
+        inside = {name: written[name] if note is None else _coded(written[name].encode()).decode() for name in written}
+        parsing = pacsv.ParseOptions(
+            delimiter=self._delimiter,
+            newlines_in_values=True,
+            invalid_row_handler=note,
+            ignore_empty_lines=len(self.schema) != 1,  # a blank line is the blank cell of an only column
+        )
+        converting = pacsv.ConvertOptions(
+            column_types={inside[name]: pa.binary() for name in self.schema.names},
+            include_columns=[inside[name] for name in names],
+            strings_can_be_null=self.has_blanks,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        )
+        blocks = pacsv.ReadOptions(use_threads=False, block_size=block)
+        try:
+            for batch in pacsv.open_csv(pa.PythonFile(source, mode="r"), blocks, parsing, converting):
+                yield batch.rename_columns(names)
+        finally:
+            source.end()
 
-        With a ``note`` of ragged records, whose text Arrow passes as UTF-8, the bytes are coded.
-        """
-        names = selection.schema.names or self.schema.names[:1]
-        inside = self._written if note is None else {name: coded_name(raw) for name, raw in self._written.items()}
-        stream, tell = self.file.open()
-        counted = Stream(stream, coded=note is not None)
-        with counted.stream:
-            reader = pacsv.open_csv(
-                pa.PythonFile(counted, mode="r"),
-                pacsv.ReadOptions(use_threads=False, block_size=block, column_names=None),
-                pacsv.ParseOptions(
-                    delimiter=self._delimiter,
-                    newlines_in_values=True,
-                    invalid_row_handler=note,
-                    ignore_empty_lines=len(self.schema) != 1,  # a blank line is the blank cell of an only column
-                ),
-                pacsv.ConvertOptions(
-                    column_types={inside[name]: pa.binary() for name in self.schema.names},
-                    include_columns=[inside[name] for name in names],
-                    strings_can_be_null=self.has_blanks,
-                    quoted_strings_can_be_null=False,
-                    null_values=[""],
-                ),
-            )
-            for batch in reader:
-                yield batch.rename_columns(names), tell()
-            if counted.count % 2:
-                self._lines.refuse_open_quote()
+    def _refuse_open_quote(self, block: int, last: int) -> None:
+        """Raise ``FileFormatError`` if the last record's quote is not closed: then it takes in a line that is added."""
+        ends: list[bytes] = []
 
-    def _ragged(self, row: pacsv.InvalidRow, number: int) -> Reject:
-        position = Position(number, row.number - 2)
-        reason = f"expected {row.expected_columns} fields, got {row.actual_columns}"
-        raw = plain_bytes(row.text).decode(errors="replace")
-        return Reject(position, self.file.shown, self.where(position.row), None, reason, raw)
+        def note(row: pacsv.InvalidRow) -> str:
+            ends.append(row.text.encode()[-2 * len(_PROBE) :].rstrip())
+            return "skip"
+
+        with self.file.open()[0] as stream:
+            source = _Stream(stream, coded=True, added=_PROBE + b"\n")
+            for batch in self._batches(source, self.schema.names[-1:], min(4 * block, LARGEST), note):
+                if batch.num_rows:
+                    ends.append((batch.column(0)[-1].as_py() or b"")[-2 * len(_PROBE) :].rstrip())
+        if any(end != _PROBE and end.endswith(_PROBE) for end in ends):
+            raise FileFormatError(f"{self.file.shown}, {self.where(last)}: a quoted field is not closed")
 
     def _chunk(
-        self, batch: pa.RecordBatch, rows: Rows, selection: Selection, *, number: int, ragged: list[Reject], offset: int
+        self,
+        cells: pa.RecordBatch,
+        rows: Rows,
+        selection: Selection,
+        number: int,
+        ragged: list[Reject],
+        offset: int,
+        *,
+        coded: bool,
     ) -> Chunk:
-        last = int(rows[-1])
-        rejects = [reject for reject in ragged if reject.position.row < last]
+        rejects = [reject for reject in ragged if reject.position.row < int(rows[-1])]
         ragged[:] = ragged[len(rejects) :]
-        columns: dict[str, pa.Array] = {}
+        columns = {name: _decoded(cells.column(name)) if coded else cells.column(name) for name in cells.schema.names}
+        parsed: dict[str, pa.Array] = {}
         wrong: dict[int, tuple[str, str]] = {}
         for field in selection.schema:
-            text = batch.column(batch.schema.get_field_index(field.name)).view(pa.string())
+            text = columns[field.name].view(pa.string())
             text = unguarded(text) if self._guarded else text
             try:
-                columns[field.name], failures = parse(text, field.type, selection.kinds[field.name])
+                parsed[field.name], failures = parse(text, field.type, selection.kinds[field.name])
             except WiderTypeError as wider:
                 raise Widened(field.name, wider.type) from None
             for index, reason in failures.items():
                 wrong.setdefault(index, (field.name, reason))
-        parsed_batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        batch = pa.RecordBatch.from_arrays(list(parsed.values()), names=list(parsed))
         if wrong:
             for index in sorted(wrong):
-                column, reason = wrong[index]
-                raw = self._delimiter.join(str(value) for value in _cells(batch, index))
+                raw = self._delimiter.join(
+                    (column[index].as_py() or b"").decode(errors="replace") for column in columns.values()
+                )
                 position = Position(number, int(rows[index]))
-                rejects.append(Reject(position, self.file.shown, self.where(position.row), column, reason, raw))
+                rejects.append(Reject(position, self.file.shown, self.where(position.row), *wrong[index], raw))
             good = np.ones(len(rows), dtype=bool)
             good[list(wrong)] = False
-            parsed_batch, rows = parsed_batch.filter(pa.array(good)), rows[good]
+            batch, rows = batch.filter(pa.array(good)), rows[good]
             rejects.sort(key=lambda reject: reject.position)
-        return Chunk(number, rows, parsed_batch, tuple(rejects), offset)
-
-
-def _cells(batch: pa.RecordBatch, index: int) -> Iterator[str]:
-    for column in batch.columns:
-        yield (column[index].as_py() or b"").decode(errors="replace")
+        return Chunk(number, rows, batch, tuple(rejects), offset)
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:
-    """The numbers of the next ``count`` good records from ``first`` on, and the next number."""
-    bad = [row for row in skipped if row >= first]
+    """The numbers of the next ``count`` good records from ``first`` on, and the next one; forgets earlier bad ones."""
+    skipped[:] = bad = [row for row in skipped if row >= first]
     if not bad or bad[0] >= first + count:
         return np.arange(first, first + count, dtype=np.int64), first + count
     candidates = np.arange(first, first + count + len(bad), dtype=np.int64)

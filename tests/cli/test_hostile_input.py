@@ -130,7 +130,7 @@ def test_invalid_utf8_in_parquet_and_csv(tmp_path):
     pq.write_table(pa.table({"answer": answers, "reference": ["a", "b"]}), "t.parquet")
     assert refused(tmp_path, "t.parquet") == "t.parquet, row 1, column 'answer': invalid UTF-8: byte 0xe9 at byte 3"
     (tmp_path / "t.csv").write_bytes(b"answer,reference\nfine,a\ncaf\xe9,b\n")
-    assert "t.csv, line 3" in refused(tmp_path, "t.csv")
+    assert "t.csv, row 1" in refused(tmp_path, "t.csv")
     assert "invalid UTF-8: byte 0xe9" in refused(tmp_path, "t.csv")
 
 
@@ -166,7 +166,7 @@ def test_ids_may_repeat_and_mix(tmp_path, ids, kept):
 
 def test_a_ragged_csv(tmp_path):
     (tmp_path / "t.csv").write_text("id,answer,reference\n1,a,a\n2,b\n3,c,c,c\n4,d,d\n")
-    assert refused(tmp_path, "t.csv") == "t.csv, line 3: expected 3 fields, got 2"
+    assert refused(tmp_path, "t.csv") == "t.csv, row 1: expected 3 fields, got 2"
     assert scored("t.csv", "--on-error", "skip", "-m", "exact_match") == {"id": ["1", "4"], "exact_match": [1.0, 1.0]}
     rejects = (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines()
     assert [json.loads(text)["reason"] for text in rejects] == ["expected 3 fields, got 2", "expected 3 fields, got 4"]

@@ -89,8 +89,8 @@ def test_validation_is_equal_for_every_format(name):
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("bad.csv", b"id,label\n007,1\n008\n", "line 3: expected 2 fields, got 1"),
-        ("bad.csv", b"id,label\n007,1\n\xff,1\n", "line 3, column 'id': invalid UTF-8: byte 0xff at byte 0"),
+        ("bad.csv", b"id,label\n007,1\n008\n", "row 1: expected 2 fields, got 1"),
+        ("bad.csv", b"id,label\n007,1\n\xff,1\n", "row 1, column 'id': invalid UTF-8: byte 0xff at byte 0"),
         ("bad.jsonl", b'{"id": "007", "label": 1}\n{"id":', "line 2: malformed JSON: Expecting value at character 7"),
     ],
 )

@@ -52,7 +52,7 @@ def test_rejects_are_in_row_order(tmp_path: Path) -> None:
     for limits in (Limits(), Limits(batch_rows=1), Limits(part_rows=2), Limits(batch_rows=2, part_rows=3)):
         for threads in (1, 3):
             found = rejects(tmp_path / "in.csv", limits=limits, threads=threads)
-            assert [one["line"] for one in found] == [n + 2 for n, one in enumerate(answers) if one != "fine"]
+            assert [one["row"] for one in found] == [n for n, one in enumerate(answers) if one != "fine"]
 
 
 def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path: Path) -> None:
     sources, output = open_source([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "o.jsonl"
     made = run(sources, Job(choosy, KINDS), output, on_error="skip")
     found = [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
-    assert [(one["file"], one["line"]) for one in found] == [(str(tmp_path / "b.csv"), 2), (str(tmp_path / "b.csv"), 4)]
+    assert [(one["file"], one["row"]) for one in found] == [(str(tmp_path / "b.csv"), 0), (str(tmp_path / "b.csv"), 2)]
 
 
 def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path: Path) -> None:
@@ -90,4 +90,4 @@ def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path: Pat
         run(source, job, tmp_path / "o.jsonl")
     made = run(source, job, tmp_path / "o.jsonl", on_error="skip")
     [found] = [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
-    assert (made.rows, found["line"], found["reason"], found["raw"]) == (2, 3, "no words", "id: q1; answer: bad")
+    assert (made.rows, found["row"], found["reason"], found["raw"]) == (2, 1, "no words", "id: q1; answer: bad")

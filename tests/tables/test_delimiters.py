@@ -71,7 +71,7 @@ def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"the header is not UTF-8; name the encoding, such as cp1251, with enc"):
         fm.score(path, "exact_match")
     path.write_bytes(b"answer;reference\n" + b"a;a\n" * 3 + b"\x98;a\n")
-    with pytest.raises(FileFormatError, match=r"line 5, column 'answer': invalid UTF-8: byte 0x98"):
+    with pytest.raises(FileFormatError, match=r"row 3, column 'answer': invalid UTF-8: byte 0x98"):
         fm.score(path, "exact_match", files=fm.FileSettings(encoding="cp1251"))
     with pytest.raises(OptionError, match=r"^encoding='none': expected a name such as cp1251 or utf-16$"):
         fm.FileSettings(encoding="none")

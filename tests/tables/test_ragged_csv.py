@@ -21,15 +21,14 @@ FIELDS = st.lists(st.text(st.sampled_from('a\xe9\xff "\n,'), max_size=4), min_si
 
 
 def expected(data: bytes) -> tuple[list[tuple[bytes, ...]], list[tuple[int, int]]]:
-    """The good records, and the line and number of fields of each bad one."""
-    good, bad, start = [], [], 1
-    reader = csv.reader(io.StringIO(data.decode("latin-1"), newline=""))
-    for record in reader:
-        if start > 1 and len(record) == len(NAMES):
+    """The good records, and the row and number of fields of each bad one."""
+    good, bad = [], []
+    records = [record for record in csv.reader(io.StringIO(data.decode("latin-1"), newline="")) if record]
+    for row, record in enumerate(records[1:]):
+        if len(record) == len(NAMES):
             good.append(tuple(cell.encode("latin-1") for cell in record))
-        elif start > 1 and record:
-            bad.append((start, len(record)))
-        start = reader.line_num + 1
+        else:
+            bad.append((row, len(record)))
     return good, bad
 
 
@@ -57,7 +56,7 @@ def test_records_of_any_bytes_are_read_or_reported(tmp_path_factory, records, st
     good, named = expected(data)
     assert [row[1:] for row in rows] == good
     assert [str(reject) for reject in bad] == [
-        f"{path}, line {line}: expected 2 fields, got {count}" for line, count in named
+        f"{path}, row {row}: expected 2 fields, got {count}" for row, count in named
     ]
     numbered = sorted([row[0] for row in rows] + [reject.position.row for reject in bad])
     assert numbered == list(range(len(numbered)))
@@ -73,7 +72,7 @@ def test_long_ragged_record_between_good_ones(tmp_path):
     rows, bad = found(open_source(path, sizes=SMALL))
     assert [row[1] for row in rows] == [b"%d" % n for n in range(40) if n != 20]
     assert {row[2] for row in rows} == {b"caf\xe9", b"caf\xe9" * 50}
-    assert [(reject.where, reject.raw) for reject in bad] == [("line 22", "20,caf\ufffd,more")]
+    assert [(reject.where, reject.raw) for reject in bad] == [("row 20", "20,caf\ufffd,more")]
 
 
 def test_a_chunk_has_the_rejects_before_its_last_row(tmp_path):
@@ -100,10 +99,10 @@ def test_program_skips_ragged_records_or_names_the_first(tmp_path, mark):
     assert (done.code, done.err) == (0, "")
     assert out.read_text().split() == ['"id","exact_match"', '"1",1', '"3",1', '"6",1']
     rejects = [json.loads(line) for line in (tmp_path / "o.csv.rejects.jsonl").read_text().splitlines()]
-    assert [(one["line"], one["reason"]) for one in rejects] == [
-        (3, "expected 3 fields, got 4"),
-        (5, "expected 3 fields, got 2"),
-        (6, "invalid UTF-8: byte 0xe9 at byte 0"),
+    assert [(one["row"], one["reason"]) for one in rejects] == [
+        (1, "expected 3 fields, got 4"),
+        (3, "expected 3 fields, got 2"),
+        (4, "invalid UTF-8: byte 0xe9 at byte 0"),
     ]
     done = program("score", path, "-o", out, "-m", "exact_match", "--overwrite")
-    assert (done.code, done.err) == (3, f"error: {path}, line 3: expected 3 fields, got 4\n")
+    assert (done.code, done.err) == (3, f"error: {path}, row 1: expected 3 fields, got 4\n")

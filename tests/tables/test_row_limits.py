@@ -93,7 +93,7 @@ def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
     done = program("score", name, "-o", "o.parquet", "-m", "token_f1", *limit)
     assert done.code == 3
     assert TOO_LONG.format(4000) in done.err
-    assert any(f"{name}, {where}: " in done.err for where in ("line 2", "line 3", "row 1"))
+    assert any(f"{name}, {where}: " in done.err for where in ("line 2", "row 1"))
     done = program("score", name, "-o", "o.parquet", "-m", "token_f1", *limit, "--on-error", "skip", "-q")
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, ["1", "3"])
 
@@ -113,20 +113,20 @@ def test_limit_must_be_positive(tmp_path):
         open_source(jsonl(tmp_path / "t.jsonl", GOOD), max_row_bytes=0)
 
 
-def test_unterminated_csv_records_are_named_by_line(tmp_path, monkeypatch):
+def test_unterminated_csv_records_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"a{row},b\n" for row in range(200))
     (tmp_path / "t.csv").write_text(f'answer,reference\n{rows}"' + "x\n" * 40_000)
     source = open_source("t.csv", max_row_bytes=1000, sizes=ReadSizes(csv_block_bytes=256))
     with pytest.raises(FileFormatError) as refused:
         read(source, {"answer": "text"})
-    assert str(refused.value) == f"t.csv, line 202: {TOO_LONG.format(1000)}; or a quote is not closed"
+    assert str(refused.value) == f"t.csv, row 200: {TOO_LONG.format(1000)}; or a quote is not closed"
 
 
 ENDLESS = {
     "jsonl": (b'{"answer": "a", "reference": "a"}\n', "line 2"),
-    "csv": (b'answer,reference\na,b\n"', "line 3"),
-    "tsv": (b"answer\treference\na\tb\n", "line 3"),
+    "csv": (b'answer,reference\na,b\n"', "row 1"),
+    "tsv": (b"answer\treference\na\tb\n", "row 1"),
 }
 
 
@@ -149,7 +149,8 @@ def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
 @pytest.mark.parametrize("format", ENDLESS)
 def test_endless_zero_bytes_raise(tmp_path, format):
     code, said, memory = peak("score", "/dev/zero", "--format", format, "-o", tmp_path / "o.parquet")
-    assert (code, said) == (3, f"error: /dev/zero, line 1: {TOO_LONG.format(MAX_ROW_BYTES)}\n")
+    wrong = f", line 1: {TOO_LONG.format(MAX_ROW_BYTES)}" if format == "jsonl" else ": expected a header of at most "
+    assert (code, said.startswith(f"error: /dev/zero{wrong}")) == (3, True), said
     assert memory < 600 << 20
 
 

