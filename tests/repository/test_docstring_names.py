@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,12 @@ def bound(node: ast.AST) -> set[str]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
     return names
+
+
+@functools.cache
+def within(tree: ast.Module) -> set[str]:
+    """Names and attributes that are bound anywhere in a file, and parameters."""
+    return bound(tree).union(*(parameters(node) for node in ast.walk(tree) if isinstance(node, Function)))
 
 
 def definitions(body: list[ast.stmt]) -> list[Definition]:
@@ -143,9 +150,7 @@ class Package:
     def inside(self, path: Path) -> set[str]:
         """What is bound anywhere in a file, or in the folder of an ``__init__.py``, which its first text may use."""
         part = [path] if path.name != "__init__.py" else path.parent.rglob("*.py")
-        trees = [self.trees[one] for one in part]
-        nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, Function))
-        return set().union(*map(bound, trees), *map(parameters, nodes))
+        return set().union(*(within(self.trees[one]) for one in part))
 
     def faults(self) -> Iterator[str]:
         for path, tree in self.trees.items():
