@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
-from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.text import statements
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import abstention as plain
 from tests.support import strategies
+from tests.support.every_metric import refusing
 
 ABBREVIATIONS = lexicon("abbreviations")
-REFUSING = plain.Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), ABBREVIATIONS)
 
 PIECES = [
     *("I don't know", "i do not know", "unfortunately", "The context does not mention it", "no answer", "не знаю"),
@@ -102,13 +101,13 @@ def test_worked_statements(text, expected):
 )
 def test_worked_answers(answer, score):
     assert fm.abstained([answer]).tolist() == [score]
-    assert REFUSING.abstained(answer) == score
+    assert refusing().abstained(answer) == score
 
 
 @pytest.mark.slow
 @given(answers=st.lists(st.none() | texts, max_size=6))
 def test_any_answers(answers):
-    for name, oracle in (("abstained", REFUSING.abstained), ("idk_citations", REFUSING.idk_citations)):
+    for name, oracle in (("abstained", refusing().abstained), ("idk_citations", refusing().idk_citations)):
         ours = [None if math.isnan(score) else score for score in getattr(fm, name)(answers).tolist()]
         assert ours == [oracle(answer) for answer in answers], name
 
@@ -120,8 +119,8 @@ def test_any_answers(answers):
     ),
 )
 def test_any_phrases(answers, phrases):
-    refusing = plain.Refusing(phrases, lexicon("contrast"), lexicon("filler"), ABBREVIATIONS)
-    assert fm.abstained(answers, phrases=phrases).tolist() == [refusing.abstained(answer) for answer in answers]
+    refuser = plain.Refusing(phrases, lexicon("contrast"), lexicon("filler"), ABBREVIATIONS)
+    assert fm.abstained(answers, phrases=phrases).tolist() == [refuser.abstained(answer) for answer in answers]
 
 
 @pytest.mark.parametrize("phrase", ["i (know", "...", "[x]", "a) b", "((a|b) c|d) e", ""])

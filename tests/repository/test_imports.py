@@ -4,6 +4,8 @@ import ast
 import graphlib
 from pathlib import Path
 
+import pytest
+
 import fastmetrics as fm
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +58,12 @@ def rooms(names: set[str]) -> set[str]:
 
 
 FILES = {path.relative_to(ROOT).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
-IMPORTS = {file: imported(path.read_text(encoding="utf-8")) for file, path in FILES.items()}
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """What each file of the package imports."""
+    return {file: imported(path.read_text(encoding="utf-8")) for file, path in FILES.items()}
 
 
 def room(file: str) -> str:
@@ -67,19 +74,19 @@ def test_order_holds_every_room_once() -> None:
     assert sorted(ORDER) == sorted({room(file) for file in FILES})
 
 
-def test_rooms_import_from_rooms_below() -> None:
+def test_rooms_import_from_rooms_below(imports: dict[str, set[str]]) -> None:
     wrong = {
         file: above
-        for file, names in IMPORTS.items()
+        for file, names in imports.items()
         if (above := rooms(names) - set(ORDER[: ORDER.index(room(file)) + 1]))
     }
     assert wrong == {}
 
 
-def test_no_imports_go_in_a_circle() -> None:
+def test_no_imports_go_in_a_circle(imports: dict[str, set[str]]) -> None:
     modules = {file.removesuffix(".py").removesuffix("/__init__").replace("/", "."): file for file in FILES}
     graph = {
-        module: {inner if inner in modules else inner.rpartition(".")[0] for inner in IMPORTS[file]} - {module}
+        module: {inner if inner in modules else inner.rpartition(".")[0] for inner in imports[file]} - {module}
         for module, file in modules.items()
         if module != "fastmetrics"
     }
@@ -87,19 +94,19 @@ def test_no_imports_go_in_a_circle() -> None:
     list(graphlib.TopologicalSorter(graph).static_order())
 
 
-def test_kernels_import_nothing_but_numpy_and_each_other() -> None:
+def test_kernels_import_nothing_but_numpy_and_each_other(imports: dict[str, set[str]]) -> None:
     wrong = {
         file: other
-        for file, names in IMPORTS.items()
+        for file, names in imports.items()
         if room(file) == "kernels" and file != "fastmetrics/kernels/jit.py" and not file.startswith(WALLED)
         if (other := {name for name in names if not f"{name}.".startswith(tuple(f"{one}." for one in KERNELS))})
     }
     assert wrong == {}
 
 
-def test_only_the_walled_folder_imports_parts_of_the_compiler() -> None:
+def test_only_the_walled_folder_imports_parts_of_the_compiler(imports: dict[str, set[str]]) -> None:
     parts = {
-        file: {name for name in names if name.startswith(("numba.", "llvmlite"))} for file, names in IMPORTS.items()
+        file: {name for name in names if name.startswith(("numba.", "llvmlite"))} for file, names in imports.items()
     }
     assert {file for file, names in parts.items() if names and not file.startswith(WALLED)} == set()
 
