@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -9,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,6 +197,15 @@ def _records(head: str, delimiter: str) -> list[list[str]]:
     return records
 
 
+def _in_utf16(file: DataFile) -> DataFile:
+    """The file, with the encoding UTF-16 if its byte order mark says so, as that of Excel's "Unicode Text" does."""
+    if file.settings.encoding is not None:
+        return file
+    with reading(file.shown), file.open()[0] as stream:
+        marked = stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return replace(file, settings=replace(file.settings, encoding="utf-16")) if marked else file
+
+
 class DelimitedReader(Reader):
     """One CSV or TSV file with a header; row numbers count the records after it."""
 
@@ -202,6 +213,7 @@ class DelimitedReader(Reader):
     has_types = False
 
     def __init__(self, file: DataFile) -> None:
+        file = _in_utf16(file)
         super().__init__(file)
         self.has_blanks = file.settings.blank == "missing"
         self._guarded = bool(metadata_beside(file).get("guarded"))

@@ -17,6 +17,7 @@ from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.formats import Format
 from fastmetrics.tables.inspect_logs import EVAL
 from fastmetrics.tables.json_documents import JSON, JSONL
+from fastmetrics.tables.sheets import XLSX
 
 # The formats of files, and detecting the format of a file by its name or its first bytes.
 
@@ -24,7 +25,9 @@ from fastmetrics.tables.json_documents import JSON, JSONL
 NPY = Format("npy", (".npy",), reader=None, magic=(b"\x93NUMPY",))
 """An array of vectors, which is no table."""
 
-FORMATS: dict[str, Format] = {format.name: format for format in (PARQUET, JSONL, JSON, CSV, TSV, ARROW, EVAL, NPY)}
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (PARQUET, JSONL, JSON, CSV, TSV, ARROW, EVAL, XLSX, NPY)
+}
 """All formats by name: the one list of them."""
 
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}

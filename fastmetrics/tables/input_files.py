@@ -49,7 +49,8 @@ class ReadSettings:
     format: str | None = field(
         default=None,
         metadata=about(
-            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow, eval."
+            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow, eval, "
+            "xlsx."
         ),
     )
     query: str | None = field(
@@ -74,8 +75,10 @@ class ReadSettings:
         metadata=about("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows."),
     )
     encoding: str | None = field(
-        default=None, metadata=about("The encoding of CSV, if it is not UTF-8: cp1251, utf-16 …")
+        default=None,
+        metadata=about("The encoding of CSV, if it is not UTF-8: cp1251 …; UTF-16 is known by its byte order mark."),
     )
+    sheet: str | None = field(default=None, metadata=about("The sheet of a workbook (xlsx); by default its only one."))
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
@@ -94,7 +97,7 @@ class ReadSettings:
         return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
 
 
-_OF_CELLS = ("blank", "delimiter", "encoding", "records")
+_OF_CELLS = ("blank", "delimiter", "encoding", "records", "sheet")
 PLAIN = ReadSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.

@@ -210,6 +210,8 @@ def _reader(file: DataFile) -> Reader:
     if file.settings.records is not None and file.format not in ("json", "jsonl"):
         way = Argument("records", file.settings.records)
         raise OptionError(way, f": {file.shown} is {file.format}; records are within JSON")
+    if file.settings.sheet is not None and file.format != "xlsx":
+        raise OptionError(Argument("sheet", file.settings.sheet), f": {file.shown} is {file.format}; it has no sheets")
     return make(file)
 
 

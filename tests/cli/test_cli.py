@@ -234,7 +234,7 @@ WRONG = [
     ),
     (["--schema", "raga"], "unknown schema 'raga'; did you mean 'ragas'?"),
     (["--on-error", "ignore"], "--on-error ignore: expected 'fail' or 'skip'"),
-    (["--format", "xml"], "--format xml: expected one of parquet, jsonl, json, csv, tsv, arrow, eval"),
+    (["--format", "xml"], "--format xml: expected one of parquet, jsonl, json, csv, tsv, arrow, eval, xlsx"),
 ]
 
 

@@ -84,7 +84,7 @@ def test_format_is_detected_by_suffix_first_bytes_option_and_in_folders(cards, t
         assert [file.format for file in expand(path)] == ["cards"]
     (tmp_path / "plain.txt").write_text(CARDS)
     assert [file.format for file in expand(tmp_path / "plain.txt", "cards")] == ["cards"]
-    with pytest.raises(OptionError, match=r"expected one of parquet, jsonl, json, csv, tsv, arrow, eval, cards$"):
+    with pytest.raises(OptionError, match=r"expected one of parquet, jsonl, json, csv, tsv, arrow, eval, xlsx, cards$"):
         expand(cards, "card")
 
 

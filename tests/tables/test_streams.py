@@ -152,7 +152,8 @@ def test_pipe_and_standard_input_can_be_compressed(tmp_path, name, pack):
 def test_error_for_pipe_without_format_names_the_option(tmp_path):
     done = program("score", poured(tmp_path, b"answer\nyes\n"), "-o", tmp_path / "o.csv")
     assert done.err == (
-        f"error: {tmp_path}/pipe: unknown format; name it with --format (parquet, jsonl, json, csv, tsv, arrow, eval)\n"
+        f"error: {tmp_path}/pipe: unknown format; "
+        "name it with --format (parquet, jsonl, json, csv, tsv, arrow, eval, xlsx)\n"
     )
     done = program(
         "score", poured(tmp_path, b"answer\nyes\n", "p2"), "-o", tmp_path / "o.csv", "--format", "csv", "-m", "brevity"

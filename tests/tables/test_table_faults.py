@@ -152,7 +152,7 @@ def test_unreadable_path_error_names_the_cause(tmp_path):
     with pytest.raises(FileFormatError, match=r"x.doc: unknown format; name it with format= "):
         open_source(tmp_path / "x.doc")
     with pytest.raises(
-        OptionError, match=r"^format='xml': expected one of parquet, jsonl, json, csv, tsv, arrow, eval$"
+        OptionError, match=r"^format='xml': expected one of parquet, jsonl, json, csv, tsv, arrow, eval, xlsx$"
     ):
         open_source(tmp_path / "x.doc", format="xml")
 
