@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,10 +17,10 @@ from tests.support.program import program
 DAY = 86_400
 
 
-@pytest.fixture
-def filled(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A store of 5,000 replies of one model, 3 of another that are a week old, and 2 failures."""
-    path = tmp_path / "calls.sqlite"
+    path = tmp_path_factory.mktemp("store") / "calls.sqlite"
     now = time.time()
     with CallStore(path) as store:
         for model, count, answer in (
@@ -30,6 +32,12 @@ def filled(tmp_path):
             for number in range(count):
                 store.put(maker.call([Message("user", str(number))]), model, answer)
     return path
+
+
+@pytest.fixture
+def filled(made, tmp_path):
+    """A copy of the store."""
+    return Path(shutil.copy(made, tmp_path))
 
 
 def left(path):
