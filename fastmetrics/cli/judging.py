@@ -18,6 +18,7 @@ from fastmetrics.cli.options import (
     AsJson,
     Before,
     DryRun,
+    Excel,
     Files,
     FromText,
     Guard,
@@ -148,6 +149,7 @@ def sample_rows(
     ] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    excel: Excel = False,
 ) -> None:
     """Write a sheet of judged rows for people to label.
 
@@ -157,7 +159,7 @@ def sample_rows(
 
     place = table_target(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()
-    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard)
+    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard, excel=excel)
     echo(f"{sheet.num_rows:,} rows: {output}")
     if arguments["strategy"] == "disagreement":
         echo("these rows were selected as difficult: their mean label does not represent the other rows")

@@ -486,6 +486,7 @@ GUARD = _FILES["guard"]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Guard = Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)]
+Excel = Annotated[bool, typer.Option("--excel", help=_FILES["excel"])]
 
 
 Names = Annotated[

@@ -12,6 +12,7 @@ import typer
 from fastmetrics.cli.options import (
     Arguments,
     EmbedderName,
+    Excel,
     FromText,
     Guard,
     OnlyMetrics,
@@ -177,6 +178,7 @@ def worst_rows(
     ] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    excel: Excel = False,
     plugin: Plugins = None,
 ) -> None:
     """Show the rows with the worst or best scores.
@@ -191,7 +193,7 @@ def worst_rows(
     if place is None:
         echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return
-    quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=guard)
+    quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=guard, excel=excel)
     echo(f"{rows.num_rows:,} rows: {output}")
     if quoted:
         echo(guarded(quoted))

@@ -103,7 +103,7 @@ class RunOptions:
         return cls(files, **options)
 
 
-_OF_OUTPUTS = ("batch_rows", "on_error", "work", "guard")
+_OF_OUTPUTS = ("batch_rows", "on_error", "work", "guard", "excel")
 """The settings of files that results in memory lack."""
 
 

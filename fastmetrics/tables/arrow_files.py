@@ -376,7 +376,7 @@ PARQUET = Format(
     (".parquet", ".pq"),
     ParquetReader,
     magic=(b"PAR1",),
-    encoder=lambda path, schema, compression, guard: ParquetEncoder(path, schema),
+    encoder=lambda path, schema, compression, guard, excel: ParquetEncoder(path, schema),
 )
 
 
@@ -434,5 +434,5 @@ ARROW = Format(
     (".arrow", ".feather", ".ipc", ".arrows"),
     ArrowReader,
     magic=(b"ARROW1", b"\xff\xff\xff\xff"),
-    encoder=lambda path, schema, compression, guard: ArrowEncoder(path, schema),
+    encoder=lambda path, schema, compression, guard, excel: ArrowEncoder(path, schema),
 )

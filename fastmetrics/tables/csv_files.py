@@ -415,8 +415,8 @@ def _delimited(name: str, delimiter: str, looks_like: Callable[[bytes], bool]) -
         (f".{name}",),
         DelimitedReader,
         looks_like=lambda head: looks_like(head.split(b"\n")[0]),
-        encoder=lambda path, schema, compression, guard: TextEncoder(
-            path, schema, compression, guard=guard, delimiter=delimiter
+        encoder=lambda path, schema, compression, guard, excel: TextEncoder(
+            path, schema, compression, guard=guard, excel=excel, delimiter=delimiter
         ),
         compressions=("gzip", "zstd"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -232,10 +233,20 @@ class ArrowEncoder:
 
 
 class TextEncoder:
-    """JSON lines, or CSV with a ``delimiter``, optionally compressed; ``guard`` quotes formulas in CSV."""
+    """JSON lines, or CSV with a ``delimiter``, optionally compressed.
+
+    ``guard`` quotes formulas in CSV, and ``excel`` lets it begin with a byte order mark.
+    """
 
     def __init__(
-        self, path: Path, schema: pa.Schema, compression: str | None, *, guard: bool, delimiter: str | None = None
+        self,
+        path: Path,
+        schema: pa.Schema,
+        compression: str | None,
+        *,
+        guard: bool,
+        excel: bool = False,
+        delimiter: str | None = None,
     ) -> None:
         self._file = pa.OSFile(str(path), "wb")
         self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
@@ -243,6 +254,8 @@ class TextEncoder:
         self._guard = guard
         self.guarded = 0
         if self._delimiter is not None:
+            if excel:  # which takes a file without it for one in the encoding of the system
+                self._sink.write(codecs.BOM_UTF8)
             names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
             self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
 

@@ -141,8 +141,10 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(first)} {last} {final}" if first else final
 
 
-def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True) -> Encoder:
+def encoder(
+    path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True, excel: bool = False
+) -> Encoder:
     """The encoder of ``format`` for ``path``; the schema's metadata are stored if the format supports it."""
     make = FORMATS[PARTS if format == "folder" else format].encoder
     assert make is not None, format
-    return make(path, schema, compression, guard)
+    return make(path, schema, compression, guard, excel)

@@ -91,8 +91,8 @@ class Reader(ABC):
         """
 
 
-MakeEncoder: TypeAlias = Callable[[Path, pa.Schema, str | None, bool], Encoder]
-"""The encoder for a path and a schema, with a compression and a guard against formulas."""
+MakeEncoder: TypeAlias = Callable[[Path, pa.Schema, str | None, bool, bool], Encoder]
+"""The encoder for a path and a schema, with a compression, a guard against formulas, and a mark for Excel."""
 
 
 @dataclass(frozen=True)

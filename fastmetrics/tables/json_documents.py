@@ -181,6 +181,6 @@ JSONL = Format(
     "jsonl",
     (".jsonl", ".ndjson"),
     _lines_reader,
-    encoder=lambda path, schema, compression, guard: TextEncoder(path, schema, compression, guard=guard),
+    encoder=lambda path, schema, compression, guard, excel: TextEncoder(path, schema, compression, guard=guard),
     compressions=("gzip", "zstd"),
 )

@@ -139,6 +139,10 @@ class FileSettings(ReadSettings):
             "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …)."
         ),
     )
+    excel: bool = field(
+        default=False,
+        metadata=about("Write CSV that Excel opens with all its letters: it begins with a byte order mark."),
+    )
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""

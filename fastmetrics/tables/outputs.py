@@ -66,18 +66,21 @@ def write_whole(
     keys: set[str],
     *,
     guard: bool = True,
+    excel: bool = False,
 ) -> int:
     """Write ``table`` in the format of the target's suffix; NaN becomes null except in the ``keys``.
 
     The ``metadata`` are stored in a Parquet file, or for another format in ``<path>.meta.json``.  With a ``guard``,
-    text of CSV that a spreadsheet would run gets a leading quote; returns the number of such cells.
+    text of CSV that a spreadsheet would run gets a leading quote, and for ``excel`` it begins with a byte order mark;
+    returns the number of such cells.
 
     Raises ``OutputError`` if the file cannot be written, or if another run wrote it since the target was checked.
     """
     format, compression = output_format(place.text)
     with writing(place.path), place.unfinished() as folder:
         whole, moves = folder / "whole", [("whole", "")]
-        writer = encoder(whole, table.schema.with_metadata({KEY: dump(metadata)}), format, compression, guard=guard)
+        signed = table.schema.with_metadata({KEY: dump(metadata)})
+        writer = encoder(whole, signed, format, compression, guard=guard, excel=excel)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
                 writer.write(undefined_as_null(batch, keys))

@@ -444,12 +444,15 @@ class Output:
     """The output file or folder of a run, with its rejects file and, if the format has no metadata, a sidecar.
 
     ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; the run's work folder is beside
-    the path, or, for an address, in ``work`` (by default a folder of the user's cache).  ``guard`` is that of
-    ``TextEncoder``.
+    the path, or, for an address, in ``work`` (by default a folder of the user's cache).  ``guard`` and ``excel``
+    are those of ``TextEncoder``.
     """
 
-    def __init__(self, path: str | Path, work: str | Path | None = None, *, guard: bool = True) -> None:
+    def __init__(
+        self, path: str | Path, work: str | Path | None = None, *, guard: bool = True, excel: bool = False
+    ) -> None:
         self.guard = guard
+        self.excel = excel
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
         beside = [_REJECTS] if self.format in ("parquet", "folder") else [_META, _REJECTS]

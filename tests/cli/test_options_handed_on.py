@@ -344,7 +344,7 @@ def test_options_arrive(events: list[Any], command: str) -> None:
     """What arrives differs from what arrives by default, and holds the value."""
     parameters = inspect.signature(load(command)).parameters
     for _, name, mode in (case for case in [*CASES, *OTHER_CASES] if case[0] == command):
-        writes = {"output": "o.csv"} if name in ("overwrite", "guard") and "output" in parameters else {}
+        writes = {"output": "o.csv"} if name in ("overwrite", "guard", "excel") and "output" in parameters else {}
         needed = {**REQUIRED.get(command, {}), **writes, **mode, **({} if mode else NEEDS.get((command, name), {}))}
         plain = run(command, events, needed)
         value = value_of(command, name)
