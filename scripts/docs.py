@@ -215,7 +215,8 @@ def columns_page() -> str:
                 "divides the header and the first row alike, a comma in doubt; `--delimiter` names it, and "
                 "`--encoding` an encoding other than UTF-8 (`cp1251`); UTF-16 is known by its byte order mark. A "
                 "workbook of Excel (`.xlsx`, with the extra `xlsx`) is read as CSV is; of several sheets, `--sheet` "
-                "names one. `--excel` writes CSV that Excel opens with all its letters: it begins with a byte order mark.",
+                "names one. `--excel` writes CSV that Excel opens with all its letters: it begins with a byte order "
+                "mark.",
                 "CSV and TSV have no lists: a cell of ids, grades or vectors is a list as JSON, Python or NumPy writes "
                 'it (`["d1", "d2"]`, `[1 2]`), and a cell of `reference` or `contexts` is one text, as in a column of '
                 "text in any format. A note says which columns hold texts that look like lists, chats or other JSON, "
