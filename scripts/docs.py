@@ -216,7 +216,8 @@ def columns_page() -> str:
                 "`--encoding` an encoding other than UTF-8 (`cp1251`); UTF-16 is known by its byte order mark. A "
                 "workbook of Excel (`.xlsx`, with the extra `xlsx`) is read as CSV is; of several sheets, `--sheet` "
                 "names one. `--excel` writes CSV that Excel opens with all its letters: it begins with a byte order "
-                "mark.",
+                "mark. Messages name rows of CSV from 0 for the first below the header, as those of Parquet, and "
+                "JSON lines by their line.",
                 "CSV and TSV have no lists: a cell of ids, grades or vectors is a list as JSON, Python or NumPy writes "
                 'it (`["d1", "d2"]`, `[1 2]`), and a cell of `reference` or `contexts` is one text, as in a column of '
                 "text in any format. A note says which columns hold texts that look like lists, chats or other JSON, "

@@ -118,8 +118,6 @@ class ReadSizes:
 
     parquet_buffer_bytes: int = 1 << 20
     """Bytes of a local Parquet file read ahead."""
-    parquet_page_bytes: int = 256 << 20
-    """Bytes of a page or column of Parquet that is unpacked even if it must contain a row that is too long."""
     remote_ahead_bytes: int = 4 << 20
     """Bytes of a remote file read ahead."""
     remote_fetch_bytes: int = 64 << 20

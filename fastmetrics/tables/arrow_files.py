@@ -1,9 +1,9 @@
-"""Parquet and Arrow files, read in batches with bounded memory; sizes and offsets are checked before data is read."""
+"""Parquet and Arrow files, read in batches with bounded memory; offsets are checked before data is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,35 +15,17 @@ from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables.encoders import ArrowEncoder, ParquetEncoder
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.formats import Format, Reader
-from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
+from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, row_bytes, too_long
+from fastmetrics.tables.table_chunks import Chunk, row_bytes
 
-# The sizes in a Parquet file's metadata and page headers, which show a row that is too long before it is unpacked.
+# Parquet files, read in batches with bounded memory.
 
 
-_LENGTH_BYTES = 8
-"""Maximum bytes of a value's length and levels, which are no content."""
-_LEVELS = 8
-"""The maximum size of what precedes the levels in a page, in lengths of values."""
-_HEADER_BYTES = 1 << 16
-"""Bytes read for a page header, which can contain statistics."""
+_PROBE_ROWS = 8
+_SMALL_DICTIONARY = 16 << 10
 _END_BYTES = 8
 """The end of a Parquet file: the length of the data about its columns, and four letters."""
-_COUNTED = {0: 5, 2: 7, 3: 8}
-"""The field of a page header that contains the number of values, by the type of the page: data, dictionary, data 2."""
-
-
-class Page(NamedTuple):
-    """The sizes of a page: ``nbytes`` of its unpacked content, and how many values they encode."""
-
-    nbytes: int
-    values: int
-
-    @property
-    def content(self) -> int:
-        """The bytes without the lengths and levels of the values, at least."""
-        return max(0, self.nbytes - _LENGTH_BYTES * (self.values + _LEVELS))
 
 
 def stored_columns(parquet: pq.ParquetFile, names: Collection[str]) -> list[int]:
@@ -53,121 +35,6 @@ def stored_columns(parquet: pq.ParquetFile, names: Collection[str]) -> list[int]
     """
     paths = (parquet.schema.column(index).path for index in range(len(parquet.schema)))
     return [index for index, path in enumerate(paths) if path.split(".")[0] in names]
-
-
-def long_columns(
-    parquet: pq.ParquetFile,
-    names: Collection[str],
-    most: int,
-    page_bytes: int,
-    headers: Callable[[int], pa.NativeFile | None],
-) -> Iterator[tuple[int, str]]:
-    """The row groups with columns of more than ``page_bytes`` that must contain a row of more than ``most`` bytes.
-
-    Each comes with the column.  The sizes give the mean of the values of a column or a page, and the longest value has
-    at least the mean.  ``headers`` opens the file to read page headers within so many bytes, or returns None.
-    """
-    indices = stored_columns(parquet, names)
-    for number in range(parquet.metadata.num_row_groups):
-        group = parquet.metadata.row_group(number)
-        if group.total_byte_size <= page_bytes:
-            continue
-        for column in map(group.column, indices):
-            if _has_long(column, group.num_rows, most, page_bytes, headers):
-                yield number, column.path_in_schema.split(".")[0]
-                break
-
-
-def _has_long(
-    column: Any, rows: int, most: int, page_bytes: int, headers: Callable[[int], pa.NativeFile | None]
-) -> bool:
-    size = column.total_uncompressed_size
-    if column.physical_type != "BYTE_ARRAY" or size <= page_bytes:
-        return False
-    file = headers(column.total_compressed_size)
-    if file is None:
-        return bool(Page(size, column.num_values).content > most * rows)
-    with file:
-        pages = list(_pages(file, column))
-    long = any(page.nbytes > page_bytes and page.content > most * page.values for page in pages)
-    return long or sum(page.content for page in pages) > most * rows
-
-
-def _pages(file: pa.NativeFile, column: Any) -> Iterator[Page]:
-    """The pages of a column chunk, up to the first header that cannot be read."""
-    starts = [column.data_page_offset, column.dictionary_page_offset]
-    position = min(start for start in starts if start)
-    end = position + column.total_compressed_size
-    while position < end:
-        file.seek(position)
-        try:
-            header, length = _struct(file.read(min(_HEADER_BYTES, end - position)), 0)
-            counted = _COUNTED.get(header[1])
-            if counted is not None:
-                yield Page(header[2], header[counted][1])
-            position += length + max(0, header[3])
-        except (IndexError, KeyError, TypeError, RecursionError):  # the reader of the values reports damage
-            return
-
-
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
-_BITS = 64
-
-
-def _struct(data: bytes, at: int) -> tuple[Mapping[int, Any], int]:
-    """A structure of Thrift's compact protocol by the numbers of its fields, and the position after it.
-
-    https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
-    """
-    fields: dict[int, Any] = {}
-    number = 0
-    while data[at]:
-        step, kind = data[at] >> 4, data[at] & 15
-        at += 1
-        if step:
-            number += step
-        else:
-            number, at = _integer(data, at)
-        fields[number], at = _value(data, at, kind)
-    return fields, at + 1
-
-
-def _value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    """A value of a kind that page headers have; raises ``KeyError`` for another."""
-    if kind in (_TRUE, _FALSE):
-        return kind == _TRUE, at
-    if _BYTE < kind < _DOUBLE:
-        return _integer(data, at)
-    if kind == _BINARY:
-        size, at = _unsigned(data, at)
-        return None, at + size
-    if kind == _STRUCT:
-        return _struct(data, at)
-    raise KeyError(kind)
-
-
-def _unsigned(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while shift < _BITS:
-        byte = data[at]
-        number |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return number, at
-    raise KeyError(shift)
-
-
-def _integer(data: bytes, at: int) -> tuple[int, int]:
-    """A number in zigzag order: 0, -1, 1, -2, ..."""
-    number, at = _unsigned(data, at)
-    return (number >> 1) ^ -(number & 1), at
-
-
-# Parquet files, read in batches with bounded memory.
-
-
-_PROBE_ROWS = 8
-_SMALL_DICTIONARY = 16 << 10
 
 
 class ParquetReader(Reader):
@@ -234,12 +101,7 @@ class ParquetReader(Reader):
             if self.file.is_remote:
                 self._check_open(parquet)
             fetching = self._fetching(parquet, names, coded)
-            long = self._long_groups(parquet, names)
-            for first, groups in _runs(parquet.metadata, start, stop, long):
-                if groups[0] in long:
-                    size = parquet.metadata.row_group(groups[0]).num_rows
-                    yield from self._rejected(number, groups[0], long[groups[0]], range(first, first + size), start)
-                    continue
+            for first, groups in _runs(parquet.metadata, start, stop):
                 row = first
                 for batch in _batches(parquet, names, groups, fetching, self.file.sizes):
                     check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
@@ -253,35 +115,6 @@ class ParquetReader(Reader):
                     missing = f"row groups {groups[0]} to {groups[-1]} have {row - first:,} rows, expected {stated:,}"
                     raise FileFormatError(f"{self.file.shown}: {missing}; the file is damaged: write it again")
 
-    def _long_groups(self, parquet: pq.ParquetFile, names: Collection[str]) -> dict[int, str]:
-        """The row groups with a row that is too long, and that would take much memory to find it, by their sizes."""
-        most = max(self.file.max_row_bytes, MAX_ROW_BYTES)
-        columns = long_columns(parquet, names, most, self.file.sizes.parquet_page_bytes, self._headers)
-        return dict(columns)
-
-    def _headers(self, nbytes: int) -> pa.NativeFile | None:
-        """The file, to read the headers within so many bytes; None if they are remote and take several requests."""
-        if not self.file.is_remote:
-            return pa.OSFile(self.file.path)
-        return self.file.at_random() if nbytes <= self.file.sizes.remote_ahead_bytes else None
-
-    def _rejected(self, number: int, group: int, column: str, rows: range, start: int) -> Iterator[Chunk]:
-        """The rows of a row group from ``start`` on as bad rows, in chunks."""
-        reason = too_long(self.file.max_row_bytes)
-        if len(rows) > 1:
-            whole = f"row group {group} (rows {rows[0]} to {rows[-1]}) is not read, because in it"
-            reason = f"{whole} {reason.replace('the row', 'at least one row', 1)}"
-        nothing = batch_of(pa.schema([]))
-        for first in range(max(start, rows.start), rows.stop, self.file.sizes.parquet_rows):
-            positions = (
-                Position(number, row) for row in range(first, min(first + self.file.sizes.parquet_rows, rows.stop))
-            )
-            rejects = (
-                Reject(position, self.file.shown, self.where(position.row), column, reason, "")
-                for position in positions
-            )
-            yield Chunk(number, np.empty(0, np.int64), nothing, tuple(rejects))
-
 
 def _pieces(metadata: pq.FileMetaData, sizes: ReadSizes) -> Iterator[tuple[int, float]]:
     """The first row of each row group, and its share of a split, by rows or, if they are long, by bytes."""
@@ -292,27 +125,19 @@ def _pieces(metadata: pq.FileMetaData, sizes: ReadSizes) -> Iterator[tuple[int, 
         row += group.num_rows
 
 
-def _runs(
-    metadata: pq.FileMetaData, start: int, stop: int | None, alone: Collection[int] = ()
-) -> Iterator[tuple[int, list[int]]]:
-    """Runs of row groups to read together, so that small ones are cheap, each with its first row.
-
-    A row group in ``alone`` is a run of its own.
-    """
+def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[tuple[int, list[int]]]:
+    """Runs of row groups to read together, so that small ones are cheap, each with its first row."""
     row = first = 0
     groups: list[int] = []
     for group in range(metadata.num_row_groups):
         if stop is not None and row >= stop:
             break
         rows = metadata.row_group(group).num_rows
-        if groups and group in alone:
-            yield first, groups
-            groups = []
         if row + rows > start:
             first = row if not groups else first
             groups.append(group)
         row += rows
-        if groups and (row - first >= SIZES.parquet_run_rows or group in alone):
+        if groups and row - first >= SIZES.parquet_run_rows:
             yield first, groups
             groups = []
     if groups:
