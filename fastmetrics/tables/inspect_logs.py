@@ -13,7 +13,7 @@ import pyarrow as pa
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.formats import Format
 from fastmetrics.tables.input_files import reading
-from fastmetrics.tables.json_lines import SHOWN, JsonLinesReader, LineBlock
+from fastmetrics.tables.json_lines import JsonLinesReader, LineBlock
 from fastmetrics.tables.table_chunks import too_long
 
 # The members of a zip archive.  The standard library lists all of them in memory, and does not unpack Zstandard.
@@ -133,6 +133,10 @@ _SAMPLE = re.compile(r"samples/[^/]+\.json")
 _LINE_ENDS = bytes.maketrans(b"\n\r", b"  ")
 
 
+_KNOWN_BY = 20
+"""The samples by which columns are known, even if they are long: one that failed lacks some of them."""
+
+
 class InspectReader(JsonLinesReader):
     """A ``.eval`` log; its rows are the samples, in order of the archive's directory."""
 
@@ -147,13 +151,13 @@ class InspectReader(JsonLinesReader):
                 for member in members(stream, self.file.size):
                     if not _SAMPLE.fullmatch(member.name):
                         continue
-                    if size + member.size > self.file.sizes.line_block_bytes and lines:
+                    few = not number and len(lines) < _KNOWN_BY and size < most
+                    full = size + member.size > self.file.sizes.line_block_bytes and not few
+                    if lines and (full or member.size > most):
                         yield LineBlock(number, b"".join(lines), member.at)
                         number, lines, size = number + len(lines), [], 0
                     if member.size > most:
-                        yield LineBlock(
-                            number, unpacked(stream, member._replace(size=SHOWN)), member.at, too_long(most)
-                        )
+                        yield LineBlock(number, member.name.encode(), member.at, too_long(most))
                         number += 1
                         continue
                     lines.append(unpacked(stream, member).translate(_LINE_ENDS) + b"\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, resolve
+from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.tables import open_source
@@ -124,14 +127,43 @@ def test_logs_in_a_folder_are_one_table(tmp_path: Path) -> None:
     assert fm.score(tmp_path, "answer_words").num_rows == 6
 
 
-@pytest.mark.parametrize("size", [5, 300, 1 << 20])
-def test_a_log_is_read_alike_whatever_is_read_at_a_time(size: int) -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_a_log_is_read_alike_whatever_is_read_at_a_time(tmp_path: Path, size: int, method: int) -> None:
+    samples = json.loads((TOOLS / "inspect.json").read_text())["samples"] * 20
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", method) as log:
+        log.writestr("header.json", "{}")
+        for number, sample in enumerate(samples):
+            log.writestr(f"samples/{number}_epoch_1.json", json.dumps({**sample, "id": number}, indent=2))
+    source = open_source(tmp_path / "log.eval", sizes=replace(STANDARD, line_block_bytes=size))
+    rows = read(source, "id", "answer")
+    assert [row["id"] for row in rows] == list(range(60))
+    assert [row["answer"] for row in rows] == [None, "Paris", "It is Rome."] * 20
+    start = type(source.splits()[0].start)(0, 37)
+    selection = source.select({"id": "id"})
+    later = [number for chunk in source.chunks(selection, start) for number in chunk.batch["id"].to_pylist()]
+    assert later == list(range(37, 60))
 
-    from fastmetrics.base.limits import STANDARD
 
-    source = open_source(TOOLS / "inspect.eval", sizes=replace(STANDARD, line_block_bytes=size))
-    assert [row["id"] for row in read(source, "id")] == ["fails", "lyon", "rome"]
+def test_a_large_log_is_read_by_its_large_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is written for more members, or more bytes, than the small record of a zip archive can count."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 10)
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as log:
+        for number in range(30):
+            log.writestr(f"samples/{number}_epoch_1.json", json.dumps({"id": number, "input": "x" * 10 * number}))
+    rows = read(open_source(tmp_path / "log.eval"), "id", "question")
+    assert [row["id"] for row in rows] == list(range(30))
+    assert [row["question"] for row in rows] == ["x" * 10 * number for number in range(30)]
+
+
+@pytest.mark.parametrize("most", [5_000, 6_850])
+def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path: Path, most: int) -> None:
+    files = fm.FileSettings(max_row_bytes=most, on_error="skip")
+    scored = fm.score(TOOLS / "inspect.eval", "answer_words", keep="id", output=tmp_path / "s.csv", files=files)
+    assert (scored.run.rows, scored.run.rejected) == ((1, 2) if most == 5_000 else (2, 1))
+    assert "samples/rome_epoch_1.json" in (tmp_path / "s.csv.rejects.jsonl").read_text()
+    assert '"sample": 3' in (tmp_path / "s.csv.rejects.jsonl").read_text()
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.6, 0.97])
@@ -148,7 +180,7 @@ def test_a_log_that_is_cut_says_so(tmp_path: Path, kept: float) -> None:
 
 def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path: Path) -> None:
     data = bytearray((TOOLS / "inspect.eval").read_bytes())
-    for at in range(0, len(data), 97):
+    for at in range(0, len(data), 401):
         damaged = bytes(data[:at]) + bytes([data[at] ^ 0xFF]) + bytes(data[at + 1 :])
         (tmp_path / "damaged.eval").write_bytes(damaged)
         try:
