@@ -629,7 +629,12 @@ class Names(list[str]):
             path.column({column: pa.nulls(0, self.types.get(column, pa.null())) for column in roots})
         except (ColumnError, PathError) as error:
             return str(error)
-        return None
+        return None if path.unless is None or path.unless.columns(self) else self._mistyped(path.unless)
+
+    def _mistyped(self, unless: Path) -> str | None:
+        """The nearest name of a column that a path is ``unless``, which may be absent where no row has a failure."""
+        message = UnknownNameError.of("column", str(unless.choices[0][0]), self).message
+        return message if "did you mean" in message else None
 
 
 # The type of a column whose values a parser is to read, for the columns and paths that are requested.

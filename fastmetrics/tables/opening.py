@@ -168,7 +168,7 @@ def open_source(
 ) -> FileSource:
     """Open files, folders, globs, ``-`` (standard input), or tables and queries of databases as one table.
 
-    Formats go by suffix, then by the first bytes: Parquet, JSON lines, CSV and TSV (with a header), Arrow IPC files
+    Formats go by suffix, then by the first bytes: Parquet, JSON, CSV and TSV (with a header), Excel, Arrow IPC files
     and streams; text may be compressed (.gz, .zst, .bz2, .xz).  A folder gives its files in order of path, with the
     keys of hive folders (``lang=de/``) as columns: of integers if all values of a key are whole numbers, otherwise of
     text; a column that a file has itself is read from the file.  In text formats ids that mix numbers and strings

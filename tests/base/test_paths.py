@@ -109,3 +109,53 @@ def test_types_of_several_paths_are_one() -> None:
     assert merged(first, second) == pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})
     with pytest.raises(PathError, match="at once"):
         merged(nested(("a", "b"), pa.string()), nested(("a", 0), pa.string()))
+
+
+def test_an_answer_is_missing_unless_its_error_has_no_value() -> None:
+    path = parse("output.text unless error.message || error")
+    rows: list[dict[str, object]] = [
+        {"output": {"text": "yes"}, "error": None},
+        {"output": {"text": ""}, "error": {"message": "no connection"}},
+        {"output": {"text": "yes"}, "error": {"message": ""}},
+    ]
+    table = pa.Table.from_pylist(rows)
+    columns = {name: table.column(name) for name in table.column_names}
+    assert path.column(columns).to_pylist() == [path.value(row) for row in rows] == ["yes", None, "yes"]
+    assert path.value({"output": {"text": "yes"}, "error": "of another kind"}) is None
+    assert path.column({"output": columns["output"]}).to_pylist() == ["yes", "", "yes"]
+    flags = {"answer": pa.array(["a", "b", "c"]), "failed": pa.array([True, False, None])}
+    assert parse("answer unless failed").column(flags).to_pylist() == [None, "b", "c"]
+    assert parse('"a unless b"').choices == (("a unless b",),)
+
+
+def test_a_name_that_nearly_fits_what_a_value_depends_on_is_an_error() -> None:
+    names = Names(["answer", "error"])
+    assert "answer unless error" in names
+    assert "answer unless failure.message" in names  # no row of the table may have one
+    assert names.unknown("answer unless eror") == "unknown column 'eror'; did you mean 'error'?"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "milliseconds"),
+    [
+        ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00.25+01:00", 250.0),
+        ("2026-01-01 00:00:00", "2026-01-01T00:00:02", 2000.0),
+        ("1795768291532022592", 1795768291532522592, 0.5),
+        (1795768291532, 1795768291542, 10.0),
+        (1795768291, 1795768291.5, 500.0),
+        (None, "2026-01-01T00:00:00Z", None),
+    ],
+)
+def test_time_between_moments_is_in_milliseconds(start: object, end: object, milliseconds: float | None) -> None:
+    path = parse("t.end since t.start")
+    assert path.value({"t": {"start": start, "end": end}}) == milliseconds
+    columns = {"t": pa.array([{"start": start, "end": end}])}
+    assert path.column(columns).to_pylist() == [milliseconds]
+
+
+def test_times_of_arrow_are_moments() -> None:
+    times = pa.array([1_500_000_000_000, None], pa.timestamp("ms", "UTC"))
+    columns = {"start": times, "end": pa.array([1_500_000_000_250, 5], pa.timestamp("ms", "UTC"))}
+    assert parse("end since start").column(columns).to_pylist() == [250.0, None]
+    with pytest.raises(PathError, match="expected a time in ISO 8601 or a number since 1970, got 'noon'"):
+        parse("a since b").value({"a": "noon", "b": "2026-01-01"})
