@@ -508,8 +508,8 @@ Reading = Annotated[ReadSettings, OptionsOf(ReadSettings)]
 Table = Annotated[
     list[str],
     typer.Argument(
-        help="Files, folders, globs or addresses of rows: Parquet, JSON, CSV, TSV, Arrow, Excel, logs of tools, a table "
-        "of a database; - is standard input.",
+        help="Files, folders, globs or addresses of rows: Parquet, JSON, CSV, TSV, Arrow, Excel, logs of tools, a "
+        "table of a database; - is standard input.",
         metavar="INPUT...",
         show_default=False,
     ),

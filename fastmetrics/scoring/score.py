@@ -133,11 +133,11 @@ def score(
 
     ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy Polars frame, a
     dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
-    are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON, CSV,
-    TSV, Arrow, Excel or logs of other tools, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``,
-    ``file://`` and the schemes of fsspec), tables of databases (``postgresql://host/db?table=answers``, ``sqlite:///``, ``duckdb:///``), or ``"-"``,
-    standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their ``format``
-    if the suffixes do not show it, what to do ``on_error`` and others.
+    are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON, CSV, TSV,
+    Arrow, Excel or logs of other tools, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
+    the schemes of fsspec), tables of databases (``postgresql://host/db?table=answers``, ``sqlite:///``,
+    ``duckdb:///``), or ``"-"``, standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their
+    ``format`` if the suffixes do not show it, what to do ``on_error`` and others.
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
