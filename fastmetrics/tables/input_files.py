@@ -172,13 +172,13 @@ class DataFile:
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
             stream = unpacked(file, self.compression)
             if self.settings.encoding is not None and self.format in ("csv", "tsv"):
-                stream = pa.PythonFile(io.BufferedReader(_Recoded(stream, self.settings.encoding)), mode="r")
+                stream = _from_blocks(_recoded(stream, self.settings.encoding), stream)
             return stream, file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes at an address; Arrow files are read in smaller blocks than text."""
         ahead = self.sizes.remote_ahead_bytes // (16 if self.format == "arrow" else 1)
-        return pa.PythonFile(remote.RemoteFile(parse(self.path), stamp, ahead), mode="r")
+        return pa.PythonFile(remote.remote_file(parse(self.path), stamp, ahead), mode="r")
 
     def at_random(self) -> str | pa.NativeFile:
         """The input of Arrow's Parquet reader: the local path, or a remote file with ranged reads."""
@@ -258,81 +258,25 @@ PACKED: Mapping[str, Callable[[], Any]] = {
 """Decompressors of compressions that Arrow does not support everywhere."""
 
 
-class Unpacked(io.RawIOBase):
-    """The decompressed bytes of a file of one or several consecutive compressed streams.
+class _Blocks(io.RawIOBase):
+    """The bytes of blocks, made from those of a file."""
 
-    Raises ``OSError`` if the bytes are damaged or the file ends within a stream.
-    """
-
-    def __init__(self, file: Any, compression: str) -> None:
+    def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
+        self._blocks = blocks
         self._file = file
-        self._new = PACKED[compression]
-        self._unpacker = self._new()
-        self._name = compression
-        self._begun = False
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Decompress into a buffer what is available, at least one byte except at the end."""
-        while True:
-            data = self._packed()
-            if data is None:
-                return 0
-            if self._unpacker.eof:  # padding after a compressed stream
-                continue
-            try:
-                unpacked = self._unpacker.decompress(data, len(buffer))
-            except (lzma.LZMAError, OSError, ValueError) as error:
-                raise OSError(f"damaged {self._name} data: {error}") from error
-            if unpacked:
-                buffer[: len(unpacked)] = unpacked
-                return len(unpacked)
-
-    def _packed(self) -> bytes | None:
-        """The next compressed bytes, or None at the end; zeros between two streams are skipped."""
-        old = self._unpacker
-        data = old.unused_data.lstrip(b"\0") if old.eof else b""
-        if not data and (old.eof or old.needs_input):
-            data = self._file.read(SIZES.stream_block_bytes)
-            if not data:
-                if self._begun and not old.eof:
-                    raise OSError(f"the {self._name} data ends too early")
-                return None
-            data = data.lstrip(b"\0") if old.eof else data
-        if old.eof and data:
-            self._unpacker = self._new()
-        self._begun = True
-        return data
-
-    def close(self) -> None:
-        """Close the file too."""
-        self._file.close()
-        super().close()
-
-
-class _Recoded(io.RawIOBase):
-    """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
-
-    def __init__(self, file: Any, encoding: str) -> None:
-        self._file = file
-        self._errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
-        self._decoder = codecs.getincrementaldecoder(encoding)(self._errors)
         self._left = memoryview(b"")
-        self._ended = False
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Recode into a buffer what is available, at least one byte except at the end."""
-        while not self._left and not self._ended:
-            data = self._file.read(SIZES.stream_block_bytes)
-            self._ended = not data
-            self._left = memoryview(self._decoder.decode(data, self._ended).encode("utf-8", self._errors))
+        """The next bytes, at least one except at the end."""
+        while not self._left:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = memoryview(block)
         size = min(len(buffer), len(self._left))
         buffer[:size] = self._left[:size]
         self._left = self._left[size:]
@@ -344,12 +288,50 @@ class _Recoded(io.RawIOBase):
         super().close()
 
 
+def _from_blocks(blocks: Iterator[bytes], file: pa.NativeFile) -> pa.PythonFile:
+    return pa.PythonFile(io.BufferedReader(_Blocks(blocks, file), SIZES.stream_block_bytes), mode="r")
+
+
+def _decompressed(file: pa.NativeFile, compression: str) -> Iterator[bytes]:
+    """The decompressed bytes of one or several consecutive compressed streams, perhaps with zeros between them.
+
+    Raises ``OSError`` if the bytes are damaged or the file ends within a stream.
+    """
+    unpacker, begun = PACKED[compression](), False
+    while True:
+        data = unpacker.unused_data.lstrip(b"\0") if unpacker.eof else b""
+        if not data and (unpacker.eof or unpacker.needs_input):
+            data = file.read(SIZES.stream_block_bytes)
+            if not data and begun and not unpacker.eof:
+                raise OSError(f"the {compression} data ends too early")
+            if not data:
+                return
+            data = data.lstrip(b"\0") if unpacker.eof else data
+        begun = True
+        if unpacker.eof and data:
+            unpacker = PACKED[compression]()
+        if not unpacker.eof:
+            try:
+                yield unpacker.decompress(data, SIZES.stream_block_bytes)
+            except (lzma.LZMAError, OSError, ValueError) as error:
+                raise OSError(f"damaged {compression} data: {error}") from error
+
+
+def _recoded(file: pa.NativeFile, encoding: str) -> Iterator[bytes]:
+    """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
+    errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    while data := file.read(SIZES.stream_block_bytes):
+        yield decoder.decode(data).encode("utf-8", errors)
+    yield decoder.decode(b"", True).encode("utf-8", errors)
+
+
 def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
     """The decompressed bytes of a file."""
     if compression is None:
         return file
     if compression in PACKED:
-        return pa.PythonFile(io.BufferedReader(Unpacked(file, compression), SIZES.stream_block_bytes), mode="r")
+        return _from_blocks(_decompressed(file, compression), file)
     return pa.CompressedInputStream(file, compression)
 
 

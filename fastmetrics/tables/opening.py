@@ -325,7 +325,7 @@ def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
             keys = dict(_hive(step) for step in match.relative.split("/")[:-1] if "=" in step)
         if kind is None:
             with reading(match.url.shown):
-                kind = allowed.by_bytes(remote.RemoteFile(match.url, match.stamp, ahead=16).read(16), match.url.shown)
+                kind = allowed.by_bytes(remote.remote_file(match.url, match.stamp, 16).read(16), match.url.shown)
         files.append(DataFile(str(match.url), match.url.shown, kind, compression, keys, stamp=match.stamp))
     if not files:
         lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(allowed)

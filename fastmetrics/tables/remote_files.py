@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, MissingExtraError, OptionError
-from fastmetrics.base.limits import RETRY_LIMITS, SIZES, STANDARD
+from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import NATIVE, Url, parameters, parse
 from fastmetrics.tables.table_chunks import Chunk
@@ -545,17 +545,13 @@ def _stamp(place: Store, info: Any) -> Stamp:
 
 
 class RemoteFile(io.RawIOBase):
-    """The bytes of a remote file; a failed read is retried at the byte reached.
+    """The bytes of a remote file; a failed read is retried at the byte reached."""
 
-    Small reads are served from blocks of ``ahead`` bytes.
-    """
-
-    def __init__(self, url: Url, stamp: Stamp, ahead: int = STANDARD.remote_ahead_bytes) -> None:
-        self._url, self._stamp, self._ahead = url, stamp, ahead
+    def __init__(self, url: Url, stamp: Stamp) -> None:
+        self._url, self._stamp = url, stamp
         self._place = store(url)
         self._file: Any = None
-        self._at = self._start = 0
-        self._block = b""
+        self._at = 0
 
     def readable(self) -> bool:
         """Yes."""
@@ -565,51 +561,41 @@ class RemoteFile(io.RawIOBase):
         """Yes."""
         return True
 
-    def tell(self) -> int:
-        """The position of the next read."""
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move to an offset."""
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._stamp[0]}[whence]
         return self._at
 
-    def read(self, size: int = -1) -> bytes:
-        """The next ``size`` bytes, fewer only at the end."""
-        left = max(0, self._stamp[0] - self._at)
-        size = left if size is None or size < 0 else min(size, left)
-        start = self._at - self._start
-        data = self._block[start : start + size] if start >= 0 else b""
-        if len(data) < size:
-            offset = self._at + len(data)
-            more = self._fetch(offset, max(size - len(data), min(self._ahead, self._stamp[0] - offset)))
-            if len(more) <= self._ahead:
-                self._start, self._block = offset, more
-            data = (data + more if data else more)[:size]
-        self._at += len(data)
-        return data
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes, fewer than the buffer takes only at the end."""
+        size = max(0, min(len(buffer), self._stamp[0] - self._at))
+        if size:
+            buffer[:size] = patiently(lambda: self._fetch(size))
+            self._at += size
+        return size
 
-    def _fetch(self, offset: int, size: int) -> bytes:
-        def fetch() -> bytes:
-            try:
-                with plainly():
-                    if self._file is None:
-                        self._file = unchanged(self._place, self._url, self._stamp)
-                    data = bytes(self._file.read_at(size, offset))
-                if len(data) < size:
-                    raise OSError(f"the file ends after {offset + len(data)} of {self._stamp[0]} bytes")
-                return data
-            except OSError:
-                self._file = None
-                raise
-
-        return patiently(fetch)
+    def _fetch(self, size: int) -> bytes:
+        try:
+            with plainly():
+                if self._file is None:
+                    self._file = unchanged(self._place, self._url, self._stamp)
+                data = bytes(self._file.read_at(size, self._at))
+            if len(data) < size:
+                raise OSError(f"the file ends after {self._at + len(data)} of {self._stamp[0]} bytes")
+            return data
+        except OSError:
+            self._file = None
+            raise
 
     def close(self) -> None:
         """Close the connection."""
         self._file = None
-        self._block = b""
         super().close()
+
+
+def remote_file(url: Url, stamp: Stamp, ahead: int) -> io.BufferedReader:
+    """The bytes of a remote file, of which ``ahead`` are read at least."""
+    return io.BufferedReader(RemoteFile(url, stamp), ahead)
 
 
 def unchanged(place: Store, url: Url, stamp: Stamp) -> Any:
