@@ -358,3 +358,20 @@ def recognised(paths: Collection[str], records: str | None = None) -> Preset | N
             if any(all(within + sign in paths for sign in signs) for signs in preset.signs):
                 return preset
     return None
+
+
+_MARKS = tuple(
+    tuple(f'{sign.rpartition(".")[2].removesuffix("[]")}"'.encode() for sign in signs)
+    for preset in _ALL
+    for signs in preset.signs
+)
+"""The ends of the names of signs, as JSON has them."""
+
+
+def may_be_known(data: bytes) -> bool:
+    """Whether JSON may have the signs of a preset, which is to be known before it is parsed for them.
+
+    >>> may_be_known(b'{"question": "q", "answers": ["a"], "ctxs": [{"text": "t"}]}'), may_be_known(b'{"answer": "a"}')
+    (True, False)
+    """
+    return any(all(mark in data for mark in marks) for marks in _MARKS)

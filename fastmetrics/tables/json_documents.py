@@ -9,6 +9,7 @@ import numpy as np
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.paths import EVERY, Steps, spelled
+from fastmetrics.base.presets import may_be_known
 from fastmetrics.kernels.byte_search import DEPTH_AT, FOUND_AT, ITEM_AT, KEY_AT, SKIPPED, STATE, find_items
 from fastmetrics.tables.encoders import TextEncoder
 from fastmetrics.tables.formats import Format, Reader
@@ -129,7 +130,7 @@ class JsonDocumentReader(JsonLinesReader):
         self._keys: Steps = ()
         head = head_of(self.file)
         is_list = _is_list(head)
-        paths = outline(head)
+        paths = outline(head) if self.file.schema is not None or may_be_known(head) else {}
         records = self.recognise({path.removeprefix("[]."): None for path in paths} if is_list else paths)
         if is_list or not records:
             self.within = records

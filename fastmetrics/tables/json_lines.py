@@ -17,7 +17,7 @@ from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
-from fastmetrics.base.presets import PRESETS, recognised
+from fastmetrics.base.presets import PRESETS, may_be_known, recognised
 from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
@@ -198,9 +198,11 @@ class JsonLinesReader(Reader):
 
     def know_by(self, first: LineBlock) -> None:
         """Recognise the preset by the first lines, and find the records within each line."""
+        lines = [line[:_KNOWN_BYTES] for line in first.data.split(b"\n", _KNOWN_BY)[:_KNOWN_BY]]
         paths: dict[str, None] = {}
-        for line in first.data.split(b"\n", _KNOWN_BY)[:_KNOWN_BY]:
-            paths |= outline(line[:_KNOWN_BYTES])
+        if self.file.schema is not None or may_be_known(b"\n".join(lines)):
+            for line in lines:
+                paths |= outline(line)
         self.within = self.recognise(paths)
 
     def recognise(self, paths: Mapping[str, None]) -> Steps:

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -321,7 +322,7 @@ class FileSource:
         preset = None if self.preset is None else self.preset.name
         return Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)), preset)
 
-    @property
+    @cached_property
     def preset(self) -> Preset | None:
         """The preset of the files: the named one, or the one by which all of them were recognised."""
         presets = [reader.preset or recognised(fields_of(reader.schema)) for reader in self._readers]
