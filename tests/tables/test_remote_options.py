@@ -80,6 +80,7 @@ CASES: dict[str, dict[str, Any]] = {
         **MADE,
     },
     "metrics": {"name": "token_f1", **MADE},
+    "columns": {"table": [ROWS]},
     "summarize": {"scores": [OLD, NEW], **MADE},
     "compare": {"runs": [OLD, NEW], "metrics": "token_f1", "by": "kind", "segments": In("segments.csv"), **MADE},
     "summarize-by": {"scores": OLD, "metrics": "token_f1", **MADE},
