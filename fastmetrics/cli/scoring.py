@@ -90,7 +90,7 @@ def columns(
     reading: Reading,
     as_json: AsJson = False,
 ) -> Any:
-    """Show what a table holds, and what score would read of it.
+    """Show what a table holds, and what score would read.
 
     The preset by which a file was recognised, the columns that are found with their first values, what each suite
     reads, and what to type for the rest.  Only the first rows are read.

@@ -113,7 +113,7 @@ class Folder:
         """A folder with files of any names, which replaces only one of its own kind."""
 
         def foreign(path: Path | str, names: Sequence[str]) -> None:
-            if mark not in names:
+            if not (path / mark).exists() if isinstance(path, Path) else mark not in names:
                 raise OutputError(f"{path} is not a folder that such a run made; choose another name, or delete it")
 
         return cls(mark, foreign)

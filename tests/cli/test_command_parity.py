@@ -39,6 +39,7 @@ WRITES = {
     "output": "writes what the function returns",
     "overwrite": "belongs to --output",
     "guard": "belongs to --output",
+    "excel": "belongs to --output",
 }
 """Options about files, of commands whose functions return a table."""
 

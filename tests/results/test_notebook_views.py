@@ -191,8 +191,8 @@ RESULTS = {
     "Validation": lambda n: fm.validate({"f1": np.array(SCORES[:n], float)}, {"correct": ([1, 0, 1] * 10)[:n]}),
 }
 """A result of n rows for each class, with text that a page must escape wherever the class holds any."""
-OWN_TESTS = {"DatasetChecks", "FitResult", "Points", "PoweredMean", "PowerReport", "PrimaryTable", "Profile",
-             "RepeatReport", "StoredCalls", "Trend"}  # fmt: skip
+OWN_TESTS = {"DatasetChecks", "FitResult", "FoundColumns", "Points", "PoweredMean", "PowerReport", "PrimaryTable",
+             "Profile", "RepeatReport", "StoredCalls", "Trend"}  # fmt: skip
 """Classes of which a call on a few rows is no result, or reads files: they inherit what is shown from the same base."""
 
 

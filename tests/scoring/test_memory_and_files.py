@@ -117,7 +117,7 @@ def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "guard": False, "batch_rows": 5}
+OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "guard": False, "batch_rows": 5, "excel": True}
 OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "engine": "ray", "name": "a run", "times": True}
 
 

@@ -127,8 +127,10 @@ def test_invalid_outputs_raise_before_scoring(tmp_path, source):
         run(open_source(source), JOB, tmp_path / "no" / "o.parquet")
     assert str(caught.value) == f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"
     with pytest.raises(
-        OptionError, match=r"o.xlsx': expected a name ending in .parquet, .pq, .jsonl, .ndjson, .csv, .tsv, "
+        OptionError, match=r"o.txt': expected a name ending in .parquet, .pq, .jsonl, .ndjson, .csv, .tsv, "
     ):
+        run(open_source(source), JOB, tmp_path / "o.txt")
+    with pytest.raises(OptionError, match=r"o.xlsx': files of the format xlsx are read, but not written; expected"):
         run(open_source(source), JOB, tmp_path / "o.xlsx")
     with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
         run(open_source(source), JOB, tmp_path / "o.parquet", threads=0)
