@@ -84,4 +84,4 @@ print(tracemalloc.get_traced_memory()[1], before)
     numpy_bytes, arrow_bytes = map(int, done.stdout.split())
     # about 11 numbers per row, and 16 if the runs have different orders; the ids, which have 26 bytes, and one column
     assert numpy_bytes / n < {"same": 100, "other": 145}[order]
-    assert arrow_bytes / n < {"same": 85, "other": 140}[order]
+    assert arrow_bytes / n < {"same": 95, "other": 140}[order]  # some of it whatever the number of rows
