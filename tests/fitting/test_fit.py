@@ -5,6 +5,7 @@ import math
 import statistics
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
-from fastmetrics.fitting.evaluation import FoldRanking, ranking_estimate
+from fastmetrics.fitting.evaluation import FOLDS, FoldRanking, held_out, ranking_estimate
 from fastmetrics.fitting.labelled_rows import LabelledRows, basis_of, folds_of
 from fastmetrics.fitting.learners import LEARNERS, SETTINGS, learn
 from fastmetrics.metrics import semantic
@@ -193,6 +194,52 @@ def test_no_group_is_on_two_sides():
     assert max(shares) - min(shares) < 0.1
     alone = folds_of(labels, np.arange(300), 5, 0)
     assert max(np.bincount(alone[labels > 0])) - min(np.bincount(alone[labels > 0])) <= 1
+
+
+def test_classes_are_dealt_out_whatever_the_numbers_of_the_groups():
+    rng = np.random.default_rng(1)
+    labels = (rng.random(300) < 0.3).astype(float)
+    folds = folds_of(labels, rng.permutation(300), 5, 0)
+    assert np.ptp(np.bincount(folds[labels > 0])) <= 1
+
+
+def test_no_row_is_scored_by_a_fit_that_saw_its_label():
+    rng = np.random.default_rng(0)
+    labels = (rng.random(120) < 0.5).astype(float)
+    scores = {"noise": (rng.random(120), np.ones(120, np.bool_))}
+    rows = LabelledRows(labels, True, np.arange(120), scores, False)
+    folds = folds_of(labels, rows.groups, FOLDS, 0)
+    other = replace(rows, labels=np.where(folds == 0, 1 - labels, labels))
+    before, after = (held_out(some, "splines", (0.0, 1.0), 0, folds).scores for some in (rows, other))
+    assert np.array_equal(before[folds == 0], after[folds == 0])
+    assert not np.array_equal(before[folds > 0], after[folds > 0])
+
+
+def test_verdicts_on_more_labels(fitted):
+    evaluation = fitted[0].evaluation
+    gain = evaluation.learning_gain
+    assert gain is not None
+    for low, high, verdict in ((0.002, 0.1, "more labels would help"), (-0.1, 0.004, "more labels would not help")):
+        assert replace(evaluation, learning_gain=replace(gain, low=low, high=high)).learning_verdict.startswith(verdict)
+    unclear = replace(evaluation, learning_gain=replace(gain, low=-0.1, high=0.1)).learning_verdict
+    assert unclear.startswith("whether more labels would help is not clear")
+
+
+def test_high_labels_may_be_bad(tmp_path):
+    path = tmp_path / "bad.toml"
+    result = fm.fit(table(), label="good", metrics=FEATURES, lower_is_better=True, output=path, learner="weights")
+    assert (result.model.better, load(path).better) == ("lower", "lower")
+
+
+def test_grades_from_a_value_on_are_positive():
+    rows = table(120)
+    grades = [1 + 2 * good + (len(answer) % 2) for good, answer in zip(rows["good"], rows["answer"], strict=True)]
+    fits = [
+        fm.fit({**rows, "good": labels}, label="good", metrics=FEATURES, learner="weights", **options).evaluation
+        for labels, options in ((grades, {"positive": 3}), ([int(grade >= 3) for grade in grades], {}))
+    ]
+    assert [fit.measure for fit in fits] == ["auc", "auc"]
+    assert fits[0].ranking == fits[1].ranking
 
 
 def changed(**columns):
