@@ -309,3 +309,12 @@ def test_ndcg_equals_scikit_learn_where_it_applies():
     found = fm.rank(run, judged, ["ndcg@10", "ndcg"])
     assert found.mean["ndcg@10"] == pytest.approx(ndcg_score(grades, scores, k=10), abs=1e-12)
     assert found.mean["ndcg"] == pytest.approx(ndcg_score(grades, scores), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("depth", "rank", "recall"), [(None, 1 / 3, 1.0), (4, 1 / 3, 1.0), (3, 1 / 3, 0.5), (2, 0.0, 0.0)]
+)
+def test_depth_is_the_end_of_every_ranking(depth: int | None, rank: float, recall: float) -> None:
+    run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+    mean = fm.rank(run, {"q": {"c": 1, "d": 2}}, ["mrr", "recall@10"], depth=depth).mean
+    assert (mean["mrr"], mean["recall@10"]) == (pytest.approx(rank), recall)
