@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -130,7 +131,7 @@ PARTS = Folder(MARK, _other_than_parts)
 
 
 @dataclass
-class Target:
+class Target(ABC):
     """The place of an output, and of the files ``beside`` it, by the suffixes that their names add to its own.
 
     ``path`` is a path, or an address without its secrets; ``work`` is the folder of a run that can be resumed.
@@ -141,44 +142,27 @@ class Target:
     beside: Sequence[str]
     path: Path | str
     work: Path
-    _seen: dict[str, Content] = field(default_factory=dict, init=False)
 
     @property
     def suffixes(self) -> list[str]:
         """Those of the output itself and of the files beside it."""
         return ["", *self.beside]
 
-    def final(self, suffix: str) -> Path | Url:
-        """The path or address of the output or of a file beside it."""
-        raise NotImplementedError
-
+    @abstractmethod
     def shown(self, suffix: str) -> Path | str:
-        """The final path, or the address without its secrets."""
-        final = self.final(suffix)
-        return final.shown if isinstance(final, Url) else final
+        """The path, or the address without its secrets, of the output or of a file beside it."""
 
+    @abstractmethod
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the output would replace one of the ``inputs``, something else than a file or a
         folder, or, unless ``overwrite``, anything; also if it cannot be written.
         """
-        raise NotImplementedError
 
-    def check_types(self, schema: pa.Schema) -> None:
+    def check_types(self, schema: pa.Schema) -> None:  # noqa: B027 - files hold every type
         """Raise ``OutputError`` for a column that a database to write to has no type for."""
 
-    def check_unchanged(self) -> None:
+    def check_unchanged(self) -> None:  # noqa: B027 - databases look in their transaction, and streams lose nothing
         """Raise ``OutputError`` if something was written here since the check."""
-        with writing(self.path), plainly():
-            for suffix, seen in self._seen.items():
-                now = content_of(self.final(suffix))
-                if now is not None and now != seen:
-                    raise OutputError(
-                        f"{self.shown(suffix)} was written by another run in the meantime, and stays; "
-                        "move it away, or write to another name, and run again"
-                    )
-
-    def _see(self) -> None:
-        self._seen = {suffix: content_of(self.final(suffix)) for suffix in self.suffixes}
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
@@ -191,12 +175,12 @@ class Target:
         with hidden as folder:
             yield Path(folder)
 
-    def drop(self, suffix: str) -> None:
+    def drop(self, suffix: str) -> None:  # noqa: B027 - only files have others beside them
         """Delete a file beside the output that an earlier run left."""
 
+    @abstractmethod
     def publish(self, folder: Path, moves: Moves) -> None:
         """Give the finished files in ``folder`` their final names; to repeat this completes what was interrupted."""
-        raise NotImplementedError
 
     def write(self, data: str | bytes) -> None:
         """Write an output of one file, all of it or nothing.
@@ -214,7 +198,37 @@ def _bytes(data: str | bytes) -> bytes:
     return data if isinstance(data, bytes) else data.encode()
 
 
-class LocalTarget(Target):
+@dataclass
+class FileTarget(Target):
+    """A file or folder, on this machine or at an address, of which each run sees whether another one wrote it."""
+
+    _seen: dict[str, Content] = field(default_factory=dict, init=False)
+
+    @abstractmethod
+    def final(self, suffix: str) -> Path | Url:
+        """The path or address of the output or of a file beside it."""
+
+    def shown(self, suffix: str) -> Path | str:
+        """The final path, or the address without its secrets."""
+        final = self.final(suffix)
+        return final.shown if isinstance(final, Url) else final
+
+    def check_unchanged(self) -> None:
+        """Raise ``OutputError`` if something was written here since the check."""
+        with writing(self.path), plainly():
+            for suffix, seen in self._seen.items():
+                now = content_of(self.final(suffix))
+                if now is not None and now != seen:
+                    raise OutputError(
+                        f"{self.shown(suffix)} was written by another run in the meantime, and stays; "
+                        "move it away, or write to another name, and run again"
+                    )
+
+    def _see(self) -> None:
+        self._seen = {suffix: content_of(self.final(suffix)) for suffix in self.suffixes}
+
+
+class LocalTarget(FileTarget):
     """A file or folder on this machine: a run works beside it, and finishes by renaming."""
 
     def __init__(self, text: str, folder: Folder | None, beside: Sequence[str]) -> None:
@@ -311,7 +325,7 @@ def _replaced(target: Path) -> Path:
     return target.absolute().parent / f".fastmetrics-replaced-{digest}"
 
 
-class RemoteTarget(Target):
+class RemoteTarget(FileTarget):
     """A file or folder at an address: a run works in a local folder and uploads at the end.
 
     Objects are atomic.  Of a folder, the mark is deleted first and uploaded last.
@@ -471,9 +485,6 @@ class DatabaseTarget(Target):
         """Raise ``OutputError`` for a column that the database has no type for."""
         self._written.check_types(schema)
 
-    def check_unchanged(self) -> None:
-        """Do nothing: the transaction that writes the table looks whether another one was written meanwhile."""
-
     def publish(self, folder: Path, moves: Moves) -> None:
         """Write the table, and that of rejected rows; to repeat this gives the same result."""
         names = {suffix: folder / name for name, suffix in moves}
@@ -489,6 +500,15 @@ class StreamTarget(Target):
 
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Do nothing: nothing there can be lost."""
+
+    def shown(self, suffix: str) -> str:
+        """The name of the stream."""
+        return self.text
+
+    def publish(self, folder: Path, moves: Moves) -> None:
+        """Write the finished files into the stream."""
+        for name, _ in moves:
+            self.write((folder / name).read_bytes())
 
     def write(self, data: str | bytes) -> None:
         """Write into the stream; one that nobody reads any more has seen enough."""
