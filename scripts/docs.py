@@ -234,8 +234,8 @@ def columns_page() -> str:
                 "path goes into an object, is a bad row. A path that no row has is an error that names what is near.",
                 "## Presets\n\nWhere the files of other tools have the columns. Files of a preset with ✓ are "
                 "recognised by their contents, and a note says so; `schema=` and `--schema` name a preset. Those of "
-                "Inspect, promptfoo, DeepEval and OpenTelemetry are tested on files that the tools wrote, the others on "
-                "rows in the form that the tool documents. `columns` "
+                "Inspect, promptfoo, DeepEval and OpenTelemetry are tested on files that the tools wrote, the others "
+                "on rows in the form that the tool documents. `columns` "
                 "changes or adds a column. The answer of a call that failed is missing, and a note counts the reasons. "
                 "`fastmetrics/base/presets.py` is the table of all presets.",
                 table(("schema", "of", "columns"), presets),
