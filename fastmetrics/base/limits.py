@@ -90,8 +90,6 @@ class BatchSizes:
 
     call_rows: int = 512
     """Rows whose model calls are made and looked up together."""
-    until_rows: int = 16_384
-    """Rows in random order that are read together while judging may end."""
     exported_calls: int = 4_096
     """Stored calls exported at a time."""
 

@@ -384,7 +384,6 @@ class ScoreMetadata:
     """Per score column, what its name does not tell of its metric."""
     repeats: int | None = _entry(_number)
     sample: Mapping[str, int] | None = _entry(_mapping)
-    until: Mapping[str, Any] | None = _entry(_mapping)
     more_columns: Sequence[str] | None = _entry(_list, "made")
     """The optional columns of a judge."""
     metrics: Mapping[str, RowCounts] | None = _entry(_rows)
@@ -410,7 +409,6 @@ class ScoreMetadata:
     fingerprint: Mapping[str, str] | None = _entry(_mapping)
     """The fingerprints of the ``ids``, and of ids and ``questions``."""
     name: str | None = _entry(_text)
-    ended_by_until: Mapping[str, Any] | None = _entry(_mapping)
     began: str | None = _entry(_text)
     ended: str | None = _entry(_text)
     inputs: Mapping[str, Any] | None = _entry(_mapping)

@@ -46,11 +46,6 @@ def judge(
     model: Annotated[str, typer.Option(help=MODEL)],
     settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
     arguments: Arguments,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="Earlier judgements of the same ids, for delta in until.", metavar="FILE"),
-        Before("resume"),
-    ] = None,
     dry_run: DryRun = False,
     files: Files,
     plugin: Plugins = None,
@@ -67,8 +62,6 @@ def judge(
         from fastmetrics.models.dry_run import estimate_judging
 
         echo(str(arguments.call(estimate_judging, settings=judging)))
-        if arguments["until"] is not None:
-            echo("these are the calls for all rows; --until may end before")
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")

@@ -22,12 +22,10 @@ from fastmetrics.metrics.notes import column_notes
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging
-from fastmetrics.models.judge_until import Ended, Until, judge_until
 from fastmetrics.models.judged_columns import (
     IDENTICAL,
     MISSING,
     SCORED,
-    UNASKED,
     UNSETTLED,
     added,
     counted,
@@ -35,7 +33,7 @@ from fastmetrics.models.judged_columns import (
     open_calls_output,
     summed,
 )
-from fastmetrics.models.judged_tables import MarkedSource, RowsByNumber, described, open_answers, sampled
+from fastmetrics.models.judged_tables import described, open_answers, sampled
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.results.summary import MetricSummary, Summary
 from fastmetrics.scoring.score import about_run, now
@@ -77,7 +75,7 @@ def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejecte
         statuses = judged[axis]["statuses"]
         rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
         undefined = sum(State.from_json(part["scores"][axis]).n_undefined for part in observed)
-        failed = rows - missing - sum(statuses.get(status, 0) for status in (*SCORED, UNASKED))
+        failed = rows - missing - sum(statuses.get(status, 0) for status in SCORED)
         metrics[axis] = RowCounts(rows, missing, undefined, failed)
     sums = BatchSums.added(observed)
     return ScoreMetadata(
@@ -119,9 +117,8 @@ def summary_of(
 
 def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
     rows = sum(statuses.values())
-    rows -= statuses.get(UNASKED, 0)
-    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in (*SCORED, UNASKED)]
-    without = sum(count for status, count in statuses.items() if status not in (*SCORED, UNASKED))
+    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in SCORED]
+    without = sum(count for status, count in statuses.items() if status not in SCORED)
     repaired = [f"{count:,} {repair}" for repair, count in repairs.items()]
     notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
     same = statuses.get(IDENTICAL, 0)
@@ -140,8 +137,6 @@ class JudgedFiles:
     summary: Summary
     spending: Spending
     failed: Mapping[str, int] = field(default_factory=dict)
-    ended: Ended | None = None
-    """How judging ended, with ``until``."""
 
 
 def write_judgements(
@@ -150,26 +145,23 @@ def write_judgements(
     maker: BatchJudge,
     output: Output,
     options: RunOptions,
-    about: tuple[str | None, str | None, Ended | None],
+    about: Callable[[], ScoreMetadata],
     spending: Spending,
 ) -> JudgedFiles:
-    """Judge a source into an open output; ``about`` is the name of the run, its start, and how judging ended."""
-    name, began, ended = about
+    """Judge a source into an open output; ``about`` returns the metadata about the run after all rows are judged."""
     job = Job(
         score=maker,
         columns=plan.kinds,
         signature=plan.signature.to_json(),
         observe=partial(observe, plan.axes),
-        conclude=lambda observed, rejected: (
-            conclude(plan.axes, observed, rejected) | about_run(name, began, None if ended is None else ended.to_json())
-        ).to_json(),
-        lasts=(lambda observed: False) if plan.until else lasts,  # which rows are judged may have changed
+        conclude=lambda observed, rejected: (conclude(plan.axes, observed, rejected) | about()).to_json(),
+        lasts=lasts,
     )
     result = run_on(Threads(BEHIND), source, job, output, options)
     summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
     statuses = summed(axis["statuses"] for axis in judged_of(plan.axes, result.observed).values())
-    notes = [*result.notes, *summary.notes, *([] if ended is None else ended.notes())]
-    return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses), ended)
+    notes = [*result.notes, *summary.notes]
+    return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses))
 
 
 def judge(
@@ -184,8 +176,6 @@ def judge(
     sample: int | None = None,
     seed: int = 0,
     pairwise: bool = False,
-    until: str | None = None,
-    baseline: Any = None,
     files: FileSettings | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -232,13 +222,6 @@ def judge(
     joined by id, are the column ``other_answer``, the second of the rubric's pair.  The score is 1 if the first system
     is better, 0 if the second is; the metadata name both, for :func:`judge_report`.
 
-    ``until`` ends judging, and paying, once the answer is known: ``"correctness.delta.low > 0 or width < 0.02"``.  It
-    compares ``n``, ``mean``, ``low``, ``high`` and ``width`` of a rubric's mean score (of all rubrics without a name)
-    and of its change ``delta`` against the ``baseline``, an earlier judged file or table with the same ids; ``and``
-    binds before ``or``.  Rows are judged in random order, drawn with ``seed``, so that those judged represent all; the
-    result has the order of the table, and the other rows the status ``unasked`` and no score.  The intervals are
-    confidence sequences, of 95 % together however often one looks, so stopping on them is valid.
-
     Parameters:
 
     - ``table``: The rows: a table in memory, or paths of files.
@@ -253,9 +236,6 @@ def judge(
     - ``sample``: Read only a random sample of this many rows.
     - ``seed``: Random seed.
     - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
-    - ``until``: Stop judging when this is met: 'correctness.delta.low > 0 or width < 0.02'. Rows are judged in random
-      order; the other rows get the status unasked.
-    - ``baseline``: Earlier judgements of the same ids, for delta in until.
     - ``files``: The settings of files, a ``FileSettings``.
     - ``resume``: Continue an interrupted run.
     - ``overwrite``: Replace the output if it exists.
@@ -274,8 +254,8 @@ def judge(
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
     With ``output``, the judgements are written to a file, as the scores of ``score``, whose options of outputs these
-    are, and the result has the ``run``, the ``summary``, the ``spending``, the rows whose calls ``failed`` by status,
-    and with ``until`` how judging ``ended``.  A repeated run, with or without ``resume``, pays for nothing twice; it
+    are, and the result has the ``run``, the ``summary``, the ``spending`` and the rows whose calls ``failed`` by
+    status.  A repeated run, with or without ``resume``, pays for nothing twice; it
     repeats transient failures.  ``watch`` receives the spending record before the first call.
 
     >>> import pathlib
@@ -319,34 +299,26 @@ def judge(
     )
     source = sampled(opened, plan.kinds, sample, seed)
     plan = replace(plan, has_blanks=source.has_blanks)
-    ending = Until.of(plan, until, seed, baseline)
-    if ending is not None:
-        plan = replace(plan, until=ending.signature)
-    budget, ended = judging.budget(), None
+    budget = judging.budget()
     with CallStore(judging.store_path) as calls, judging.sender(calls, budget) as sender:
         if watch is not None:
             watch(budget.spending)
         maker, began = BatchJudge(plan, sender), now() if times else None
-        if ending is not None:
-            rows = RowsByNumber(source, plan.kinds, skip=files.on_error == "skip")
-            ended, judged_rows = judge_until(ending, rows.total, rows.take, maker, lambda: budget.spending.ended)
-            source = source if judged_rows is None else MarkedSource(source, rows, judged_rows)
-            budget.spending.from_store = 0  # the rows are read again, and their replies from the store counted again
         if target is not None:
-            return write_judgements(source, plan, maker, target, options, (name, began, ended), budget.spending)
+            about = partial(about_run, name, began)
+            return write_judgements(source, plan, maker, target, options, about, budget.spending)
         judged = results_of(source, maker, plan.kinds, BEHIND, limits, progress=progress)
-    return _table(judged, plan, ended, None if sample is not None else getattr(opened, "index", None))
+    return _table(judged, plan, None if sample is not None else getattr(opened, "index", None))
 
 
-def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, ended: Ended | None, index: Any) -> pa.Table:
+def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, index: Any) -> pa.Table:
     """The judgements as one table, with the data for ``summarize`` in the metadata."""
     whole = pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches])
     observed = observe(plan.axes, whole.combine_chunks(), BatchSums.of(batches))
     judged = pa.Table.from_batches(
         [undefined_as_null(batch, set(plan.keep)) for batch in whole.to_batches()], whole.schema
     )
-    until = ScoreMetadata(ended_by_until=None if ended is None else ended.to_json())
-    metadata = plan.signature | conclude(plan.axes, [observed], 0) | until
+    metadata = plan.signature | conclude(plan.axes, [observed], 0)
     warn_of(column_notes(BatchSums.of(batches).cautions))
     if index is not None:
         judged = with_index(judged, index)

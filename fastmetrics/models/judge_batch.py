@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from fastmetrics.metrics.stored_metadata import list_specs
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model, completion
-from fastmetrics.models.judged_columns import IDENTICAL, MISSING, TOO_LONG, UNASKED, JudgeRating, judge_columns
+from fastmetrics.models.judged_columns import IDENTICAL, MISSING, TOO_LONG, JudgeRating, judge_columns
 from fastmetrics.models.prompts import (
     LANGUAGES,
     Rubric,
@@ -107,8 +106,6 @@ class JudgePlan:
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sample: Mapping[str, int] = field(default_factory=dict)
     lists: Mapping[str, str] = field(default_factory=dict)
-    until: Mapping[str, Any] = field(default_factory=dict)
-    """The condition that ends judging, if there is one."""
     has_blanks: bool = False
     """Whether a missing text is a blank cell of a file."""
     systems: Sequence[str] = ()
@@ -151,7 +148,6 @@ class JudgePlan:
             keep=self.keep,
             lists=list_specs(self.lists) or None,
             sample=self.sample or None,
-            until=self.until or None,
             more_columns=["replies"] * self.settings.keep_replies + ["times"] * self.times or None,
         )
 
@@ -285,8 +281,6 @@ class FirstReplies:
 _SHOWN_CHARACTERS = 200
 BEHIND = 3
 """Batches in progress: while the last calls of one are pending, the next ones keep the sender busy."""
-IS_JUDGED = "\0asked"
-"""The column that tells which rows are judged, if not all are; no column of a user has this name."""
 AGAIN = "asked again"
 """The repair of an unreadable reply: the model was asked again."""
 
@@ -350,11 +344,6 @@ _Cell: TypeAlias = "JudgeRating | tuple[_RubricCalls, Call]"
 """A call of a row, or why there is none."""
 
 
-def _not_asked(row: Sequence[Sequence[_Cell]]) -> tuple[list[_Cell], ...]:
-    """A row without calls; its score is undefined, not missing, so that no reader takes it for a failed one."""
-    return tuple([JudgeRating(UNASKED, math.nan, "not asked: --until was met") for _ in cells] for cells in row)
-
-
 @dataclass(slots=True)
 class _JudgedCall:
     """A call in progress: the answers so far, and the judgement."""
@@ -406,9 +395,6 @@ class BatchJudge:
         """The kept columns, and the columns of every rubric."""
         plan = self._plan
         rows = list(self._rows(batch))
-        if IS_JUDGED in batch.schema.names:
-            asking = batch.column(IS_JUDGED).to_pylist()
-            rows = [row if is_judged else _not_asked(row) for row, is_judged in zip(rows, asking, strict=True)]
         judgements = self._judged([entry for row in rows for cell in row for entry in cell])
         judged = [[[next(judgements) for _ in cell] for cell in row] for row in rows]
         arrays = {name: batch.column(name) for name in plan.keep}

@@ -32,9 +32,6 @@ MISSING, TOO_LONG = "missing", "too_long"
 IDENTICAL = "identical"
 """The status of a pair of identical answers, which is a tie without a call."""
 
-UNASKED = "unasked"
-"""The status of rows that were not judged because the condition to end was met before."""
-
 SCORED = (OK, IDENTICAL)
 """Statuses of rows with a score."""
 

@@ -1,4 +1,4 @@
-"""The tables that judges and bots read: a sample of the rows, rows in any order, two tables of answers joined by id."""
+"""The tables that judges and bots read: a sample of the rows, and two tables of answers joined by id."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Ints, is_text
+from fastmetrics.base.arrays import is_text
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.paths import Names
-from fastmetrics.models.judge_batch import IS_JUDGED
 from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
-from fastmetrics.tables.file_columns import Selection, Widened
+from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position
-from fastmetrics.tables.table_rows import GoodRows, good_rows, whole_table
+from fastmetrics.tables.table_rows import whole_table
 
 # A uniform random sample of the rows of an input, as a source.
 
@@ -210,62 +209,3 @@ def _texts(ids: pa.Array, name: str) -> pa.Array:
     if not (pa.types.is_integer(ids.type) or is_text(ids.type)):
         raise ColumnError(f"column {name!r} holds {ids.type}, not ids (text or integers)")
     return ids.cast(pa.large_string())
-
-
-# The rows of a table in any order, and tables of which only some rows are judged.
-
-
-class RowsByNumber:
-    """The rows of a source by their number among all that can be read."""
-
-    def __init__(self, source: TableSource, columns: Mapping[str, str], *, skip: bool) -> None:
-        self._source, self._skip = source, skip
-        self._selection = source.select(columns)
-        self.positions: list[tuple[int, Ints]] = []
-        """The file and the rows of each chunk."""
-        self._read_places()
-        self.total = sum(len(rows) for _, rows in self.positions)
-
-    def _read_places(self) -> None:
-        """Read all rows once; if a later row needs a wider column type, again with that type."""
-        while True:
-            try:
-                self.positions = [(file, good.rows) for file, good in self._good() if len(good.rows)]
-                return
-            except Widened as wider:
-                self._selection = self._selection.widen(wider.name, wider.type)
-
-    def _good(self) -> Iterator[tuple[int, GoodRows]]:
-        """The good rows of each chunk with the number of its file; bad rows are left out or end the run."""
-        for chunk in self._source.chunks(self._selection):
-            if len(chunk.rows) or chunk.rejects:
-                yield chunk.file, good_rows(self._source, self._selection, chunk, skip=self._skip)
-
-    def take(self, numbers: Ints) -> pa.Table:
-        """The rows with these ascending numbers."""
-        pieces, seen = [self._selection.schema.empty_table()], 0
-        for _, good in self._good():
-            first, last = np.searchsorted(numbers, (seen, seen + len(good.rows)))
-            if first < last:
-                pieces.append(pa.Table.from_batches([good.batch.take(pa.array(numbers[first:last] - seen))]))
-            seen += len(good.rows)
-        return pa.concat_tables(pieces)
-
-
-class MarkedSource(NarrowedSource):
-    """A source with the column ``IS_JUDGED``, which is true for the rows to judge."""
-
-    def __init__(self, source: TableSource, rows: RowsByNumber, is_judged: Flags) -> None:
-        super().__init__(source)
-        marked: dict[int, list[Ints]] = {}
-        seen = 0
-        for file, numbers in rows.positions:
-            marked.setdefault(file, []).append(numbers[is_judged[seen : seen + len(numbers)]])
-            seen += len(numbers)
-        self._judged_rows = {file: np.concatenate(numbers) for file, numbers in marked.items()}
-
-    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
-        """The batch of a chunk, with the mark of each row."""
-        batch = super().conform(chunk, selection)
-        is_judged = np.isin(chunk.rows, self._judged_rows.get(chunk.file, np.empty(0, np.int64)))
-        return batch.append_column(IS_JUDGED, pa.array(is_judged))

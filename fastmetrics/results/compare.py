@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +29,7 @@ from fastmetrics.results.score_file import declared_bounds, directions, read_tab
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
-from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, mean_interval
+from fastmetrics.stats.mean_interval import INTERVALS, mean_interval
 from fastmetrics.stats.significance import (
     CORRECTIONS,
     TESTS,
@@ -79,12 +79,6 @@ class HowToCompare:
         return (1 - self.confidence) / self.family
 
 
-def check_sequential(interval: str, cluster: str | None) -> None:
-    """Raise ``OptionError`` for clusters of rows and an interval that holds at every look, which no method has."""
-    if interval == SEQUENTIAL and cluster is not None:
-        raise OptionError(Argument("interval", interval), " cannot be combined with ", Argument("cluster"))
-
-
 def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
     """Raise ``OptionError`` for a table and for metrics that need pairs of rows."""
     if segments is not None:
@@ -109,7 +103,6 @@ def how_to_compare(
 ) -> HowToCompare:
     """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
     chosen, allowed = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
-    default = SEQUENTIAL if interval == SEQUENTIAL else allowed[0]
     for name in chosen:
         if name not in allowed:
             raise UnknownNameError.of("test", name, allowed)
@@ -120,10 +113,10 @@ def how_to_compare(
     argument("resamples", resamples, Whole(1, 100_000_000))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("interval", interval, Choice(*INTERVALS))
     argument("seed", seed, Seed)
     cores(threads)
-    return HowToCompare(chosen or [default], resamples, bootstrap, confidence, interval, seed, threads, margin)
+    return HowToCompare(chosen or [allowed[0]], resamples, bootstrap, confidence, interval, seed, threads, margin)
 
 
 # One metric over one segment: tests of every pair of systems on shared rows, on counts of rows, or on other rows.
@@ -180,7 +173,7 @@ class Cell:
         wins, losses = (falls, rises) if self.better == "lower" else (rises, falls)
         for test in how.tests:
             fits = test != "mcnemar" or bool(np.isin(np.concatenate([x, y]), (0.0, 1.0)).all())
-            drawn_p = (how.resamples, how.seed, how.threads, how.confidence)
+            drawn_p = (how.resamples, how.seed, how.threads)
             p = p_value(test, differences, *drawn_p) if fits else math.nan
             yield Compared(
                 metric=self.metric,
@@ -348,7 +341,7 @@ def compare(
     cluster: str | None = None,
     tests: Sequence[str] | str | None = None,
     confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
@@ -395,11 +388,6 @@ def compare(
     ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
     questions, which more answers K reduce.
 
-    ``interval="sequential"`` is for looking while rows still arrive: the interval (a confidence sequence) and, if
-    ``tests`` names no other, p (the test ``sequential``) hold however often one looks and whenever one stops, for
-    metrics with declared bounds.  Rows count in the order of the files, so new rows must be appended.  The price is an
-    interval about half as wide again.
-
     ``pairing="none"`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
     ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
 
@@ -421,11 +409,9 @@ def compare(
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``segments``: A table with ids and the columns of by.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
-      permutation, welch.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows permutation, welch.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -458,7 +444,6 @@ def compare(
     argument("pairing", pairing, Choice(*PAIRINGS))
     unpaired = pairing == "none"
     how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
-    check_sequential(interval, cluster)
     if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
         fitting = "the test welch" if unpaired else "the tests fisher or t"
         raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
@@ -481,10 +466,7 @@ def compare(
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
     bounds = declared_bounds(names, stored)
-    parts = _Parts(
-        [segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings],
-        paired if "sequential" in (interval, *how.tests) else None,
-    )
+    parts = _Parts([segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings])
     if correction != "none":
         pairs = len(loaded) * (len(loaded) - 1) // 2
         how = replace(how, family=max(1, len(names) * len(parts) * pairs))
@@ -532,16 +514,13 @@ class _Parts:
     """The parts of the rows to compare: all rows (None), then the segments."""
 
     cuts: Sequence[Sequence[Segment]]
-    arrived: PairedRuns | None
-    """The rows whose order of arrival counts, if it does."""
 
     def __len__(self) -> int:
         return 1 + sum(map(len, self.cuts))
 
     def __iter__(self) -> Iterator[tuple[str | None, Ints | slice]]:
-        whole: list[tuple[str | None, Ints | slice]] = [(None, slice(None))]
-        for name, rows in chain(whole, ((segment.name, segment.rows) for cut in self.cuts for segment in cut)):
-            yield name, rows if self.arrived is None else self.arrived.by_arrival(rows)
+        yield None, slice(None)
+        yield from ((segment.name, segment.rows) for cut in self.cuts for segment in cut)
 
 
 def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:

@@ -26,7 +26,7 @@ def compare_rankings(
     baseline: str | None = None,
     tests: Sequence[str] | str = "fisher",
     confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
@@ -54,11 +54,9 @@ def compare_rankings(
     - ``qrels``: The judgements.
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``baseline``: The name of the baseline run; by default the first.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of compare also sequential, and of runs that share no rows
-      permutation, welch.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows permutation, welch.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of

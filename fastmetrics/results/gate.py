@@ -21,14 +21,12 @@ from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argume
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.results.compare import check_sequential
 from fastmetrics.results.gate_metrics import (
     AnyMetric,
     GateMetrics,
     GateRows,
     Level,
     Value,
-    check_sequence,
     columns_read,
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
@@ -44,7 +42,6 @@ from fastmetrics.stats.mean_interval import (
     LEAST_CLUSTERS,
     LEAST_ROWS,
     NAMES,
-    SEQUENTIAL,
     has_long_tail,
     interval_notes,
     interval_text,
@@ -201,8 +198,6 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     confidence: float
     correction: str = "none"
     notes: Sequence[str] = ()
-    interval: str = "auto"
-    """``auto``, or ``sequential`` for intervals that hold at every look."""
 
     @property
     def passed(self) -> bool:
@@ -272,7 +267,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
         result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
-        settings = {"confidence": self.confidence, "correction": self.correction, "interval": self.interval}
+        settings = {"confidence": self.confidence, "correction": self.correction}
         notes = list(self.remarks()[1:])
         return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
 
@@ -343,8 +338,6 @@ class GateSettings:
     min_n: int | None
     confidence: float
     correction: str
-    interval: str
-    """``auto``, or ``sequential`` for intervals that hold at every look."""
     seed: int
     threads: int | None
 
@@ -352,7 +345,7 @@ class GateSettings:
         """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
         if rule.least is not None or rule.is_count:
             return rule.least or 0
-        return self.min_n or (LEAST_ROWS if rule.reads_interval and self.interval != SEQUENTIAL else FEWER)
+        return self.min_n or (LEAST_ROWS if rule.reads_interval else FEWER)
 
     def least_clusters(self, rule: Rule) -> int:
         """The number of clusters that a rule needs which reads an interval."""
@@ -412,8 +405,6 @@ class GateChecks:
         segments = self.rows.segments(rule)
         metrics, notes = self.metrics.of(rule)
         self.notes += notes
-        if self.settings.interval == SEQUENTIAL and rule.reads_interval:
-            check_sequence(rule, metrics)
         if rule.where and self.rows.n_rejected:
             self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
         for metric in metrics:
@@ -433,7 +424,7 @@ class GateChecks:
 
     def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
-        level = Level(confidence, self.settings.interval, self.settings.seed, self.settings.threads)
+        level = Level(confidence, self.settings.seed, self.settings.threads)
         value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, level)
         self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
         why = task.why or self._why(rule, task.metric.name, value)
@@ -514,7 +505,6 @@ def gate(
     cluster: str | None = None,
     confidence: float = 0.95,
     correction: Literal["none", "bonferroni"] = "none",
-    interval: Literal["auto", "sequential"] = "auto",
     on: str | None = None,
     pairing: Literal["id", "position"] = "id",
     allow_differences: bool = False,
@@ -556,12 +546,6 @@ def gate(
     Counts of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
     An undefined figure meets no rule.
 
-    ``interval="sequential"`` is for looking while rows still arrive: rules that read an interval read confidence
-    sequences (:func:`fastmetrics.stats.mean_interval.confidence_sequence`), which hold however often
-    one looks and whenever one stops.  Rows count in the order of the files, so new rows must be appended; rows of the
-    baseline after the last row of the scores have not arrived and are in no rule.  It needs metrics with declared
-    bounds and independent rows.
-
     ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
     which ``drop`` needs.  ``cluster``, ``on``, ``pairing``, ``allow_differences`` and ``seed`` are as in
@@ -580,8 +564,6 @@ def gate(
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``confidence``: Confidence level of the intervals.
     - ``correction``: Correction of the intervals for the number of rules that read one.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
     - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
       of compare, none: runs that share no rows, as independent samples.
@@ -602,11 +584,9 @@ def gate(
     argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("correction", correction, Choice("none", "bonferroni"))
-    argument("interval", interval, Choice("auto", SEQUENTIAL))
     argument("pairing", pairing, Choice("id", "position"))
     argument("seed", seed, Seed)
     cores(threads)
-    check_sequential(interval, cluster)
     all_rules = [
         *(parse_rules(require) if len(require) or rules is None else []),
         *(read_rules(rules) if rules else []),
@@ -622,16 +602,14 @@ def gate(
         None if base is None else _prefetched(base, all_rules, cluster, on),
     )
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
-    rows = _in_order(rows) if interval == SEQUENTIAL else rows
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
-    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, interval, seed, threads))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
     checked = checks.of(all_rules)
     notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes]
     for each in (run, base):
         notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
-    notes += _looks(rows, checked) if interval == SEQUENTIAL else []
-    return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes, interval)
+    return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)
 
 
 def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
@@ -665,29 +643,6 @@ def _rows(
     paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
     repeats = [repeated.describe() for repeated in paired.repeated if repeated is not None]
     return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
-
-
-def _in_order(rows: GateRows) -> GateRows:
-    """The rows in their order of arrival; raises ``OptionError`` if they are not independent."""
-    if rows.cluster is not None:
-        several = f"rows with one {rows.cluster!r} are several answers to a question"
-        raise OptionError(
-            f"{several}, but ", Argument("interval", SEQUENTIAL), " needs independent rows: one answer each"
-        )
-    return replace(rows, sequential=True)
-
-
-def _looks(rows: GateRows, checks: Sequence[CheckedRule]) -> list[str]:
-    """Notes on rows that have not arrived, and on rules that do not hold at every look."""
-    later = rows.n - len(rows.every)
-    notes = [f"{later:,} rows of the baseline after the last row of the scores are in no rule"] if later else []
-    figures = [check for check in checks if not (check.rule.reads_interval or check.rule.is_count)]
-    if figures:
-        notes.append(
-            f"{figures[0].title}{f' and {len(figures) - 1:,} more' if len(figures) > 1 else ''} read a figure of this "
-            "look: who stops as soon as it is met passes too often"
-        )
-    return notes
 
 
 def _repeated(run: ScoreRun) -> str | None:

@@ -33,7 +33,7 @@ from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metri
 from fastmetrics.results.segments import ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval, Sample
-from fastmetrics.stats.mean_interval import SEQUENTIAL, mean_interval
+from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.significance import PairedCounts, counts_interval, value_interval
 from fastmetrics.stats.sums import State, percentiles
 
@@ -48,14 +48,12 @@ class Level:
     """How intervals are computed."""
 
     confidence: float
-    kind: str
-    """``auto``, or ``sequential`` for intervals that hold at every look."""
     seed: int
     threads: int | None
 
     def of(self, sample: Sample) -> Interval:
         """The interval of a mean."""
-        return mean_interval(sample, self.confidence, self.kind, seed=self.seed, threads=self.threads)
+        return mean_interval(sample, self.confidence, seed=self.seed, threads=self.threads)
 
 
 @dataclass(frozen=True)
@@ -101,11 +99,6 @@ class RowMetric:
     rows: GateRows
     usual: str = "mean"
     """The figure that a rule reads which names none."""
-
-    @property
-    def has_sequence(self) -> bool:
-        """Whether its mean has an interval that holds at every look: whether its bounds are declared and finite."""
-        return self.bounds is not None and all(map(math.isfinite, self.bounds))
 
     def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
         """What a rule reads over these rows."""
@@ -165,21 +158,15 @@ class RowMetric:
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
         clusters = None if self.rows.clusters is None else self.rows.clusters[scored]
         values = scores.values[scored]
-        unplaced = 0
         if n_failed and unpaired != "ignore":
             if worst is None:
                 return Value.uncounted(len(scored), n_failed)
-            used, unplaced = has | failed, extra
+            used = has | failed
             values = np.where(has, scores.counting(worst, rows), worst)[used]
             values = np.concatenate([values, np.full(extra, worst)])
             clusters = self._with_rejected(rows[used], extra)
         sample = Sample.of(values, clusters, self.bounds)
         interval = level.of(sample) if reading in ("mean", "low", "high") else NO_INTERVAL
-        if unplaced and level.kind == SEQUENTIAL and interval is not NO_INTERVAL:
-            why = (
-                "rows that scoring rejected have no place in the order of arrival; leave them out with unpaired=ignore"
-            )
-            interval = replace(NO_INTERVAL, note=f"no interval: {unplaced:,} {why}")
         ignored = n_failed if unpaired == "ignore" else 0
         count = None if clusters is None else len(sample.units)
         value = _statistic(values, reading)
@@ -285,15 +272,12 @@ class RowMetric:
         """The change and its interval as shares of the baseline's mean, which is estimated from the same rows.
 
         The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over rows with the change d
-        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.  None of
-        these holds at every look.
+        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.
         """
         base = Sample.of(first).mean
         if not len(first) or base == 0:
             return math.nan, NO_INTERVAL
         size, ratio = abs(base), change / abs(base)
-        if level.kind == SEQUENTIAL:
-            return ratio, NO_INTERVAL
         rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
         span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
         interval = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
@@ -339,11 +323,6 @@ class CountedMetric:
     better: Better
     bounds: Bounds | None
     rows: GateRows
-
-    @property
-    def has_sequence(self) -> bool:
-        """False: a sequence needs scores of rows."""
-        return False
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment."""
@@ -392,7 +371,7 @@ class CountedMetric:
     def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
         before, after = pair.values
         drawn: dict[str, Any] = {"seed": level.seed, "threads": level.threads}
-        interval = counts_interval(pair, level.confidence, level.kind, bounds=self.bounds, **drawn)
+        interval = counts_interval(pair, level.confidence, "auto", bounds=self.bounds, **drawn)
         value, interval = signed(sign(rule, self.better), after - before, interval)
         if not rule.percent:
             return value, interval
@@ -416,11 +395,6 @@ class SummaryFigure:
     n_missing: int
     """The rows that are not behind it since they miss an input, or a score that the metric reads."""
     rows: GateRows
-
-    @property
-    def has_sequence(self) -> bool:
-        """False: a sequence needs scores of rows."""
-        return False
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows behind the figure."""
@@ -492,8 +466,6 @@ class GateRows:
     """The baseline and the scores, if there is a baseline."""
     n: int
     cluster: str | None = None
-    sequential: bool = False
-    """Whether rows count in their order of arrival, up to the last row that the scores have."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
     @property
@@ -530,15 +502,8 @@ class GateRows:
 
     @cached_property
     def every(self) -> Ints:
-        """The rows of rules without ``where``: all, or, looking while rows arrive, those that have arrived, in order.
-
-        A row that the scores lack has not arrived if it comes after all their rows in the baseline.
-        """
-        if self.paired is None or not self.sequential:
-            return np.arange(self.n)
-        before, after = self.paired.rows
-        last = before[after >= 0].max(initial=-1)
-        return self.paired.by_arrival(np.flatnonzero((after >= 0) | (before < last)))
+        """The rows of rules without ``where``."""
+        return np.arange(self.n)
 
     @cached_property
     def n_rejected(self) -> int:
@@ -603,8 +568,6 @@ class AnyMetric(Protocol):
     def name(self) -> str: ...
     @property
     def better(self) -> Better: ...
-    @property
-    def has_sequence(self) -> bool: ...
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
@@ -743,22 +706,3 @@ def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:
         Argument("better", {names[0]: "higher"}),
         f" or lower, or use {other}",
     )
-
-
-def check_sequence(rule: Rule, metrics: Sequence[AnyMetric]) -> None:
-    """Raise an ``OptionError`` if a rule reads an interval that has no version which holds at every look."""
-    lacking = [metric.name for metric in metrics if not metric.has_sequence]
-    without = Argument("interval", "sequential")
-    if rule.is_change and rule.percent:
-        raise OptionError(
-            f"rule {rule.text!r}: a change in per cent has no interval that holds at every look; state the change "
-            f"itself, as in '{rule.reading} {rule.compare} 0.02', or check the rule without ",
-            without,
-        )
-    if lacking:
-        point = f"{lacking[0]}.{rule.point}" if rule.is_change else lacking[0]
-        raise OptionError(
-            f"rule {rule.text!r}: {', '.join(lacking[:5])} has no interval that holds at every look, which needs "
-            f"scores of rows within declared bounds; read the mean with {point}, or check the rule without ",
-            without,
-        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -180,16 +179,6 @@ class PairedRuns:
     def n(self) -> int:
         """The number of questions in any run."""
         return len(self.rows[0])
-
-    @cached_property
-    def arrival(self) -> Ints:
-        """When each question was complete: the greatest of its rows' numbers in the runs."""
-        return np.max(np.stack(self.rows), axis=0)
-
-    def by_arrival(self, questions: Ints | slice) -> Ints:
-        """Some questions in the order in which they were complete."""
-        chosen = np.arange(self.n)[questions] if isinstance(questions, slice) else questions
-        return chosen[np.argsort(self.arrival[chosen], kind="stable")]
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""

@@ -22,7 +22,7 @@ from fastmetrics.results.score_file import declared_bounds, directions
 from fastmetrics.results.score_run import ScoreRun, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.stats.estimates import Sample
-from fastmetrics.stats.mean_interval import INTERVALS, SEQUENTIAL, interval_notes, interval_text, mean_interval
+from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text, mean_interval
 
 _FEW = 30
 
@@ -103,7 +103,7 @@ def summarize_by(
     metrics: Sequence[str] | str | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
@@ -122,8 +122,7 @@ def summarize_by(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -137,7 +136,7 @@ def summarize_by(
     Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("interval", interval, Choice(*INTERVALS, SEQUENTIAL))
+    argument("interval", interval, Choice(*INTERVALS))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
@@ -159,8 +158,7 @@ def summarize_by(
                 some[has_score], None if groups is None else groups[part.rows][has_score], bounds.get(name)
             )
             drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
-            rows = rows if interval == SEQUENTIAL else rows.ordered()
-            mean = mean_interval(rows, confidence, interval, **drawn)
+            mean = mean_interval(rows.ordered(), confidence, interval, **drawn)
             counts = (rows.n, len(some) - rows.n)
             clusters = None if rows.sizes is None else len(rows.sizes)
             figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)

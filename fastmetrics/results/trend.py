@@ -111,7 +111,7 @@ def trend(
     metric: str,
     *,
     confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised", "sequential"] = "auto",
+    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
     bootstrap: int = 2_000,
     seed: int = 0,
     threads: int | None = None,
@@ -125,8 +125,7 @@ def trend(
     - ``folder``: A folder of outputs, or its address.
     - ``metric``: The metric.
     - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of

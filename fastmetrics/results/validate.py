@@ -81,8 +81,7 @@ def validate(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
-    - ``interval``: Kind of the intervals: auto chooses the one that fits the data; sequential ones, of means and
-      differences, hold at every look while rows are appended.
+    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``resamples``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
     - ``seed``: Random seed.

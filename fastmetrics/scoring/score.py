@@ -74,9 +74,9 @@ def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextM
     return RayEngine(cluster.workers, cluster.address)
 
 
-def about_run(name: str | None, began: str | None, until: Mapping[str, Any] | None = None) -> ScoreMetadata:
-    """The metadata about the run itself; ``until`` is how a condition ended it."""
-    return ScoreMetadata(name=name, ended_by_until=until, began=began, ended=None if began is None else now())
+def about_run(name: str | None, began: str | None) -> ScoreMetadata:
+    """The metadata about the run itself."""
+    return ScoreMetadata(name=name, began=began, ended=None if began is None else now())
 
 
 def now() -> str:

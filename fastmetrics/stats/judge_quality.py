@@ -29,7 +29,7 @@ from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
 _SHARE = 0.125
 """The default tolerance as a share of the range: 0.5 of the range 1 to 5."""
 _RELIABLE, _UNSTABLE = 0.9, 0.7
-_NO_CALL = ("missing", "too_long", "budget", "identical", "unasked")
+_NO_CALL = ("missing", "too_long", "budget", "identical")
 """Statuses of rows without a call."""
 PERCENTILES = (50, 90, 95, 99)
 

@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import InputError
 from fastmetrics.kernels.resampling import flipped_sums, permuted_ranges, resampled_clusters, resampled_sums, split_sums
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread, between, whole
-from fastmetrics.stats.mean_interval import SEQUENTIAL, drawn, mean_interval, sequential_p, shifted_tails
+from fastmetrics.stats.mean_interval import drawn, mean_interval, shifted_tails
 from fastmetrics.stats.sums import exact_sum
 
 # Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
@@ -76,7 +76,7 @@ class Packed:
 # Paired tests for the mean difference between two systems, also for its equivalence.
 
 
-TESTS = ("fisher", "t", "mcnemar", "wilcoxon", "sequential")
+TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
 """The tests for a pair of systems."""
 
 _EXACT = 20
@@ -107,18 +107,12 @@ def detectable(differences: Sample, alpha: float = 0.05, power: float = 0.8) -> 
     return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, power)) * spread.error)
 
 
-def p_value(
-    test: str, differences: Sample, resamples: int, seed: int, threads: int | None, confidence: float = 0.95
-) -> float:
-    """The two-sided p of one of ``TESTS``; NaN without rows, and of ``sequential`` for scores without bounds."""
+def p_value(test: str, differences: Sample, resamples: int, seed: int, threads: int | None) -> float:
+    """The two-sided p of one of ``TESTS``; NaN without rows."""
     if differences.n == 0:
         return math.nan
     if test == "fisher":
         return randomisation_p(differences, resamples, seed, threads)
-    if test == "sequential":
-        if differences.bounds is None or differences.sizes is not None:
-            return math.nan
-        return sequential_p(differences.values, differences.bounds, 0.0, confidence)
     return {"t": t_p, "mcnemar": mcnemar_p, "wilcoxon": wilcoxon_p}[test](differences)
 
 
@@ -293,8 +287,6 @@ def counts_interval(
     ``percentile`` and ``bca`` take quantiles of the values of resampled rows, without the undefined ones.  NaN for
     fewer than 2 rows or clusters, or if the difference is undefined.
     """
-    if kind == SEQUENTIAL:
-        return Interval(math.nan, math.nan, "none", "no interval: a sequential interval needs scores of rows")
     delta = pair.values[1] - pair.values[0]
     without = _without(pair) if len(pair.first) > 1 else np.zeros(0)
     if np.isnan(delta) or (len(without) and np.isnan(without).any()):

@@ -84,8 +84,8 @@ def test_entries_are_typed_and_written_as_they_were(rows: Path) -> None:
 def test_each_field_is_read_back() -> None:
     values = {
         **dict.fromkeys(("version", "unicode", "system", "name", "began", "ended"), "x"),
-        **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample", "until")},
-        **{name: {"a": 1} for name in ("answered", "embedded", "judged", "fingerprint", "ended_by_until", "inputs")},
+        **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample")},
+        **{name: {"a": 1} for name in ("answered", "embedded", "judged", "fingerprint", "inputs")},
         **{name: ["a"] for name in ("keep", "lists", "more_columns")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True},

@@ -41,7 +41,6 @@ KEPT = {
     "described",
     "HowToCompare",
     "how_to_compare",
-    "check_sequential",
     "check_unpaired",
     "FileSettings",
     "RayCluster",

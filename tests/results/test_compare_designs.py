@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,6 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.mean_interval import confidence_sequence
 from tests.support.program import program
 
 N = 120
@@ -32,51 +30,6 @@ def run(seed, shift=0.0, first_id=0, n=N):
             "document": [f"d{row // 4}" for row in range(n)],
         }
     )
-
-
-def test_sequential_comparison_is_the_sequence_of_differences_in_order_of_arrival():
-    a, b = run(1), run(2, 0.1)
-    order = np.random.default_rng(4).permutation(N)
-    compared = fm.compare([a.take(order), b.take(order)], metrics="token_f1", interval="sequential")["token_f1"]
-    differences = (b["token_f1"].to_numpy() - a["token_f1"].to_numpy())[order]
-    estimate = confidence_sequence(differences, (-1, 1))
-    assert (compared.low, compared.high) == (estimate.low, estimate.high)
-    assert (compared.interval, compared.test) == ("sequential", "sequential")
-    assert (compared.p <= 0.05) == (compared.low > 0)
-
-
-def test_appended_rows_only_narrow_a_sequential_interval():
-    a, b = run(1), run(2, 0.1)
-    before = None
-    for n in (0, 1, 2, 5, 30, 60, 120):
-        now = fm.compare([a.slice(0, n), b.slice(0, n)], metrics="token_f1", interval="sequential")["token_f1"]
-        assert before is None or (before.low <= now.low and now.high <= before.high)
-        assert before is None or now.p <= before.p or math.isnan(before.p)
-        before = now
-
-
-def test_sequential_interval_needs_bounds():
-    compared = fm.compare([run(1), run(2)], metrics="latency_ms", interval="sequential")
-    assert math.isnan(compared["latency_ms"].low)
-    assert math.isnan(compared["latency_ms"].p)
-    assert "declared bounds" in str(compared)
-    (mean,) = fm.summarize_by(run(1), metrics="token_f1", interval="sequential")
-    estimate = confidence_sequence(run(1)["token_f1"].to_numpy(), (0, 1))
-    assert (mean.low, mean.high) == (estimate.low, estimate.high)
-
-
-def test_false_alarms_of_a_comparison_at_every_look():
-    """Equal systems, compared after 10, 40, 70 and 100 rows."""
-    alarms = 0
-    for trial in range(60):
-        rng = np.random.default_rng(trial)
-        runs = [pa.table({"id": np.arange(100), "exact_match": (rng.random(100) < 0.4).astype(float)}) for _ in "ab"]
-        looks = (
-            fm.compare([one.slice(0, n) for one in runs], interval="sequential")["exact_match"]
-            for n in range(10, 101, 30)
-        )
-        alarms += any(look.p <= 0.05 for look in looks)
-    assert alarms <= 6
 
 
 def test_unpaired_runs_are_independent_samples():
@@ -117,8 +70,6 @@ def test_runs_without_shared_ids_name_the_way():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"interval": "sequential", "cluster": "document"}, "interval='sequential' cannot be combined with cluster="),
-        ({"interval": "sequential", "pairing": "none"}, "interval='sequential': runs without shared rows"),
         ({"pairing": "none", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
         ({"pairing": "position", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
         ({"pairing": "none", "interval": "bca"}, "interval='bca'"),
@@ -154,7 +105,7 @@ def test_command_equals_function(tmp_path):
         paths.append(str(tmp_path / f"{name}.parquet"))
         pq.write_table(table, paths[-1])
     for options, named, runs in (
-        (["--interval", "sequential"], {"interval": "sequential"}, paths[:2]),
+        (["--interval", "bca"], {"interval": "bca"}, paths[:2]),
         (["--margin", "0.05"], {"margin": 0.05}, paths[:2]),
         (["--pairing", "none"], {"pairing": "none"}, [paths[0], paths[2]]),
     ):

@@ -65,5 +65,3 @@ def test_latex_names_the_test_and_the_kind_of_interval():
     assert (
         "95 \\% intervals of differences: t widened for skewness (token\\_f1), adjusted for scores of 0 and 1" in latex
     )
-    sequential = fm.compare({"old": OLD, "new": NEW}, interval="sequential").to_latex()
-    assert "95 \\% intervals of differences: valid at every look, by betting" in sequential

@@ -15,13 +15,12 @@ import fastmetrics as fm
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import RANKINGS, SIZES, STANDARD
 from fastmetrics.logs import log
-from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 
 Rows = Sequence[Mapping[str, Any]]
 
 SMALL = (
-    (SIZES, dict.fromkeys(("log_rows", "parquet_run_rows", "read_batch_rows", "call_rows", "until_rows"), 2)),
+    (SIZES, dict.fromkeys(("log_rows", "parquet_run_rows", "read_batch_rows", "call_rows"), 2)),
     (SIZES, {"json_block_bytes": 64, "report_part_rows": 2, "report_text_rows": 2}),
     (STANDARD, {"line_block_bytes": 64, "csv_block_bytes": 64}),
     (log._SIZES, {"line_block_bytes": 64, "csv_block_bytes": 64}),
@@ -147,22 +146,6 @@ def test_judgements_and_vectors_of_a_report_name_the_id(write, rows, tmp_path):
     with pytest.raises(InputError, match=NAMED):
         fm.report(scored, vectors=vectors, rows=rows, output=page)
     assert not page.exists()
-
-
-def test_a_baseline_of_judging_names_the_id(write, tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with judge_server() as judge:
-        settings = fm.JudgeSettings("safety", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
-        before = write("before", [{"id": name, "judge_safety": 3.0} for name in REPEATED])
-        with pytest.raises(InputError, match=NAMED):
-            fm.judge(
-                write("asked", texts(IDS)),
-                settings,
-                output=tmp_path / "o.jsonl",
-                until="safety.delta.low > 0",
-                baseline=before,
-            )
-        assert judge.count == 0
 
 
 def test_chunks_name_the_id(write):

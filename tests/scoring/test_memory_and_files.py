@@ -324,10 +324,9 @@ def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path
     assert plain[0]["answer_embedding"][:4] == [[14.0, 2.0], [14.0, 2.0], [14.0, 2.0], None]
 
 
-@pytest.mark.parametrize("until", [None, "n >= 16"])
 @pytest.mark.parametrize("sample", [None, 30])
-def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, until: str | None, sample: int | None) -> None:
-    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "until": until}
+def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample: int | None) -> None:
+    options: dict[str, Any] = {"keep": ["note"], "sample": sample}
     with judge_server() as server:
         settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
         tables = [

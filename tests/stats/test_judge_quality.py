@@ -133,7 +133,7 @@ def test_other_values_than_0_and_1_are_named():
         fm.judge_decisions([1], [1, 0])
 
 
-@pytest.mark.parametrize("status", ["missing", "too_long", "budget", "identical", "unasked"])
+@pytest.mark.parametrize("status", ["missing", "too_long", "budget", "identical"])
 def test_rows_without_a_call_are_no_errors_and_no_calls(status):
     assert fm.judge_error_rate(["ok", status, "http", None]) == 0.5
     assert math.isnan(fm.judge_error_rate([status]))

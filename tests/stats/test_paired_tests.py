@@ -16,7 +16,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 import fastmetrics as fm
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import Sample
-from fastmetrics.stats.mean_interval import bootstrap_interval, sequential_p
+from fastmetrics.stats.mean_interval import bootstrap_interval
 from fastmetrics.stats.significance import detectable, effect_size, p_value, randomisation_p
 
 RNG = np.random.default_rng(7)
@@ -210,12 +210,3 @@ def test_t_interval_equals_scipy():
 def test_the_t_test_of_a_constant_gain_is_undefined():
     assert p_value("t", Sample.of(np.zeros(5)), 99, 0, 1) == 1.0
     assert math.isnan(p_value("t", Sample.of(np.full(5, 0.25)), 99, 0, 1))
-
-
-def test_the_sequential_test_bets_at_the_level_of_its_confidence():
-    values = np.random.default_rng(0).normal(0.1, 0.3, 200).clip(-1, 1)
-    sample, found = Sample.of(values, None, (-1.0, 1.0)), []
-    for confidence in (0.8, 0.99):
-        found.append(p_value("sequential", sample, 99, 0, 1, confidence))
-        assert found[-1] == sequential_p(values, (-1.0, 1.0), 0.0, confidence)
-    assert found[0] != found[1]

@@ -29,7 +29,7 @@ NEVER = (
     "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune until thresholds query "
+    "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
     "delimiter encoding records sheet"
 )
@@ -205,14 +205,6 @@ CASES: dict[str, dict[str, Any]] = {
         **CALLS,
         **MADE,
     },
-    "judge until": {
-        "table": [ROWS],
-        "output": Out("judged.csv"),
-        "rubrics": "correctness",
-        "until": "correctness.delta.width < 9",
-        "baseline": In("judged.parquet"),
-        **CALLS,
-    },
     "rubric": {"source": In("rubric.toml")},
     "judge-report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
     "sample-rows": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
@@ -245,7 +237,7 @@ NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation
 NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss", "search texts": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
-NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge", "judge until"), "openai")
+NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge"), "openai")
 
 
 def _flat(value: Any) -> list[Any]:
