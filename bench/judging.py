@@ -31,7 +31,7 @@ ALL_CALLED, ALL_STORED = "every question asked", "every reply in the store"
 MEGABYTE = 1 << 20
 _EVERY = 0.05
 _PROFILED = 1_000
-_PACKAGES = ("fastmetrics", "openai", "httpx2", "aiohttp", "asyncio", "pydantic")
+_PACKAGES = ("fastmetrics", "httpx", "httpcore", "h11", "anyio", "asyncio")
 
 
 def rss() -> float:

@@ -501,7 +501,7 @@ class CallSender:
 
     async def _work(self, queue: Queue) -> None:
         """Create the client, and let ``concurrency`` workers process calls until they are cancelled."""
-        client, limits = None, self._limits()
+        client, limits, ended = None, self._limits(), None
         try:
             client = self._connect()
             work = [self._worker(client, limits, queue) for _ in range(self._concurrency)]
@@ -513,10 +513,12 @@ class CallSender:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
         except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
-            self._break(error)
+            ended = error
         finally:
             if client is not None:
                 await client.close()
+        if ended is not None:  # only now, since this cancels the work, and so would the closing of connections
+            self._break(ended)
 
     async def _worker(self, client: Client, limits: RateLimits, queue: Queue) -> None:
         shared = self._shared

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
-import importlib
 import inspect
 import json
 import math
 import os
 import re
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, quote, urljoin, urlsplit
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import (
@@ -41,6 +40,9 @@ from fastmetrics.models.calls import (
     Reply,
     keys_of_environment,
 )
+
+if TYPE_CHECKING:
+    import httpx
 
 # Calling a user's function in threads, or awaiting it, with a time limit.
 
@@ -285,11 +287,6 @@ def endpoint_of(base_url: str | None) -> str:
     return f"{parts.hostname}{port}{parts.path.rstrip('/')}"
 
 
-def query_of(base_url: str | None) -> Mapping[str, str]:
-    """The fields of an address's query, which belong to every request: ``api-version`` for example."""
-    return dict(parse_qsl(urlsplit(address_of(base_url)).query, keep_blank_values=True))
-
-
 def key_for(base_url: str | None) -> str:
     """The API key from the environment; a custom server needs none.
 
@@ -306,84 +303,17 @@ def key_for(base_url: str | None) -> str:
     return key
 
 
-# Reading a server's response within limits: of its size, of its redirects, and of the time it asks to wait.
+# What a server says besides its reply: where it redirects to, and how long it asks to wait.
 
 
 LONGEST_WAIT = 300.0
 """The longest wait in seconds that a server may ask for."""
 
-_FOLLOWED = (307, 308)
-"""Redirects that keep method and body."""
 
-
-class Received(Exception):  # noqa: N818 - no error: it hands a response over before the HTTP client reads its body
-    """A response: status, headers, the text of its body, and the address that it came from."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], text: str, url: str) -> None:
-        super().__init__(status)
-        self.status, self.headers, self.text, self.url = status, headers, text, url
-
-    @property
-    def redirect(self) -> str | None:
-        """The address of a redirect."""
-        location = self.headers.get("location")
-        return urljoin(self.url, location) if 300 <= self.status < 400 and location else None
-
-
-class TooLongError(Exception):
-    """The body of a response is longer than allowed."""
-
-
-class UnreadableError(Exception):
-    """The body of a response cannot be decoded."""
-
-
-def reader(most: int) -> Callable[[Any], Awaitable[None]]:
-    """A hook of an HTTP client: it reads at most so many bytes of a response and raises them as ``Received``.
-
-    The client itself would read, and unpack, a body of any size.
-    """
-
-    async def read(response: Any) -> None:
-        text = (await _body(response, most)).decode("utf-8-sig", "replace")
-        raise Received(response.status_code, response.headers, text, str(response.url))
-
-    return read
-
-
-async def _body(response: Any, most: int) -> bytes:
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise UnreadableError(f"the reply has the content encoding {encoding!r}, which was not requested")
-    packed = encoding not in ("", "identity")
-    unpack = zlib.decompressobj(wbits=47)  # gzip or zlib, by the header
-    body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += unpack.decompress(chunk, most + 1 - len(body)) if packed else chunk
-        if len(body) > most:
-            raise TooLongError
-    if packed and not unpack.eof:
-        raise UnreadableError("the compressed reply ends early")
-    return bytes(body)
-
-
-def may_follow(received: Received, target: str) -> bool:
-    """Whether a redirect leads to the same server, and the request can be repeated there."""
-    return received.status in _FOLLOWED and origin_of(target) == origin_of(received.url)
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port of an address, without user; for messages and comparisons.
-
-    >>> origin_of("https://me:secret@host:8000/v1?key=1"), origin_of("https://[bad")
-    ('https://host:8000', 'an unreadable address')
-    """
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}"
-    except ValueError:
-        return "an unreadable address"
+def origin_of(url: httpx.URL) -> str:
+    """Scheme, host and port of an address, without user; for messages and comparisons."""
+    port = f":{url.port}" if url.port else ""
+    return f"{url.scheme}://{url.host}{port}"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -422,48 +352,49 @@ _PASSING_STATUSES = (408, 409, 425, 429)
 _FILTERED = ("content_filter", "content_policy_violation")
 
 
+class TooLongError(Exception):
+    """The body of a response is longer than allowed."""
+
+
 class ChatClient:
     """Sends calls to one address; use and close it within one event loop.
 
     Results and errors never contain the API key, or one in the address's query.  A reply has at most
     ``max_reply_bytes`` bytes.  Redirects to another server are refused, since prompts and the key are for this one.
-    After a server refuses structured output, requests omit it.  Raises ``MissingExtraError`` if the package ``openai``
+    After a server refuses structured output, requests omit it.  Raises ``MissingExtraError`` if the package ``httpx``
     is not installed.
     """
 
     def __init__(self, connection: Connection) -> None:
         try:
-            openai = importlib.import_module("openai")
+            import httpx
         except ImportError as error:
-            raise MissingExtraError.of("openai", "judge") from error
-        self._model = connection.model
-        self._timeout = connection.timeout
+            raise MissingExtraError.of("httpx", "judge") from error
+        self._model, self._timeout = connection.model, connection.timeout
         self._most_bytes = connection.max_reply_bytes
-        key = key_for(connection.base_url)
-        query = query_of(connection.base_url)
-        self._without_key = KeyMask(key, *query.values(), *map(quote, query.values()))
+        address, key = address_of(connection.base_url), key_for(connection.base_url)
+        place, mark, query = address.partition("?")
+        secrets = [value for _, value in parse_qsl(query)]
+        self._without_key = KeyMask(key, *secrets, *map(quote, secrets))
         self.structured = True
-        address = address_of(connection.base_url)
         try:
-            self._client = openai.AsyncOpenAI(
-                api_key=key or "none",
-                base_url=address.partition("?")[0],
-                default_query=query,
-                max_retries=0,  # the sender retries, since it knows the limits of all calls
-                timeout=None,  # ``send`` limits the whole call; the client would limit each read
-                default_headers={"Accept-Encoding": "identity"},
-                http_client=openai.DefaultAioHttpClient(
-                    follow_redirects=False, event_hooks={"response": [reader(self._most_bytes)]}
-                ),
-            )
-        except ValueError as error:
+            self._url = httpx.URL(f"{place.rstrip('/')}/chat/completions{mark}{query}")
+        except httpx.InvalidURL as error:
             raise OptionError(
                 Argument("base_url", shown_address(address)), f": {self._for_message(str(error))}"
             ) from error
+        self._new = partial(
+            httpx.AsyncClient,
+            headers={"Authorization": f"Bearer {key or 'none'}", "Content-Type": "application/json"},
+            timeout=None,  # ``send`` limits the whole call; the client would limit each read
+            verify=httpx.create_ssl_context(),
+        )
+        self._free: list[httpx.AsyncClient] = []
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.close()
+        for client in self._free:
+            await client.aclose()
 
     async def send(self, call: Call) -> Reply | Failure:
         """Send one call and wait at most ``timeout`` seconds for its complete reply."""
@@ -471,38 +402,54 @@ class ChatClient:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout):
-                received = await self._posted(self._body(call, structured))
+                response, text = await self._posted(self._body(call, structured))
         except TimeoutError:
             return Failure(TIMEOUT, f"no reply within {self._timeout:g} seconds")
         except TooLongError:
             return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {self._most_bytes:,}", passing=False)
         except Exception as error:  # noqa: BLE001 - what a server sends makes other packages raise many exceptions
-            return Failure(HTTP, self._for_message(f"the connection failed: {_cause(error)}"))
+            return Failure(HTTP, self._for_message(f"the connection failed: {str(error) or type(error).__name__}"))
         latency = (time.perf_counter() - began) * 1000
-        if received.redirect is not None:
-            return self._redirected(received.status, received.redirect)
-        if not 200 <= received.status < 300:
-            refusal = _Refusal(received)
+        if response.next_request is not None:
+            return self._redirected(response.status_code, response.next_request.url)
+        if not response.is_success:
+            refusal = _Refusal(response.status_code, response.headers, text)
             if structured and refusal.is_about_format:
                 self.structured = False
                 return await self.send(call)
             return self._refused(refusal)
-        if not _is_object(received.text):
-            return Failure(HTTP, self._for_message(f"the reply is not a JSON object: {received.text[:200]}"))
-        return Reply(self._without_key(received.text), latency)
+        if not _is_object(text):
+            return Failure(HTTP, self._for_message(f"the reply is not a JSON object: {text[:200]}"))
+        return Reply(self._without_key(text), latency)
 
-    async def _posted(self, body: Mapping[str, Any]) -> Received:
-        """The response to a request; redirects within the server are followed."""
-        url = "/chat/completions"
-        for _ in range(_MOST_REDIRECTS):
-            try:
-                await self._client.post(url, body=body, cast_to=str)
-            except Received as received:
-                target = received.redirect
-                if target is None or not may_follow(received, target):
-                    return received
-                url = target
-        raise ConnectionError(f"more than {_MOST_REDIRECTS} redirects")
+    async def _posted(self, body: Mapping[str, Any]) -> tuple[httpx.Response, str]:
+        """The response to a request, and its text; redirects within the server that keep the method are followed."""
+        # a client for each call under way: a shared one would look at all its connections for every request
+        client = self._free.pop() if self._free else self._new()
+        try:
+            request = client.build_request("POST", self._url, content=json.dumps(body))
+            for _ in range(_MOST_REDIRECTS):
+                response = await client.send(request, stream=True)
+                try:
+                    text = await self._text(response)
+                finally:
+                    await response.aclose()
+                onward = response.next_request
+                if onward is None or onward.method != "POST" or origin_of(onward.url) != origin_of(self._url):
+                    return response, text
+                request = onward
+            raise ConnectionError(f"more than {_MOST_REDIRECTS} redirects")
+        finally:
+            self._free.append(client)
+
+    async def _text(self, response: httpx.Response) -> str:
+        """The body of a response, of which no more than the limit is read."""
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._most_bytes:
+                raise TooLongError
+        return body.decode("utf-8-sig", "replace")
 
     def _body(self, call: Call, structured: bool) -> dict[str, Any]:
         messages = [{"role": message.role, "content": well_formed(message.content)} for message in call.messages]
@@ -512,8 +459,9 @@ class ChatClient:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _redirected(self, status: int, target: str) -> Failure:
-        place = origin_of(target) if self._without_key(target) == target else "an address that contains the key"
+    def _redirected(self, status: int, target: httpx.URL) -> Failure:
+        has_key = self._without_key(str(target)) != str(target)
+        place = "an address that contains the key" if has_key else origin_of(target)
         reason = f"{status}: the server redirects to {place}, and prompts and keys are not sent there; if it"
         return Failure(
             HTTP, self._for_message(f"{reason} is the right server, use its address"), passing=False, fatal=True
@@ -538,34 +486,23 @@ class ChatClient:
 class _Refusal:
     """An HTTP error: its status and headers, and the server's ``message`` and ``code``, if there are any."""
 
-    def __init__(self, received: Received) -> None:
-        self.status, self.headers = received.status, received.headers
+    def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
+        self.status, self.headers = status, headers
         try:
-            content = json.loads(received.text)
+            content = json.loads(text)
         except (ValueError, RecursionError):
             content = None
         error = content.get("error", content) if isinstance(content, Mapping) else None
         fields = error if isinstance(error, Mapping) else {"message": error}
         self.code = fields.get("code") if isinstance(fields.get("code"), str) else None
         message = fields.get("message")
-        self.message: str = message if isinstance(message, str) else received.text or "an empty answer"
+        self.message: str = message if isinstance(message, str) else text or "an empty answer"
 
     @property
     def is_about_format(self) -> bool:
         """Whether the server refused structured output."""
         mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
         return self.status in (400, 404, 415, 422, 501) and mentions_format
-
-
-def _cause(error: BaseException) -> str:
-    """The words of the exception behind one of the HTTP client."""
-    root = cause = error.__cause__ or error
-    while root.__cause__ is not None:
-        root = root.__cause__
-    message = getattr(root, "message", None)  # aiohttp puts a status of its own before it, or the bytes so far
-    if isinstance(message, str) and message:
-        return message
-    return "the server closed the connection within its reply" if message else str(cause) or type(cause).__name__
 
 
 def _is_object(text: str) -> bool:

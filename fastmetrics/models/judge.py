@@ -268,7 +268,7 @@ def judge(
     Raises the errors of ``score``, ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first
     reply has a score (received replies are in the store), ``ColumnError`` for a rubric placeholder without a column,
     ``FileFormatError`` for a file that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError``
-    if the package ``openai`` is not installed.
+    if the package ``httpx`` is not installed.
     """
     if isinstance(rubrics, JudgeSettings) and settings:
         raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")

@@ -262,7 +262,7 @@ def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
         fm.judge(rows(2), "safety", model="m", store=store)
     with judge_server() as judge:  # a local server, which needs no key
         assert fm.judge(rows(2), "safety", model="m", base_url=judge.url, store=store)["judge_safety"].null_count == 0
-    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    monkeypatch.setitem(__import__("sys").modules, "httpx", None)
     with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[judge\]'"):
         fm.judge(rows(3), "safety", model="m", base_url="http://localhost:1/v1", store=store)
 

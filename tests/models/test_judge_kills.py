@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 NURSERY = """
 import os, signal, sys
-import openai, aiohttp, pandas, pyarrow.parquet
+import httpx, pandas, pyarrow.parquet
 import fastmetrics.cli.options, fastmetrics.models.judge
 from fastmetrics.__main__ import main
 from fastmetrics.stats import summed_scores as fingerprint

@@ -47,18 +47,17 @@ def judged(folder, server, **more):
 
 
 FAULTS = {
-    "length abc": ("http", "the connection failed: Invalid character in Content-Length"),
-    "length negative": ("http", "the connection failed: Invalid character in Content-Length"),
-    "length of 30 digits": ("http", "the connection failed: Content-Length overflow"),
-    "chunk size xyz": ("http", "the connection failed: Invalid character in chunk size"),
-    "chunk cut": ("http", "the connection failed: "),
+    "length abc": ("http", "the connection failed: bad Content-Length"),
+    "length negative": ("http", "the connection failed: bad Content-Length"),
+    "length of 30 digits": ("http", "the connection failed: bad Content-Length"),
+    "chunk size xyz": ("http", "the connection failed: illegal chunk header"),
+    "chunk cut": ("http", "the connection failed: peer closed connection without sending complete message body"),
     "closed at once": ("http", "the connection failed: Server disconnected"),
-    "half-closed": ("http", "the connection failed: the server closed the connection within its reply"),
-    "reset": ("http", "the connection failed: "),
-    "no HTTP": ("http", "the connection failed: Bad status line"),
-    "gzip cut": ("http", "the connection failed: the compressed reply ends early"),
-    "encoding br": ("http", "the connection failed: the reply has the content encoding 'br'"),
-    "header of 100 kB": ("http", "the connection failed: "),
+    "half-closed": ("http", "the connection failed: Server disconnected"),
+    "reset": ("http", "the connection failed: ReadError"),
+    "no HTTP": ("http", "the connection failed: "),
+    "gzip cut": ("http", "the reply is not a JSON object"),
+    "gzip in name only": ("http", "the connection failed: Error -3 while decompressing data"),
     "NUL in the body": ("http", "the reply is not a JSON object"),
     "deep list": ("http", "the reply is not a JSON object: [[["),
     "number of 5,000 digits": ("http", "the reply is not a JSON object"),
@@ -130,7 +129,7 @@ MEMORY = """
 import resource, sys
 import fastmetrics as fm
 from tests.support.rogue_server import MODES
-import openai, aiohttp
+import httpx
 from tests.models.test_server_faults import ROWS
 fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/warm", tries=1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -360,4 +359,4 @@ def test_refused_connection_is_no_missing_file(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     common = ["--model", "m", "--rubrics", "safety", "--base-url", "http://127.0.0.1:1/v1", "--tries", 1]
     done = program("judge", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
-    assert (done.code, "Cannot connect to host 127.0.0.1:1" in done.err) == (7, True)
+    assert (done.code, "All connection attempts failed" in done.err) == (7, True)

@@ -29,10 +29,10 @@ _NOT_IMPORTED = ("ray", "spark", "__main__")
 """Parts of the names of modules that start other programs, or run this one."""
 _IMPORTED_WHEN_CALLED = (
     "aiohttp",
+    "httpx",
     "joblib",
     "matplotlib.pyplot",
     "numba.typed",
-    "openai.resources.chat",
     "pandas",
     "scipy.special",
     "scipy.stats",

@@ -237,7 +237,7 @@ NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation
 NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss", "search texts": "faiss"}
 NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
 NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
-NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge"), "openai")
+NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge"), "httpx")
 
 
 def _flat(value: Any) -> list[Any]:
