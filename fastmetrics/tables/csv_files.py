@@ -8,6 +8,7 @@ import io
 import json
 import re
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -122,7 +123,8 @@ def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
 
 LARGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_PROBE = b"fastmetrics-end"
+_END = uuid.uuid4().hex.encode()
+"""The cells of a line that is added at the end: a quote that is not closed takes it in."""
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 _DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 20
@@ -130,18 +132,16 @@ _HEAD = 1 << 20
 
 
 class _Stream:
-    """A file with a line end after its last line, and then ``added``; counts quotes, because an odd count may mean an
-    unclosed one.
+    """A file with a line end after its last line, and then the line ``end``.
 
     If ``coded``, each byte becomes the character of that number, so that Arrow always finds valid UTF-8.
     """
 
-    def __init__(self, stream: pa.NativeFile, *, coded: bool, added: bytes = b"") -> None:
-        self.quotes = 0
+    def __init__(self, stream: pa.NativeFile, end: bytes, *, coded: bool) -> None:
         self.closed = False
         self._stream = stream
+        self._end = end
         self._coded = coded
-        self._added = added
         self._last: bytes | None = None
         self._ended = False
         self._reading = threading.Lock()
@@ -161,10 +161,8 @@ class _Stream:
         if self._last is None and self._coded:  # Arrow itself removes the byte order mark of UTF-8
             data = data.removeprefix(_BOM)
         if not data:
-            line_end = b"" if self._last in (None, b"\n") else b"\n"
-            data, self._added = line_end + self._added, b""
-        self._last = data[-1:] or self._last or b""
-        self.quotes += data.count(b'"')
+            data, self._end = (b"" if self._last in (None, b"\n") else b"\n") + self._end, b""
+        self._last = data[-1:] or b"\n"
         return data if not self._coded or data.isascii() else _coded(data)
 
     def close(self) -> None:
@@ -299,28 +297,28 @@ class DelimitedReader(Reader):
                 rejects.append(Reject(Position(number, at), self.file.shown, self.where(at), None, reason, raw))
             return "skip"
 
+        end = self._delimiter.encode().join([_END] * len(self.schema)) + b"\n"
         stream, tell = self.file.open()
         with stream:
-            source, row = _Stream(stream, coded=ragged), 0
-            for cells in self._batches(source, selection.schema.names, block, note if ragged else None):
+            source, row, has_end = _Stream(stream, end, coded=ragged), 0, False
+            for cells in self._batches(source, selection, block, note if ragged else None):
+                has_end = cells.num_rows > 0 and cells.column(0)[-1].as_py() == _END
+                cells = cells.slice(0, cells.num_rows - has_end)
                 rows, row = _number(cells.num_rows, row, skipped)
                 keep = int(np.searchsorted(rows, start))
                 if keep < len(rows):
                     yield self._chunk(cells.slice(keep), rows[keep:], selection, number, rejects, tell(), coded=ragged)
-            if source.quotes % 2:
-                self._refuse_open_quote(block, max([row - 1, *skipped]))
+        if not has_end:
+            last = self.where(max([row - 1, *skipped]))
+            raise FileFormatError(f"{self.file.shown}, {last}: a quoted field is not closed")
         if rejects:
             yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(rejects))
 
     def _batches(
-        self,
-        source: _Stream,
-        names: Sequence[str],
-        block: int,
-        note: Callable[[pacsv.InvalidRow], str] | None,
+        self, source: _Stream, selection: Selection, block: int, note: Callable[[pacsv.InvalidRow], str] | None
     ) -> Iterator[pa.RecordBatch]:
         """Arrow's batches of the cells as bytes; with a ``note`` of ragged records, of a coded stream."""
-        names = names or self.schema.names[:1]
+        names = selection.schema.names or self.schema.names[:1]
         written = self._written
         inside = {name: written[name] if note is None else _coded(written[name].encode()).decode() for name in written}
         parsing = pacsv.ParseOptions(
@@ -342,22 +340,6 @@ class DelimitedReader(Reader):
                 yield batch.rename_columns(names)
         finally:
             source.end()
-
-    def _refuse_open_quote(self, block: int, last: int) -> None:
-        """Raise ``FileFormatError`` if the last record's quote is not closed: then it takes in a line that is added."""
-        ends: list[bytes] = []
-
-        def note(row: pacsv.InvalidRow) -> str:
-            ends.append(row.text.encode()[-2 * len(_PROBE) :].rstrip())
-            return "skip"
-
-        with self.file.open()[0] as stream:
-            source = _Stream(stream, coded=True, added=_PROBE + b"\n")
-            for batch in self._batches(source, self.schema.names[-1:], min(4 * block, LARGEST), note):
-                if batch.num_rows:
-                    ends.append((batch.column(0)[-1].as_py() or b"")[-2 * len(_PROBE) :].rstrip())
-        if any(end != _PROBE and end.endswith(_PROBE) for end in ends):
-            raise FileFormatError(f"{self.file.shown}, {self.where(last)}: a quoted field is not closed")
 
     def _chunk(
         self,
