@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
-import pyarrow.types as pt
 
 from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
@@ -23,7 +22,6 @@ from fastmetrics.tables.file_columns import (
     Selection,
     WrongValueError,
     describe,
-    unify,
 )
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, reading
@@ -52,50 +50,27 @@ class LineBlock(NamedTuple):
 def blocks(file: DataFile) -> Iterator[LineBlock]:
     """The blocks of a file, without a byte order mark.
 
-    A block reports a line longer than ``file.max_row_bytes`` at once; the rest of that line is skipped.
+    A line that goes on for more bytes than a row may have is cut, and its rest is skipped.
     """
-    line = pending_bytes = 0
-    pending: list[bytes] = []
-    over = False
+    size = file.sizes.line_block_bytes
+    line, rest, is_first, over = 0, b"", True, False
     stream, tell = file.open()
     with reading(file.shown), stream:
-        first = True
-        while data := stream.read(file.sizes.line_block_bytes):
-            data, first = (data.removeprefix(BOM) if first else data), False
+        while data := stream.read(size):
             if over:
-                stop = data.find(b"\n") + 1
-                line, over, data = line + bool(stop), not stop, data[stop:] if stop else b""
+                _, end, data = data.partition(b"\n")
+                line, over = line + len(end), not end
+            data, is_first = rest + (data.removeprefix(BOM) if is_first else data), False
             stop = data.rfind(b"\n") + 1
             if stop:
-                whole = b"".join([*pending, memoryview(data)[:stop]])
-                yield from _apart(LineBlock(line, whole, tell()), file.max_row_bytes)
-                line, pending_bytes, pending = line + whole.count(b"\n"), 0, []
-            if stop < len(data):
-                pending.append(data[stop:])
-                pending_bytes += len(pending[-1])
-            if pending_bytes > file.max_row_bytes:
-                yield LineBlock(line, b"".join(pending)[:SHOWN], tell(), too_long(file.max_row_bytes))
-                pending_bytes, pending, over = 0, [], True
-    if pending:
-        yield LineBlock(line, b"".join(pending), file.size)
-
-
-def _apart(block: LineBlock, most: int) -> Iterator[LineBlock]:
-    """The block with lines of more than ``most`` bytes truncated and separated."""
-    if len(block.data) <= most:
-        yield block
-        return
-    ends = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n")) + 1
-    sizes = np.diff(ends, prepend=0)
-    begin = row = 0
-    for at in np.flatnonzero(sizes > most + 1).tolist():
-        start, stop = int(ends[at] - sizes[at]), int(ends[at])
-        if start > begin:
-            yield LineBlock(block.line + row, block.data[begin:start], block.offset)
-        yield LineBlock(block.line + at, block.data[start : min(stop - 1, start + SHOWN)], block.offset, too_long(most))
-        begin, row = stop, at + 1
-    if begin < len(block.data):
-        yield LineBlock(block.line + row, block.data[begin:], block.offset)
+                yield LineBlock(line, data[:stop], tell())
+                line += data.count(b"\n")
+            rest = data[stop:]
+            if len(rest) > max(file.max_row_bytes, size):
+                yield LineBlock(line, rest[:SHOWN], tell(), too_long(file.max_row_bytes))
+                rest, over = b"", True
+    if rest:
+        yield LineBlock(line, rest, file.size)
 
 
 # What JSON contains, from its first bytes.
@@ -448,11 +423,6 @@ def _infer(block: LineBlock, where: Callable[[int], str]) -> pa.Schema:
 _OBJECT = re.compile(rb"\s*\{")
 _LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{16,}\s*[,\]}]")
 """An integer that may not be a float: Arrow would take it for one, and an id would lose its last digits."""
-_LONG, _BEYOND_64_BITS, _BESIDE_FLOATS = pa.decimal128(19), pa.decimal128(38), pa.decimal128(38, 1)
-"""The types, among those of values, of integers that no float has: of 64 bits, of more, or in a column with floats.
-
-Columns of the first are integers, and of the second text; of the third floats, but text if they identify rows.
-"""
 
 
 def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callable[[int], str]) -> pa.Schema:
@@ -467,7 +437,7 @@ def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callab
     types = _fields(good)
     if not types and failure:
         raise NoGoodLineError(failure)
-    return pa.schema([(name, _settled(type_, is_id(name))) for name, type_ in types.items()])
+    return pa.schema(list(types.items()))
 
 
 def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
@@ -476,70 +446,21 @@ def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
     for record in records:
         for name, value in record.items():
             values.setdefault(name, []).append(value)
-    return {name: _type_of_all(some) for name, some in values.items() if name == well_formed(name)}
+    return {name: _type_of(some, is_id(name)) for name, some in values.items() if name == well_formed(name)}
 
 
-def _type_of_all(values: list[Any]) -> pa.DataType:
-    """The type of values by Arrow, which is fast; of values of several kinds, joined at the place where they differ."""
+def _type_of(values: list[Any], identifies: bool) -> pa.DataType:
+    """The type of values by Arrow; of values of several kinds a list, if one is a list, or else text.
+
+    Integers that no float holds are floats beside floats, but text if they ``identify`` rows.
+    """
     try:
         return pa.array(values).type
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         kinds = {type(value) for value in values if value is not None}
-        if kinds == {dict}:
-            return pa.struct(list(_fields([value for value in values if value is not None]).items()))
-        if kinds == {list}:
-            return pa.list_(_type_of_all([item for value in values for item in value or ()]))
-        return _join_all(map(_type_of, values))
-
-
-def _settled(type_: pa.DataType, identifies: bool) -> pa.DataType:
-    """The type of a column in Arrow data; whether it ``identifies`` rows decides on large integers beside floats."""
-    if pt.is_list(type_):
-        return pa.list_(_settled(type_.value_type, identifies))
-    if pt.is_struct(type_):
-        return pa.struct([(field.name, _settled(field.type, is_id(field.name))) for field in type_])
-    if type_ == _LONG:
-        return pa.int64()
-    if type_ == _BESIDE_FLOATS and not identifies:
-        return pa.float64()
-    return pa.string() if pt.is_decimal(type_) else type_
-
-
-def _join(first: pa.DataType, second: pa.DataType) -> pa.DataType:
-    if pt.is_list(first) and pt.is_list(second):
-        return pa.list_(_join(first.value_type, second.value_type))
-    if (pt.is_decimal(first) or pt.is_decimal(second)) and all(map(_is_number, (first, second))):
-        if _BESIDE_FLOATS in (first, second) or pa.float64() in (first, second):
-            return _BESIDE_FLOATS
-        return _BEYOND_64_BITS if _BEYOND_64_BITS in (first, second) else _LONG
-    if pt.is_list(first) != pt.is_list(second) and not (pt.is_null(first) or pt.is_null(second)):
-        return first if pt.is_list(first) else second
-    joined = unify(first, second)
-    if joined is None:
-        return pa.list_(pa.string()) if pt.is_list(first) else pa.string()
-    return pa.string() if pt.is_large_string(joined) else joined
-
-
-def _type_of(value: Any) -> pa.DataType:
-    if value is None:
-        return pa.null()
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, int):
-        if -(2**53) <= value <= 2**53:
-            return pa.int64()
-        return _LONG if -(2**63) <= value < 2**63 else _BEYOND_64_BITS
-    if isinstance(value, float):
-        return pa.float64()
-    return pa.list_(_join_all(map(_type_of, value))) if isinstance(value, list) else pa.string()
-
-
-def _is_number(type_: pa.DataType) -> bool:
-    return bool(pt.is_null(type_) or pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
-
-
-def _join_all(types: Iterable[pa.DataType]) -> pa.DataType:
-    joined = pa.null()
-    for type_ in types:
-        joined = _join(joined, type_)
-    return joined
+    if kinds == {dict}:
+        return pa.struct(list(_fields([value for value in values if value is not None]).items()))
+    if list in kinds:
+        items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        return pa.list_(_type_of(items, identifies))
+    return pa.float64() if kinds == {int, float} and not identifies else pa.string()

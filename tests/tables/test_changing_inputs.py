@@ -89,7 +89,7 @@ def test_first_row_that_is_too_long_is_skipped(name: str, long: int) -> None:
 
 def test_file_of_long_rows_only_is_an_error() -> None:
     jsonl(Path("t.jsonl"), {"answer": "x" * 5000}, {"answer": "x" * 6000})
-    done = program("score", "t.jsonl", "-o", "o.csv", "--max-row-bytes", "4000", "--on-error", "skip")
+    done = program("score", "t.jsonl", "-o", "o.csv", "--max-row-bytes", "4000", "-m", "answer_words")
     assert (done.code, "line 1: the row has more than 4,000 bytes" in done.err) == (3, True), done.err
 
 
