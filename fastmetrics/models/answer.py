@@ -31,11 +31,12 @@ from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
 from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, open_calls_output, summed
 from fastmetrics.models.judged_tables import described, sampled
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
-from fastmetrics.models.replies import OK, REFUSED, TRUNCATED, UNPARSED
+from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
+from fastmetrics.text.thoughts import split_thoughts
 
 # From a batch of questions to a bot's answers, with statuses, latency and tokens.
 
@@ -238,11 +239,16 @@ def _answer_in(answer: Answer, call: Call) -> Answered:
     spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, returned)
     if reply.refused is not None:
         return Answered(None, REFUSED, reply.refused, *spent)
+    if "returned" in body and reply.text is None:  # a function that answers with nothing but its other columns
+        return Answered(None, OK, None, *spent)
+    _, found, is_cut = split_thoughts(reply.text or "")
+    text = found if found.strip() else None
     if reply.truncated:
-        return Answered(reply.text, TRUNCATED, "the reply reached the token limit", *spent)
-    if reply.text is None and "returned" not in body:
-        return Answered(None, UNPARSED, f"no text: {reply.lacks}", *spent)
-    return Answered(reply.text, OK, None, *spent)
+        return Answered(text, TRUNCATED, "the reply reached the token limit", *spent)
+    if is_cut or text is None:
+        reason = CUT_THOUGHT if is_cut else reply.lacks or "a reply of thoughts without an answer"
+        return Answered(None, UNPARSED, f"no text: {reason}", *spent)
+    return Answered(text, OK, None, *spent)
 
 
 def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:

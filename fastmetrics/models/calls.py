@@ -244,31 +244,72 @@ class ModelReply:
         return json.dumps({"choices": [{"message": message, **ending}], "usage": usage, **more})
 
 
+_CUT_ENDS = ("length", "max_tokens", "max_output_tokens", "max_length", "model_length")
+"""The reasons of an end at the limit of tokens, as servers name them."""
+
+_FILTER_ENDS = (
+    "content_filter",
+    "content-filter",
+    "safety",
+    "refusal",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "guardrail",
+)
+"""The reasons of an end by a filter; further words may follow, as in ``content_filter: SAFETY``."""
+
+_FILTER_CODES = ("content_filter", "content_policy_violation")
+
+
 def completion(body: str) -> Completion:
     """The first choice of a chat completion; without text for any other body.
 
     >>> completion('{"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}').text
     'yes'
     """
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        return Completion(None)
+    content = _parsed(body)
+    error = _error_in(content)
+    if error is not None:
+        return Completion(None, error.message if error.is_filter else None, lacks=error.message)
     choices = _mapping(content).get("choices")
     if choices is None:
-        error = _mapping(_mapping(content).get("error"))
-        refused = well_formed(str(error.get("message"))) if error.get("code") == "content_filter" else None
-        return Completion(None, refused, lacks="a reply without choices")
+        return Completion(None, lacks="a reply without choices")
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
     message = _mapping(choice.get("message"))
-    finish = choice.get("finish_reason")
+    end = _end_of(choice)
     refused = _nonempty(message.get("refusal"))
-    if finish == "content_filter":
-        refused = refused or "blocked by the server's filter"
-    trace = _nonempty(message.get("reasoning_content")) or _nonempty(message.get("reasoning"))
+    if end.startswith(_FILTER_ENDS):
+        refused = refused or _filter_words(choice, end)
+    trace = next(filter(None, (_nonempty(message.get(name)) for name in _THOUGHTS)), None)
     text = _text(message.get("content"))
     lacks = None if text is not None and text.strip() else _lack(choices, message)
-    return Completion(text, refused, finish == "length", trace, lacks)
+    return Completion(text, refused, end in _CUT_ENDS, trace, lacks)
+
+
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""The fields of a model's reasoning, as servers name them."""
+
+
+def _parsed(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _end_of(choice: Mapping[str, Any]) -> str:
+    """Why a choice ended, in lowercase."""
+    reason = choice.get("finish_reason")
+    return reason.strip().lower() if isinstance(reason, str) else ""
+
+
+def _filter_words(choice: Mapping[str, Any], end: str) -> str:
+    """What a server says of a reply that its filter blocked."""
+    results = _mapping(choice.get("content_filter_results"))
+    kinds = [str(name) for name, result in results.items() if _mapping(result).get("filtered") is True]
+    words = _words(choice.get("error")) or ", ".join(kinds) or end.partition(":")[2].strip()
+    return "blocked by the server's filter" + (f": {well_formed(words)}" if words else "")
 
 
 def _lack(choices: Any, message: dict[str, Any]) -> str:
@@ -277,9 +318,149 @@ def _lack(choices: Any, message: dict[str, Any]) -> str:
         return "a reply with an empty list of choices"
     calls = message.get("tool_calls") or message.get("function_call")
     if not calls:
-        return "an empty reply"
+        thoughts = any(_nonempty(message.get(name)) for name in _THOUGHTS)
+        return "a reply of reasoning without an answer" if thoughts else "an empty reply"
     names = [_mapping(_mapping(call).get("function") or call).get("name") for call in _list(calls)]
     return f"a reply that calls tools instead of answering ({', '.join(repr(name)[:80] for name in names[:3])})"
+
+
+# Failures that come with HTTP status 200: the server's words, and whether the call may be repeated.
+
+
+_STATUS_OF_KIND = {
+    "insufficient_quota": 402,
+    "invalid_api_key": 401,
+    "authentication": 401,
+    "unauthenticated": 401,
+    "permission": 403,
+    "not_found": 404,
+    "notfound": 404,
+    "rate_limit": 429,
+    "ratelimit": 429,
+    "throttl": 429,
+    "resource_exhausted": 429,
+    "too_many_requests": 429,
+    "invalid_request": 400,
+    "invalid_argument": 400,
+    "badrequest": 400,
+    "bad_request": 400,
+    "unsupported": 400,
+    "context_length": 400,
+}
+"""The HTTP status that the words of an error's type or code stand for."""
+
+
+_SHOWN = 200
+"""Characters of a body that a message shows."""
+
+
+class ServerError(NamedTuple):
+    """An error in the body of a response: the server's ``message``, its ``code`` and ``type``, and a ``status``.
+
+    ``status`` is the HTTP status that the body names; None is unknown.
+    """
+
+    message: str
+    code: str = ""
+    type: str = ""
+    status: int | None = None
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether a filter blocked the prompt or the reply."""
+        return self.code in _FILTER_CODES or self.type in _FILTER_CODES
+
+
+def failure_in(body: str) -> Failure | None:
+    """The failure in a body that came with HTTP status 200; None for a reply, also for one that says no to the call.
+
+    A body fails if it is no JSON object, if it holds an error, in any of the forms of servers, if it has no choices, if
+    the choice ended with an error, or if a reply that is complete has no text.  The reason is the server's, and the
+    kind of the failure that of the HTTP status that it names; a failure of unknown kind may pass.
+
+    >>> failure_in('{"error": {"code": 429, "message": "Too many requests"}}').reason
+    '429: Too many requests'
+    >>> failure_in('{"choices": [{"message": {"content": "yes"}}]}') is None
+    True
+    """
+    content = _parsed(body)
+    error = _error_in(content)
+    if error is not None:
+        return None if error.is_filter else _failure(error)
+    if not isinstance(content, dict):
+        return Failure(HTTP, f"the reply is not a JSON object: {body[:_SHOWN]}")
+    choices = _mapping(content).get("choices")
+    choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
+    if _end_of(choice) == "error":
+        words = "the server ended its reply with an error"
+        return _failure(_server_error(choice.get("error")) or ServerError(words))
+    reply = completion(body)
+    message = _mapping(choice.get("message"))
+    calls = message.get("tool_calls") or message.get("function_call")
+    if reply.lacks is None or reply.refused or reply.truncated or calls or "returned" in _mapping(content):
+        return None
+    return Failure(HTTP, reply.lacks)
+
+
+def _failure(error: ServerError) -> Failure:
+    """The failure of an error, by its status."""
+    status = error.status
+    reason = error.message if status is None else f"{status}: {error.message}"
+    fatal = status in (401, 402, 403, 404, 405)
+    passing = status is None or status >= 500 or status in (408, 409, 425, 429)
+    return Failure(HTTP, reason, passing=passing, fatal=fatal, limited=status == 429)
+
+
+def _error_in(content: Any) -> ServerError | None:
+    """The error that a body is, in any of the forms of servers, if it is one.
+
+    ``{"error": {…}}`` or a list of it, ``{"error": "words"}``, ``{"object": "error", …}``, ``{"type": "error", …}`` and
+    ``{"detail": …}``.  An error beside choices counts if it is not empty.
+    """
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    fields = _mapping(content)
+    if fields.get("error"):
+        return _server_error(fields["error"])
+    if fields.get("choices"):
+        return None
+    if "error" in (fields.get("object"), fields.get("type")):
+        return _server_error(fields)
+    for name in ("detail", "errors", "message"):
+        if fields.get(name):
+            return _server_error({**fields, "message": _words(fields[name])})
+    return None
+
+
+def _server_error(error: Any) -> ServerError | None:
+    if not error:
+        return None
+    fields = _mapping(error)
+    code, kind = fields.get("code"), str(fields.get("type") or fields.get("status") or "")
+    status = next(filter(None, map(_status, (code, fields.get("status"), fields.get("status_code")))), None)
+    words = f"{code} {kind}".lower()
+    if status is None or any(word in words for word in ("insufficient_quota", "invalid_api_key")):
+        status = next((number for word, number in _STATUS_OF_KIND.items() if word in words), status)
+    return ServerError(_words(error) or "an error without words", str(code), kind, status)
+
+
+def _status(value: Any) -> int | None:
+    """An HTTP status of an error, which may be written as text."""
+    text = str(value)
+    return int(text) if re.fullmatch(r"[45]\d\d", text) else None
+
+
+def _words(error: Any) -> str:
+    """The words of an error: its message, with those of the provider behind the server, or the whole of it."""
+    if isinstance(error, str):
+        return well_formed(error)
+    fields = _mapping(error)
+    message = fields.get("message") or fields.get("msg") or fields.get("detail")
+    if not message:
+        return well_formed(json.dumps(error, ensure_ascii=False)) if error else ""
+    further = _mapping(fields.get("metadata")).get("raw")
+    words = _words(message)
+    return f"{words}: {well_formed(further)}" if isinstance(further, str) and further else words
 
 
 def usage(body: str) -> tuple[int | None, int | None]:

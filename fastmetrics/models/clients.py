@@ -38,6 +38,7 @@ from fastmetrics.models.calls import (
     Message,
     ModelReply,
     Reply,
+    failure_in,
     keys_of_environment,
 )
 
@@ -219,7 +220,8 @@ class FunctionClient:
             )
         if sum(len(well_formed(text).encode()) for text in (reply.text, reply.reasoning) if text) > most:
             return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {most:,}", passing=False)
-        return Reply(reply.body(), latency)
+        body = reply.body()
+        return failure_in(body) or Reply(body, latency)
 
 
 # The address of a model server, and the key for it: where they come from, and how messages hide secrets in them.
@@ -418,8 +420,9 @@ class ChatClient:
                 self.structured = False
                 return await self.send(call)
             return self._refused(refusal)
-        if not _is_object(text):
-            return Failure(HTTP, self._for_message(f"the reply is not a JSON object: {text[:200]}"))
+        failure = failure_in(text)
+        if failure is not None:
+            return replace(failure, reason=self._for_message(failure.reason))
         return Reply(self._without_key(text), latency)
 
     async def _posted(self, body: Mapping[str, Any]) -> tuple[httpx.Response, str]:
@@ -503,14 +506,6 @@ class _Refusal:
         """Whether the server refused structured output."""
         mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
         return self.status in (400, 404, 415, 422, 501) and mentions_format
-
-
-def _is_object(text: str) -> bool:
-    """Whether a text is one complete JSON object."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 # All clients of models: of a registered function, or of a server with an OpenAI-compatible API.

@@ -24,7 +24,7 @@ from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.metrics.stored_metadata import list_specs
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
-from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model, completion
+from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.models.judged_columns import IDENTICAL, MISSING, TOO_LONG, JudgeRating, judge_columns
 from fastmetrics.models.prompts import (
     LANGUAGES,
@@ -332,7 +332,7 @@ class _RubricCalls:
         low, high = self.rubric.range
         reading = read_reply(answer.body, lambda fields: self._form.score(fields, low, high))
         if reading.status == UNPARSED:
-            content = completion(answer.body).lacks or (reading.text or "").strip()[:_SHOWN_CHARACTERS]
+            content = reading.reason or (reading.text or "").strip()[:_SHOWN_CHARACTERS]
             expected = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
             return reading._replace(reason=f"no {expected} in: {content}")
         if self._swapped and reading.score is not None:

@@ -10,33 +10,50 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from fastmetrics.models.calls import completion
+from fastmetrics.text.thoughts import has_marks, split_thoughts
 
 # The JSON objects in a text, and whether each of them stands for itself or is quoted; linear in the text's length.
 
 
-_TOKEN = re.compile(r'\\[^\n]|["{}\n]')
-# Both alternatives match wherever they start: a pattern that fails at the end of the text starts anew at each quote.
+_TOKEN = re.compile(r"\\[^\n]|[\"'{}\n]")
+# Every alternative matches wherever it starts: a pattern that fails at the end of the text starts anew at each quote.
 _COMMA = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|,(?=\s*[}\]])', re.DOTALL)
+_LOOSE = re.compile(
+    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"?)'
+    r"|(?P<quotes>'(?:[^'\\]|\\.|'(?!\s*[,:}\]]))*'?|“[^”]*”?)"
+    r"|(?P<comments>//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"
+    r"|(?P<names>[A-Za-z_]\w*)"
+    r"|(?P<ratio>\d+(?:\.\d+)?\s?/\s?\d+(?:\.\d+)?)"
+    r"|(?P<number>\d[\w.]*)",
+    re.DOTALL,
+)
+"""What models write in JSON and JSON does not have, and strings, in which nothing is replaced."""
+
+_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _OPENING = re.compile(r"[ \t]*(?:```[\w-]*)?[ \t`*_\[(]*")
-_CLOSING = re.compile(r"[\s`*_\])]*")
+_CLOSING = re.compile(r"(?:[\s`*_\])]|<\|\w{1,20}\|>|</s>)*")
 _FENCED = re.compile(r"```[\w-]*\s*$")
 _ENDS = ".!?。！？{"
 """What may follow an object that ends its sentence: the end of the sentence, or another object."""
 
+_TRIMMED = " \t\r\n"
+
 
 class Braces(NamedTuple):
-    """Where a pair of braces begins, and where it ends, in characters."""
+    """Where a pair of braces begins, and where it ends, in characters; ``within`` an object that does not end."""
 
     start: int
     stop: int
+    within: bool = False
 
 
 class FoundObject(NamedTuple):
     """A JSON object in a text.
 
-    ``repairs`` turned the text into the object: "fences" or "braces" for the text around it, and "commas".  ``alone``
-    tells whether its line holds nothing else before it, ``quoted`` whether it is part of a sentence that goes on, or of
-    a line that quotes: ``The answer says {"score": 5} but I refuse``.
+    ``repairs`` turned the text into the object: "fences" or "braces" for the text around it, then "commas", "lines"
+    (line breaks in a string), "quotes", "comments" and "names" (of fields without quotes, or Python's literals).
+    ``alone`` tells whether its line holds nothing else before it, ``quoted`` whether it is part of a sentence that goes
+    on, of a line that quotes, or of an object that does not end: ``The answer says {"score": 5} but I refuse``.
     """
 
     content: dict[str, Any]
@@ -45,8 +62,11 @@ class FoundObject(NamedTuple):
     quoted: bool
 
 
-def objects_in(text: str) -> Iterator[FoundObject]:
-    """The outermost JSON objects in a text, in their order; a comma before a closing bracket is removed.
+def objects_in(text: str, *, loose: bool = False) -> Iterator[FoundObject]:
+    """The outermost JSON objects in a text, in their order, with what models write and JSON does not have repaired.
+
+    A line break ends a string, as JSON strings contain none, unless the reading is ``loose``; then a string may be in
+    single quotes, too.
 
     >>> [(one.content, one.quoted) for one in objects_in('It says {"score": 5} but I say {"score": 1}.')]
     [({'score': 5}, True), ({'score': 1}, False)]
@@ -56,16 +76,14 @@ def objects_in(text: str) -> Iterator[FoundObject]:
         yield FoundObject(whole, (), True, False)
         return
     before = 0
-    for start, stop in _closed_braces(text):
-        piece = text[start:stop]
-        content, repairs = _object(piece), _surroundings(text, before, start, stop)
-        if content is None:
-            content, repairs = _object(_COMMA.sub(_without_comma, piece)), (*repairs, "commas")
+    for start, stop, within in _closed_braces(text, loose=loose):
+        content, repairs = _repaired(text[start:stop])
         if content is not None:
             line = text[max(before, text.rfind("\n", before, start) + 1) : start]
             first = before == 0 or "\n" in text[before:start]
             alone = first and _OPENING.fullmatch(line) is not None
-            yield FoundObject(content, repairs, alone, line.lstrip().startswith(">") or _goes_on(text, stop))
+            quoted = within or line.lstrip().startswith(">") or _goes_on(text, stop)
+            yield FoundObject(content, (*_surroundings(text, before, start, stop), *repairs), alone, quoted)
         before = stop
 
 
@@ -92,22 +110,23 @@ def _goes_on(text: str, stop: int) -> bool:
     return text[end].islower() if "\n" in text[stop:end] else not text[end].isupper()
 
 
-def _closed_braces(text: str) -> list[Braces]:
+def _closed_braces(text: str, *, loose: bool) -> list[Braces]:
     """The outermost closed pairs of braces.
 
-    Quotes count within braces only, since one in prose need not be closed; a line break ends a string, as JSON strings
-    contain none.
+    Quotes count within braces only, since one in prose need not be closed.
     """
     pairs: list[Braces] = []
     opened: list[int] = []  # where the braces that are still open begin
-    in_string = False
+    quote = ""
     at = text.find("{")
     while at >= 0 and (token := _TOKEN.search(text, at)) is not None:
         at = token.end()
         sign = token[0]
-        if sign in '"\n':  # an escape, as in \", is a token of its own and changes nothing
-            in_string = sign == '"' and not in_string
-        elif in_string:
+        if sign == "\n":
+            quote = quote if loose else ""
+        elif sign == '"' or (sign == "'" and loose and _delimits(text, token.start(), quote)):
+            quote = "" if quote == sign else quote or sign
+        elif quote:  # an escape, as in \", is a token of its own and changes nothing
             continue
         elif sign == "{":
             opened.append(token.start())
@@ -120,19 +139,86 @@ def _closed_braces(text: str) -> list[Braces]:
             pairs.append(Braces(start, at))
             if not opened:  # between objects is prose, whose quotes mean nothing
                 at = text.find("{", at)
-    return pairs
+    unfinished = min((start for start in opened if _begins_object(text, start)), default=len(text))
+    return [pair._replace(within=pair.start > unfinished) for pair in pairs]
+
+
+def _delimits(text: str, at: int, quote: str) -> bool:
+    """Whether a single quote begins or ends a string, by the sign before or after it; others are apostrophes."""
+    if quote == "'":
+        after = _first_sign(text, at + 1, 1)
+        return after in ",:}]"
+    return not quote and _first_sign(text, at - 1, -1) in "{[,:"
+
+
+def _first_sign(text: str, at: int, step: int) -> str:
+    """The first sign from a place on, in a direction, that is no white space."""
+    while 0 <= at < len(text) and text[at] in _TRIMMED:
+        at += step
+    return text[at] if 0 <= at < len(text) else " "
+
+
+def _begins_object(text: str, start: int) -> bool:
+    """Whether a brace begins an object, with the name of a field, and not prose."""
+    return _first_sign(text, start + 1, 1) in "\"'"
+
+
+def _repaired(piece: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """The object in a pair of braces, and the repairs that it needed."""
+    content = _object(piece)
+    if content is not None:
+        return content, ()
+    content = _object(_COMMA.sub(_without_comma, piece))
+    if content is not None:
+        return content, ("commas",)
+    used: set[str] = set()
+    plain = _LOOSE.sub(lambda found: _as_json(found, used), piece)
+    text = _COMMA.sub(_without_comma, plain)
+    content = _object(text)
+    if content is None:
+        content = _object(text, strict=False)
+        used.add("lines")
+    repairs = [("commas", text != plain), *((kind, kind in used) for kind in ("lines", "quotes", "comments", "names"))]
+    return content, tuple(kind for kind, is_used in repairs if is_used)
+
+
+def _as_json(found: re.Match[str], used: set[str]) -> str:
+    """A part of an object as JSON has it, with the kind of the repair recorded."""
+    kind, part = str(found.lastgroup), found[0]
+    if kind in ("string", "number"):
+        return part
+    if kind == "ratio":  # a grade such as 4/5, which the scale explains
+        return json.dumps(part)
+    if kind == "names":
+        if part in ("true", "false", "null"):
+            return part
+        used.add(kind)
+        return _LITERALS.get(part) or json.dumps(part)
+    used.add(kind)
+    if kind == "comments":
+        return " "
+    inner = part[1:-1].replace("\\'", "'")
+    return '"' + re.sub(r'(\\.)|"', lambda sign: sign[1] or '\\"', inner, flags=re.DOTALL) + '"'
 
 
 def _without_comma(match: re.Match[str]) -> str:
     return match[1] or ""
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
     try:
-        content = json.loads(text)
+        content = json.loads(text, strict=strict, object_pairs_hook=_fields)
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of an object; raises ``ValueError`` for a field with two values."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
+        raise ValueError("a field has two values")
+    return fields
 
 
 # Parsing a judge's reply: JSON, or text that known, recorded repairs turn into JSON.
@@ -140,8 +226,8 @@ def _object(text: str) -> dict[str, Any] | None:
 
 OK, UNPARSED, TRUNCATED, REFUSED = "ok", "unparsed", "truncated", "refused"
 
-_THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
 _NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*")
+_RATIO = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:/|out of|of|из)\s*(\d+(?:\.\d+)?)\s*")
 
 
 class Reading(NamedTuple):
@@ -171,48 +257,66 @@ def read_reply(body: str, score: Score) -> Reading:
     ('ok', 4.0, 'good', ('braces', 'commas'))
     """
     reply = completion(body)
-    if reply.text is None or not reply.text.strip():
-        status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
-        return Reading(status, reason=reply.refused, text=reply.text, trace=reply.trace)
-    text, trace = reply.text, reply.trace
-    thought = _THOUGHT.match(text) if "<think" in text else None
-    if thought is not None:
-        text, trace = text[thought.end() :], trace or thought[1].strip()
-    verdict = _verdict(text, score)
+    thought, answer, is_cut = split_thoughts(reply.text or "")
+    trace = reply.trace or thought
+    verdict = None if is_cut or reply.refused else _verdict(answer, score)
     if verdict is not None:
         value, chosen = verdict
         more = ("number in text",) if isinstance(chosen.content.get("score"), str) else ()
         reason = chosen.content.get("reason")
         return Reading(OK, value, reason if isinstance(reason, str) else None, chosen.repairs + more, reply.text, trace)
     status = REFUSED if reply.refused else TRUNCATED if reply.truncated else UNPARSED
-    return Reading(status, reason=reply.refused, text=reply.text, trace=trace)
+    lacks = CUT_THOUGHT if is_cut else reply.lacks
+    return Reading(status, reason=reply.refused or lacks, text=reply.text, trace=trace)
+
+
+CUT_THOUGHT = "a reply that ends within its thoughts"
+"""What a reply is whose thoughts have no end."""
 
 
 def _verdict(text: str, score: Score) -> tuple[float, FoundObject] | None:
     """The last object with a score, unless two objects have different scores or the object is a quotation.
 
-    An object within a line of prose is a verdict only with a reason, as the requested form has it.
+    An object within a line of prose is a verdict only with a reason, as the requested form has it.  A text with a mark
+    of thoughts outside its objects has none: it may be a draft.
     """
-    last: tuple[float, FoundObject] | None = None
-    values: set[str] = set()
-    for candidate in objects_in(text):
-        value = score(candidate.content)
-        if value is not None:
-            values.add(repr(value))  # NaN, a list without claims, equals itself in text only
-            if not candidate.quoted and (candidate.alone or isinstance(candidate.content.get("reason"), str)):
-                last = value, candidate
-    return last if len(values) == 1 else None
+    for loose in (False, True):
+        last: tuple[float, FoundObject] | None = None
+        values: set[str] = set()
+        for candidate in objects_in(text, loose=loose):
+            value = score(candidate.content)
+            if value is not None:
+                values.add(repr(value))  # NaN, a list without claims, equals itself in text only
+                if not candidate.quoted and (candidate.alone or isinstance(candidate.content.get("reason"), str)):
+                    last = value, candidate
+        if values:
+            return last if len(values) == 1 and not _holds_marks(text, loose=loose) else None
+    return None
+
+
+def _holds_marks(text: str, *, loose: bool) -> bool:
+    """Whether a text holds a mark of thoughts outside its objects."""
+    if not has_marks(text):
+        return False
+    ends = [0, *(place for pair in _closed_braces(text, loose=loose) for place in pair[:2]), len(text)]
+    return any(has_marks(text[start:stop]) for start, stop in zip(ends[::2], ends[1::2], strict=True))
 
 
 def grade_of(fields: Mapping[str, Any], low: float, high: float) -> float | None:
-    """The number under "score", also as text, if it is within the range.
+    """The number under "score" if it is within the range: also as text, or of the highest score, as in ``4/5``.
 
-    >>> grade_of({"score": "4"}, 1, 5), grade_of({"score": 6}, 1, 5), grade_of({"score": True}, 0, 1)
-    (4.0, None, None)
+    >>> grade_of({"score": "4"}, 1, 5), grade_of({"score": "4/5"}, 1, 5), grade_of({"score": "4/10"}, 1, 5)
+    (4.0, 4.0, None)
+    >>> grade_of({"score": 6}, 1, 5), grade_of({"score": True}, 0, 1)
+    (None, None)
     """
     value = fields.get("score")
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value)
+    if isinstance(value, str):
+        ratio = _RATIO.fullmatch(value)
+        if ratio is not None and float(ratio[2]) == high:
+            value = float(ratio[1])
+        elif _NUMBER.fullmatch(value):
+            value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and low <= value <= high else None

@@ -91,24 +91,37 @@ def test_replies_without_answer_have_status_and_can_be_retried(tmp_path):
         "cut": completion("It is", "length"),
         "no": completion(None, refusal="I cannot"),
         "none": completion(None),
-        "empty": completion(""),
+        "blank": completion(" \n"),
+        "thought": completion("<think>It is, or not.</think>\nIt is."),
+        "cut thought": completion("<think>It is, or", "length"),
+        "thought without end": completion("<think>It is, or"),
+        "filter": completion("It is", "content_filter"),
+        "error": {"error": {"code": 502, "message": "no worker"}},
     }
     with judge_server(reply=lambda body: replies[asked(body)]) as judge:
-        one = bot(judge, tmp_path)
+        one = bot(judge, tmp_path, tries=1, concurrency=1)
         table = {"question": list(replies)}
         found = fm.answer(table, one)
-        assert list(zip(*(found[name].to_pylist() for name in ("answer", "answer_status")), strict=True)) == [
-            ("It is", "truncated"),
-            (None, "refused"),
-            (None, "unparsed"),
-            ("", "ok"),
+        reasons = ("answer", "answer_status", "answer_reason")
+        assert list(zip(*(found[name].to_pylist() for name in reasons), strict=True)) == [
+            ("It is", "truncated", "the reply reached the token limit"),
+            (None, "refused", "I cannot"),
+            (None, "http", "an empty reply"),
+            (None, "http", "an empty reply"),
+            ("It is.", "ok", None),
+            (None, "truncated", "the reply reached the token limit"),
+            (None, "unparsed", "no text: a reply that ends within its thoughts"),
+            (None, "refused", "blocked by the server's filter"),
+            (None, "http", "502: no worker"),
         ]
-        fm.answer(table, one)
-        assert judge.count == 4
+        count = judge.count
+        fm.answer(table, one)  # asks for the failures, and checks the server with a call that worked before
+        again = {asked(body) for body in judge.bodies[count:]}
+        assert (again >= {"none", "blank", "error"}, len(again)) == (True, 4)
         judge.reply = echo
         found = fm.answer(table, one, retry=["truncated", "refused"])
-        assert judge.count == 6
-        assert found["answer"].to_pylist() == ["about cut", "about no", None, ""]
+        kept = {"thought": "It is.", "thought without end": None}
+        assert found["answer"].to_pylist() == [kept.get(name, f"about {name}") for name in replies]
 
 
 def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):

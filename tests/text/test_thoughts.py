@@ -1,0 +1,105 @@
+"""Thoughts in texts: blocks, channels and headings apart from answers, and texts that only speak of them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from fastmetrics.text.thoughts import split_thoughts, with_thoughts
+
+CLOSED = [
+    "<think>a</think>b",
+    "<think>\na\n</think>\n\nb\n",
+    "<Thinking>a</Thinking>b",
+    "<THOUGHT>a</THOUGHT>\nb",
+    "<reasoning>a</reasoning><answer>b</answer>",
+    "<think>a</think>\n<answer>\nb",
+    "<seed:think>a</seed:think>b",
+    '<details type="reasoning" done="true">a</details>b',
+    "[THINK]a[/THINK]b",
+    "◁think▷a◁/think▷b",
+    "<|begin_of_thought|>a<|end_of_thought|><|begin_of_solution|>b<|end_of_solution|>",
+    "<|channel>thought\na<channel|>b",
+    "a</think>b",
+    "a\n</think>\n\nb",
+    "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>",
+    "a<|end|><|start|>assistant<|channel|>final<|message|>b",
+    "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>b",
+    "analysisa.assistantfinalb",
+    "Thinking Process:\n\na\n</think>\n\nb",
+    "**Thinking process:** a\n\n**Final answer:** b",
+    "Here's a thinking process that leads to the answer:\na\n### Final Output:\nb",
+    "Here is my thought process: a\n\nHere is my response: b",
+    "Thinking...\na\n...done thinking.\n\nb",
+]
+
+CUT = [
+    "<think>a",
+    "  \n<Thinking>\na",
+    "[THINK]a\n\nb",
+    "<thought>a",
+    "<reasoning>a {b}",
+    "<think>a</think><think>c",
+    "<think>a <think>c</think> d",
+    "b\n<think>a",
+    "<|channel|>analysis<|message|>a",
+    "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary<|message|>c",
+    "analysisWe think a",
+    "Thinking Process:\n1. a\n2. b",
+    '<think>I end with "</think>" and a',
+]
+
+WITHOUT = [
+    "",
+    "b",
+    "Use <think> to make it think.",
+    "Write `<think>` before and `</think>` after it.",
+    '{"reason": "it has a </think> tag", "score": 2}',
+    '{"reason": "it has <think> and </think>", "score": 2}',
+    "analysis of b",
+    "I was thinking...\nb",
+    "The thinking process: b",
+    "<details>b</detail>",
+]
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_answers_follow_their_thoughts(text):
+    thought, answer, is_cut = split_thoughts(text)
+    assert ("a" in thought, "b" in thought, answer, is_cut) == (True, False, "b", False)
+
+
+@pytest.mark.parametrize("text", CUT)
+def test_thoughts_without_an_end_are_cut(text):
+    thought, answer, is_cut = split_thoughts(text)
+    assert (is_cut, "a" in thought, answer) == (True, True, "b" if text.startswith("b") else "")
+
+
+@pytest.mark.parametrize("text", WITHOUT)
+def test_texts_about_thoughts_are_unchanged(text):
+    assert split_thoughts(text) == (None, text, False)
+
+
+def test_several_and_nested_blocks_leave_the_text_between_them():
+    assert split_thoughts("<think>a</think>One. <think>c</think>\n two") == ("a\nc", "One.\ntwo", False)
+    assert split_thoughts("<think>a<thinking>c</thinking>d</think>two")[1:] == ("two", False)
+    assert split_thoughts("One.\n<think>a\n</think>\nc\n</think>\ntwo")[1:] == ("two", False)
+    assert split_thoughts("Sure: <think>a</think> two")[1:] == ("Sure:\ntwo", False)
+
+
+def test_columns_tell_which_texts_hold_marks():
+    texts = [*CLOSED, *CUT]
+    assert all(with_thoughts(pa.array(texts)).to_pylist())
+    plain = ["", None, "b", "analysis of b", "I was thinking...", "<p>b</p>"]
+    assert not any(with_thoughts(pa.array(plain)).to_pylist())
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<think>", "</think>", "\n ", "<think> </think>", '"<think>"', "<details ", "<|channel|>analysis", " ", "analysis",
+     "assistantfinal", "\nFinal answer:", "`", "<|start|>assistant "],
+)  # fmt: skip
+def test_long_texts_are_split(piece):
+    """What grows with the square of the length takes minutes at this size."""
+    for start in ("", "Thinking process:"):
+        split_thoughts(start + (piece * (1 << 17))[: 1 << 17])
