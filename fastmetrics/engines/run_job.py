@@ -70,7 +70,7 @@ class Worker:
         part, chunk = item
         began = time.perf_counter()
         good = good_rows(self._task.source, self._task.selection, chunk, skip=self._task.skip)
-        rejects = good.rejects
+        rejects = list(good.rejects)
         batches: list[pa.RecordBatch] = []
         positions = [reject.position for reject in chunk.rejects]
         if len(chunk.rows):

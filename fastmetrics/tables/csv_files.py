@@ -356,7 +356,7 @@ class DelimitedReader(Reader):
         ragged[:] = ragged[len(rejects) :]
         columns = {name: _decoded(cells.column(name)) if coded else cells.column(name) for name in cells.schema.names}
         parsed: dict[str, pa.Array] = {}
-        wrong: dict[int, tuple[str, str]] = {}
+        wrong: dict[int, tuple[str | None, str]] = {}
         for field in selection.schema:
             text = columns[field.name].view(pa.string())
             text = unguarded(text) if self._guarded else text
@@ -367,18 +367,13 @@ class DelimitedReader(Reader):
             for index, reason in failures.items():
                 wrong.setdefault(index, (field.name, reason))
         batch = pa.RecordBatch.from_arrays(list(parsed.values()), names=list(parsed))
-        if wrong:
-            for index in sorted(wrong):
-                raw = self._delimiter.join(
-                    (column[index].as_py() or b"").decode(errors="replace") for column in columns.values()
-                )
-                position = Position(number, int(rows[index]))
-                rejects.append(Reject(position, self.file.shown, self.where(position.row), *wrong[index], raw))
-            good = np.ones(len(rows), dtype=bool)
-            good[list(wrong)] = False
-            batch, rows = batch.filter(pa.array(good)), rows[good]
-            rejects.sort(key=lambda reject: reject.position)
-        return Chunk(number, rows, batch, tuple(rejects), offset)
+        return Chunk(number, rows, batch, tuple(rejects), offset).without(
+            wrong,
+            self.place,
+            lambda row: self._delimiter.join(
+                (column[row].as_py() or b"").decode(errors="replace") for column in columns.values()
+            ),
+        )
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:

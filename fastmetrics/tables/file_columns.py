@@ -141,6 +141,8 @@ def key_types(keys: Iterable[Mapping[str, str | None]]) -> dict[str, pa.DataType
 
 def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """An array of any layout converted to the type, which is of the same kind."""
+    if array.type == type_:
+        return array
     if pt.is_run_end_encoded(array.type):
         array = pc.run_end_decode(array)
     if pt.is_dictionary(array.type):

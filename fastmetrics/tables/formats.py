@@ -15,7 +15,7 @@ from fastmetrics.base.presets import Preset
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.table_chunks import Chunk
+from fastmetrics.tables.table_chunks import Chunk, Position
 
 
 class Reader(ABC):
@@ -74,6 +74,10 @@ class Reader(ABC):
     def where(self, row: int) -> str:
         """A row in messages, from its number."""
         return f"row {row}"
+
+    def place(self, position: Position) -> tuple[str, str]:
+        """The file and row of a position of this file, for messages."""
+        return self.file.shown, self.where(position.row)
 
     @property
     def pieces(self) -> Sequence[tuple[int, float]] | None:

@@ -31,36 +31,16 @@ from fastmetrics.tables.table_chunks import Chunk
 T = TypeVar("T")
 
 
-class Tries:
-    """The attempts of one operation: the number of failures since its last progress."""
-
-    def __init__(self) -> None:
-        self._failures = 0
-
-    def went_on(self) -> None:
-        """Reset the number of failures after progress."""
-        self._failures = 0
-
-    def over(self, error: BaseException | None) -> bool:
-        """Whether a failure is final: after too many attempts, or if the fault is permanent."""
-        self._failures += 1
-        return self._failures == RETRY_LIMITS.read_tries or not passing(error)
-
-    def wait(self) -> None:
-        """Wait before the next attempt."""
-        time.sleep(RETRY_LIMITS.pause_seconds * 2 ** (self._failures - 1))
-
-
 def patiently(do: Callable[[], T]) -> T:
     """The result of ``do``, retried a few times if a connection breaks."""
-    tries = Tries()
-    while True:
+    for pause in _pauses():
         try:
             return do()
         except OSError as error:
-            if tries.over(error):
+            if not passing(error):
                 raise
-        tries.wait()
+        time.sleep(pause)
+    return do()
 
 
 def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
@@ -68,18 +48,23 @@ def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterat
 
     Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
     """
-    tries = Tries()
+    pauses = _pauses()
     while True:
         try:
             for chunk in chunks_from(start):
                 yield chunk
-                start = max(start, chunk.stop)
-                tries.went_on()
+                start, pauses = max(start, chunk.stop), _pauses()
             return
         except FileFormatError as error:
-            if tries.over(error.__cause__):
+            pause = next(pauses, None)
+            if pause is None or not passing(error.__cause__):
                 raise
-        tries.wait()
+        time.sleep(pause)
+
+
+def _pauses() -> Iterator[float]:
+    """The seconds to wait before each further attempt."""
+    return (RETRY_LIMITS.pause_seconds * 2**failures for failures in range(RETRY_LIMITS.read_tries - 1))
 
 
 # Patterns of paths: their matches in a listing of an object store, and on a local disk.

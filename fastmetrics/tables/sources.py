@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,87 +27,87 @@ from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, ke
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patient
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Reject, Split, batch_of
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Split, batch_of
 
 # A table as its readers see it, in memory or in files.
 
 
-class TableSource(Protocol):
+class TableSource(ABC):
     """An opened table: its columns, and its rows in chunks; a table in memory is one file without a name."""
 
-    @property
-    def names(self) -> Names:
-        """The names of the columns; ``in`` also finds paths."""
+    names: Names
+    """The names of the columns; ``in`` also finds paths."""
+    rows: int | None = None
+    """The number of rows, if it is known."""
+    nbytes: int = 0
+    """The bytes of the files, or of the columns in memory."""
+    max_row_bytes: int
+    """The maximum bytes of a row; a longer row is a bad row."""
+    files: Sequence[DataFile] = ()
+    notes: Sequence[str] = ()
+    """What the reader of a result should know."""
+    unstable: str | None = None
+    """Why a run cannot go on in the middle of the rows, if it cannot."""
+    has_blanks: bool = False
+    """Whether a missing value of a column of text is a blank cell."""
 
     @property
-    def rows(self) -> int | None:
-        """The number of rows, if it is known."""
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the files, or of the columns in memory."""
-
-    @property
-    def max_row_bytes(self) -> int:
-        """The maximum bytes of a row; a longer row is a bad row."""
-
-    @property
-    def files(self) -> Sequence[DataFile]:
-        """The files."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the reader of a result should know."""
-
-    @property
-    def unstable(self) -> str | None:
-        """Why a run cannot go on in the middle of the rows, if it cannot."""
-
-    @property
-    def has_blanks(self) -> bool:
-        """Whether a missing value of a column of text is a blank cell."""
-
-    @property
+    @abstractmethod
     def fingerprint(self) -> list[list[Any]]:
         """The identity of the table, which differs for a changed table."""
 
     def file_rows(self, number: int) -> int | None:
         """The number of rows of a file, if it is known."""
+        return self.rows
 
     def bytes_before(self, file: int) -> int:
         """The bytes of the files before the given one."""
+        return 0
 
+    @abstractmethod
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (user's name: kind), each with the type in its batches."""
 
     def splits(self, start: Position = BEGINNING) -> list[Split]:
         """The rows from ``start`` on in splits that can be scored independently."""
+        return [Split(start, None)]
 
+    @abstractmethod
     def chunks(
         self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The rows from ``start`` to before ``stop``, in order."""
 
+    @abstractmethod
     def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
 
     def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
-        """A chunk's batch with exactly the selected columns and types."""
+        """A chunk's batch with exactly the selected columns and types, hive partition keys among them.
+
+        There are no dictionaries, views or runs, unless they are selected.
+        """
+        batch, keys = chunk.batch, self.files[chunk.file].keys if self.files else {}
+        if batch.schema.equals(selection.schema):
+            return batch
+        arrays = []
+        with reading(self.where(Position(chunk.file, 0))[0]):
+            for field in selection.schema:
+                if field.name in keys:
+                    key = pa.scalar(keys[field.name], pa.string())
+                    arrays.append(pa.repeat(key, batch.num_rows).cast(field.type))
+                else:
+                    arrays.append(cast(batch.column(batch.schema.get_field_index(field.name)), field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
 
 
-class NarrowedSource:
+class NarrowedSource(TableSource):
     """A source that shows another one in a narrower form; a subclass changes its rows or columns."""
 
     def __init__(self, source: TableSource) -> None:
         self._source = source
-        self.names = source.names
-        self.rows = source.rows
-        self.nbytes = source.nbytes
-        self.max_row_bytes = source.max_row_bytes
-        self.files = source.files
-        self.notes = source.notes
-        self.unstable = source.unstable
-        self.has_blanks = source.has_blanks
+        for name in TableSource.__annotations__:
+            setattr(self, name, getattr(source, name))
 
     @property
     def fingerprint(self) -> list[list[Any]]:
@@ -147,7 +148,7 @@ class NarrowedSource:
 # A table in memory with the interface of files, so that a run reads both in the same way.
 
 
-class FrameSource:
+class FrameSource(TableSource):
     """A table of any kind that ``open_frame`` accepts; its columns are converted when they are selected.
 
     >>> source = FrameSource({"answer": ["yes", None], "meta": [object(), object()]})
@@ -156,11 +157,6 @@ class FrameSource:
 
     Raises ``ColumnError`` for anything else.
     """
-
-    files: tuple[DataFile, ...] = ()
-    notes: tuple[str, ...] = ()
-    unstable: str | None = None
-    has_blanks = False
 
     def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
         self._frame = open_frame(table, name)
@@ -187,10 +183,13 @@ class FrameSource:
         if self._columns is None or not set(names) <= set(self._columns.column_names):
             pieces = self._frame.read(names)[1]
             try:
-                self._columns = pa.concat_tables(pieces, promote_options="permissive")
+                self._keep(pa.concat_tables(pieces, promote_options="permissive"))
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise ColumnError(f"the batches of the table hold columns of different types: {error}") from error
         return self._columns
+
+    def _keep(self, columns: pa.Table) -> None:
+        self._columns, self.rows, self.nbytes = columns, columns.num_rows, columns.nbytes
 
     def pieces(self, kinds: Mapping[str, str], names: Iterable[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The named columns in their own types: their schema, and their rows as they are read, without a copy.
@@ -209,31 +208,15 @@ class FrameSource:
         return schema, pieces
 
     @property
-    def rows(self) -> int | None:
-        """The number of rows, once columns are selected."""
-        return None if self._columns is None else int(self._columns.num_rows)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the selected columns."""
-        return 0 if self._columns is None else int(self._columns.nbytes)
-
-    @property
     def fingerprint(self) -> list[list[Any]]:
         """The identity of the selected columns, which differs for other values."""
         digest = hashlib.blake2b(digest_size=16)
-        table = pa.table({}) if self._columns is None else self._columns
-        with pa.PythonFile(_Hashing(digest), mode="w") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
+        if self._columns is not None:
+            selection = plain_selection(self._columns.schema, dict.fromkeys(self._columns.schema.names, "any"))
+            digest.update(str(selection.schema).encode())
+            for chunk in self.chunks(selection):
+                digest.update(self.conform(chunk, selection).serialize())
         return [["table", digest.hexdigest()]]
-
-    def file_rows(self, number: int) -> int | None:
-        """The number of rows."""
-        return self.rows
-
-    def bytes_before(self, file: int) -> int:
-        """No bytes: there are no files."""
-        return 0
 
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (user's name: kind), each with the type in its batches.
@@ -241,12 +224,8 @@ class FrameSource:
         Raises ``ColumnError`` for a column that is missing or not of its kind.
         """
         self.hold(columns)
-        self._columns = of_kinds(self._with(list(columns)), columns)
-        return plain_selection(self._columns.select(list(columns)).schema, columns)
-
-    def splits(self, start: Position = BEGINNING) -> list[Split]:
-        """All rows from ``start`` on."""
-        return [Split(start, None)]
+        self._keep(of_kinds(self._with(list(columns)), columns))
+        return plain_selection(self._with(list(columns)).select(list(columns)).schema, columns)
 
     def chunks(
         self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
@@ -261,45 +240,16 @@ class FrameSource:
         """The row of a position, for messages."""
         return "the table", f"row {position.row}"
 
-    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
-        """A chunk's batch with the types of the selection: no dictionaries, views or runs."""
-        if chunk.batch.schema.equals(selection.schema):
-            return chunk.batch
-        arrays = [
-            array if array.type == field.type else cast(array, field.type)
-            for array, field in zip(chunk.batch.columns, selection.schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
-
 
 def plain_selection(schema: pa.Schema, columns: Mapping[str, str]) -> Selection:
     """The columns of a schema with the types in batches: no dictionaries, views or runs."""
     return Selection(pa.schema([pa.field(field.name, plain(field.type)) for field in schema]), dict(columns))
 
 
-class _Hashing:
-    """A file that adds what is written to a digest."""
-
-    closed = False
-
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is buffered."""
-
-    def close(self) -> None:
-        self.closed = True
-
-
 # A table on disk, in any format and number of files, as one stream of record batches.
 
 
-class FileSource:
+class FileSource(TableSource):
     """An opened input: ``schema`` of all columns, ``rows`` if the files store it, ``nbytes`` on disk."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -309,18 +259,20 @@ class FileSource:
         self._unfit: dict[str, str] = {}
         """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
         self.schema = self._unified()
+        preset = None if self.preset is None else self.preset.name
+        self.names = Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)), preset)
         counts = [reader.rows for reader in self._readers]
-        self.rows: int | None = None if None in counts else sum(count for count in counts if count is not None)
+        self.rows = None if None in counts else sum(count for count in counts if count is not None)
         sizes = [file.size for file in self.files]
         self.nbytes = sum(sizes)
         self.max_row_bytes = min(file.max_row_bytes for file in self.files)
+        self.notes = self._notes()
+        reasons = (f"{reader.file.shown}: {reader.unstable}" for reader in self._readers if reader.unstable is not None)
+        self.unstable = next(reasons, None)
+        self.has_blanks = all(reader.has_blanks for reader in self._readers)
+        self.has_types = any(reader.has_types for reader in self._readers)
+        """Whether the columns have types: CSV has none."""
         self._before = np.concatenate([[0], np.cumsum(sizes)])
-
-    @property
-    def names(self) -> Names:
-        """The names of the columns."""
-        preset = None if self.preset is None else self.preset.name
-        return Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)), preset)
 
     @cached_property
     def preset(self) -> Preset | None:
@@ -439,9 +391,7 @@ class FileSource:
             reader.file = replace(reader.file, keys=keys)
         return sorted(own)
 
-    @property
-    def notes(self) -> list[str]:
-        """What the reader of a result should know."""
+    def _notes(self) -> list[str]:
         notes = [f"{name} is read from the files, not from the names of their folders ({name}=…)" for name in self._own]
         if (preset := self.preset) is not None and not any(file.schema for file in self.files):
             way = f"schema={preset.name!r} (--schema {preset.name})"
@@ -449,25 +399,9 @@ class FileSource:
         return notes
 
     @property
-    def unstable(self) -> str | None:
-        """Why a run cannot go on in the middle of the rows, if it cannot."""
-        reasons = (f"{reader.file.shown}: {reader.unstable}" for reader in self._readers if reader.unstable is not None)
-        return next(reasons, None)
-
-    @property
     def snapshot(self) -> str | None:
         """The moment of PostgreSQL that the rows are of, as long as this source lives."""
         return next((reader.snapshot for reader in self._readers if reader.snapshot is not None), None)
-
-    @property
-    def has_blanks(self) -> bool:
-        """Whether a missing value of a column of text is a blank cell."""
-        return all(reader.has_blanks for reader in self._readers)
-
-    @property
-    def has_types(self) -> bool:
-        """Whether the columns have types: CSV has none."""
-        return any(reader.has_types for reader in self._readers)
 
     def is_typed(self, name: str) -> bool:
         """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
@@ -531,7 +465,7 @@ class FileSource:
             within = selection.without(reader.file.keys) if reader.file.keys else selection
             apart = bool(selection.paths) and not reader.follows_paths
             roots = within.roots(reader.schema) if apart else within
-            chunks = patient(self._watched_reader(reader, roots, number, threads, *ends), row)
+            chunks = patient(partial(self._read, roots, number, threads, ends), row)
             yield from (self._at_paths(chunk, within) for chunk in chunks) if apart else chunks
 
     def _at_paths(self, chunk: Chunk, selection: Selection) -> Chunk:
@@ -540,7 +474,7 @@ class FileSource:
         if not chunk.batch.num_rows:
             return replace(chunk, batch=batch_of(selection.schema))
         arrays: list[pa.Array] = []
-        wrong: dict[int, tuple[str, str]] = {}
+        wrong: dict[int, tuple[str | None, str]] = {}
         for field in selection.schema:
             path = selection.paths.get(field.name)
             if path is None:
@@ -563,56 +497,27 @@ class FileSource:
             else:
                 array = path.column(whole)
             arrays.append(array)
-        batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
-        if not wrong:
-            return replace(chunk, batch=batch)
-        rejects = list(chunk.rejects)
-        for row, (column, reason) in wrong.items():
-            position = Position(chunk.file, int(chunk.rows[row]))
-            raw = json.dumps(chunk.batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False)
-            rejects.append(Reject(position, *self.where(position), column, reason, raw))
-        good = np.ones(batch.num_rows, np.bool_)
-        good[list(wrong)] = False
-        rejects.sort(key=lambda reject: reject.position)
-        return replace(chunk, rows=chunk.rows[good], batch=batch.filter(pa.array(good)), rejects=tuple(rejects))
+        whole_batch, batch = chunk.batch, pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
+        return replace(chunk, batch=batch).without(
+            wrong,
+            self.where,
+            lambda row: json.dumps(whole_batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False),
+        )
 
-    @staticmethod
-    def _watched_reader(
-        reader: Any, selection: Selection, number: int, threads: int, *ends: int
-    ) -> Callable[[int], Iterator[Chunk]]:
-        def read(row: int) -> Iterator[Chunk]:
-            try:
-                with reading(reader.file.shown):
-                    yield from reader.read(selection, number, row, threads, *ends)
-            except FileFormatError:
-                reader.check_unchanged()  # rather the cause than its effect
-                raise
-            reader.check_unchanged()
-
-        return read
+    def _read(self, selection: Selection, number: int, threads: int, ends: Sequence[int], row: int) -> Iterator[Chunk]:
+        """The rows of a file from ``row`` on, if it stays as it was."""
+        reader: Any = self._readers[number]
+        try:
+            with reading(reader.file.shown):
+                yield from reader.read(selection, number, row, threads, *ends)
+        except FileFormatError:
+            reader.check_unchanged()  # rather the cause than its effect
+            raise
+        reader.check_unchanged()
 
     def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
-        reader = self._readers[position.file]
-        return reader.file.shown, reader.where(position.row)
-
-    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
-        """A chunk's batch with exactly the selected columns and types, hive partition keys among them."""
-        batch, reader = chunk.batch, self._readers[chunk.file]
-        if batch.schema.equals(selection.schema):
-            return batch
-        arrays = []
-        for field in selection.schema:
-            if field.name in reader.file.keys:
-                key = reader.file.keys[field.name]
-                array = pa.repeat(pa.scalar(key, pa.string()), batch.num_rows).cast(field.type)
-            else:
-                array = batch.column(batch.schema.get_field_index(field.name))
-                if array.type != field.type:
-                    with reading(reader.file.shown):
-                        array = cast(array, field.type)
-            arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
+        return self._readers[position.file].place(position)
 
 
 def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -78,6 +78,28 @@ class Chunk:
         """The row after the last one, good or bad; 0 if there is none."""
         last = int(self.rows[-1]) if len(self.rows) else -1
         return 1 + max([last, *(reject.position.row for reject in self.rejects)])
+
+    def without(
+        self,
+        wrong: Mapping[int, tuple[str | None, str]],
+        where: Callable[[Position], tuple[str, str]],
+        raw: Callable[[int], str],
+    ) -> Chunk:
+        """The chunk without its wrong rows, which are rejects: each with its column and the reason.
+
+        ``where`` gives the file and row of a position for messages, and ``raw`` the text of a row of the batch.
+        """
+        if not wrong:
+            return self
+        good = np.ones(len(self.rows), np.bool_)
+        good[list(wrong)] = False
+        rejects = list(self.rejects)
+        for row, reason in wrong.items():
+            position = Position(self.file, int(self.rows[row]))
+            rejects.append(Reject(position, *where(position), *reason, raw(row)))
+        rejects.sort(key=lambda reject: reject.position)
+        batch = self.batch.filter(pa.array(good))
+        return Chunk(self.file, self.rows[good], batch, tuple(rejects), self.offset)
 
     def slice(self, start: int, stop: int, rejects: tuple[Reject, ...]) -> Chunk:
         """The rows from ``start`` to before ``stop``, without a copy."""

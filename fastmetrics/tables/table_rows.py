@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -17,15 +17,15 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
-from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, Rows, batch_of, cut, long_rows, too_long
+from fastmetrics.tables.table_chunks import Chunk, Limits, batch_of, cut, long_rows, too_long
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
 
 
-def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str, str]]:
+def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str | None, str]]:
     """The rows with invalid UTF-8, each with its first invalid column and the reason."""
-    bad: dict[int, tuple[str, str]] = {}
+    bad: dict[int, tuple[str | None, str]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if not _valid(column):
             for row in range(len(column)):
@@ -76,44 +76,24 @@ def raw_text(batch: pa.RecordBatch, row: int) -> str:
 # The good rows of a table: chunk by chunk, in batches, in pieces, or whole.
 
 
-@dataclass(frozen=True)
-class GoodRows:
-    """The good rows of a chunk, their numbers in the file, and its bad rows."""
-
-    batch: pa.RecordBatch
-    rows: Rows
-    rejects: list[Reject]
-
-
 def good_rows(
     source: TableSource, selection: Selection, chunk: Chunk, *, skip: bool = False, any_length: bool = False
-) -> GoodRows:
+) -> Chunk:
     """The rows of a chunk whose text is UTF-8 and that are not too long, with the selected columns and types.
 
     Raises ``FileFormatError`` for the first bad row, unless bad rows are to be skipped; rows of ``any_length`` are good
     where no limit can be set.
     """
-    rejects = list(chunk.rejects)
-    if rejects and not skip:
-        raise FileFormatError(str(rejects[0]))
-    if not len(chunk.rows):
-        return GoodRows(batch_of(selection.schema), chunk.rows, rejects)
-    batch, rows = source.conform(chunk, selection), chunk.rows
+    batch = source.conform(chunk, selection) if len(chunk.rows) else batch_of(selection.schema)
     most = source.max_row_bytes
     long = {} if any_length else dict.fromkeys(long_rows(batch, most), (None, too_long(most)))
     bad = {**bad_text(batch), **long}
-    if not bad:
-        return GoodRows(batch, rows, rejects)
-    for index in sorted(bad):
-        position = Position(chunk.file, int(rows[index]))
-        raw = "" if index in long else raw_text(batch, index)
-        reject = Reject(position, *source.where(position), *bad[index], raw)
-        if not skip:
-            raise FileFormatError(str(reject))
-        rejects.append(reject)
-    good = np.ones(len(rows), np.bool_)
-    good[list(bad)] = False
-    return GoodRows(batch.filter(pa.array(good)), rows[good], rejects)
+    good = replace(chunk, batch=batch).without(
+        bad, source.where, lambda row: "" if row in long else raw_text(batch, row)
+    )
+    if good.rejects and not skip:
+        raise FileFormatError(str(good.rejects[0]))
+    return good
 
 
 def good_batches(
