@@ -491,6 +491,9 @@ class ScoreMetadata:
 _ENTRIES = {entry.metadata["key"] or entry.name: entry for entry in fields(ScoreMetadata) if entry.name != "stored"}
 """The fields by their keys in JSON."""
 
+SETTINGS = frozenset(list(_ENTRIES)[: list(_ENTRIES).index("metrics")])
+"""The keys of the settings, which are known before the first row."""
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):

@@ -139,6 +139,10 @@ class RunResult:
     seconds: Mapping[str, float]
     guarded: int = 0
     notes: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The metadata of the output: the signature of the job, and its conclusion."""
+    complete: bool = False
+    """Whether an earlier run completed the output, so that ``resume`` had nothing to do and nothing was observed."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fastmetrics.base.errors import Argument, FastmetricsError, InputError, Outp
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.base.public_names import source_digest
-from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
+from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, cores, ordered
 from fastmetrics.engines.job import Engine, Finished, Job, Progress, RunOptions, RunResult, Score, Task, Watcher
 from fastmetrics.tables.encoders import (
@@ -34,11 +34,11 @@ from fastmetrics.tables.encoders import (
 )
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.file_formats import encoder
-from fastmetrics.tables.run_outputs import FinishedPart, Output, compare, describe_inputs
+from fastmetrics.tables.opening import DATABASE
+from fastmetrics.tables.run_outputs import Output, compare, describe_inputs
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Limits, Position, Reject, Rows, Split, batch_of, cut
 from fastmetrics.tables.table_rows import good_rows, raw_text
-from fastmetrics.tables.text_values import decode_schema, encode_schema
 
 # Scoring the chunks of a table, and finishing the parts of its splits.
 
@@ -247,7 +247,6 @@ class PartWriter:
     def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any]) -> None:
         """Complete the output under its temporary name and rename it."""
         began = time.perf_counter()
-        parts: dict[int, FinishedPart] = self._output.work.parts
         beside: dict[str, Any] = {}
         with writing(self._output.path):
             if self._encoder is not None:
@@ -256,7 +255,7 @@ class PartWriter:
                 if self._output.sidecar is not None:
                     beside = described(self._signed, self._encoder)
                 self._encoder = None
-        self._output.commit(dump({**signature, **conclusion, **beside}), sum(part.rejects for part in parts.values()))
+        self._output.commit(dump({**signature, **conclusion, **beside}))
         self.seconds += time.perf_counter() - began
 
     def discard(self) -> None:
@@ -318,49 +317,87 @@ class _Run:
         self._done = 0
         self._resumed = 0
         self._guarded = 0
+        self._metadata: Mapping[str, Any] = {}
 
     def go(self) -> RunResult:
         began = perf_counter()
         record = self._record()
         selection = self._source.select(self._job.columns)
         earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
-        schema = None if earlier is None else decode_schema(earlier.get("schema"))
-        if earlier is not None and schema is not None:
-            if self._source.unstable is not None and not self._work.committed():
+        if earlier is not None:
+            if self._source.unstable is not None and not self._work.is_finished:
                 refused = f"cannot resume {self._output.path}: {self._source.unstable}; choose "
                 raise OutputError(refused, Argument("overwrite", True), " to start again")
-            compare(self._output.path, earlier, record)
-            self._work.load()
+            run, schema = earlier
+            compare(self._output.path, run, record)
             selection = Selection(schema, selection.kinds)
+        if self._output.complete or (self._resume and self._work.is_finished):
+            if self._work.is_finished:
+                self._output.finish()
+            return self._completed(checked=earlier is not None)
+        if earlier is not None:
+            self._work.load()
         else:
-            self._work.start({**record, "schema": encode_schema(selection.schema)})
-        if schema is not None and self._work.committed():
-            self._output.finish()
-            self._resumed = sum(part.rows for part in self._work.parts.values())
-        else:
-            selection = self._until_wide_enough(selection, record)
+            self._work.start(record, selection.schema)
+        self._until_wide_enough(selection, record)
         self._seconds["total"] = perf_counter() - began
         return self._result()
 
-    def _until_wide_enough(self, selection: Selection, record: Mapping[str, Any]) -> Selection:
+    def _completed(self, *, checked: bool) -> RunResult:
+        """The result of a complete output, from its metadata.
+
+        Raises ``OutputError`` if it is not of these settings and inputs, unless that is ``checked``.
+        """
+        stored, files = self._output.stored()
+        stored, path = stored or {}, self._output.path
+        if not checked:
+            readable = all(
+                file.content is not None or (file.is_remote and file.format != DATABASE) for file in self._source.files
+            )
+            if not (self._inputs and readable) or self._job.sources:
+                unknown = f"{path} is complete, but nothing tells whether its input has changed; choose "
+                raise OutputError(unknown, Argument("overwrite", True), " to replace it")
+            signature = json.loads(json.dumps(self._job.signature))
+            settings = {name: value for name, value in stored.items() if name in SETTINGS or name in signature}
+            compare(path, {**settings, "inputs": stored.get("inputs")}, {**signature, **self._inputs})
+            written = min((file.content[1] for file in files if file.content is not None), default=None)
+            for file in self._source.files:
+                if written is not None and file.content is not None and file.content[1] > written:
+                    changed = f"cannot resume {path}: {file.shown} changed after it was written; choose "
+                    raise OutputError(changed, Argument("overwrite", True), " to start again")
+        rows, rejected = ScoreMetadata.of(stored).rows or 0, stored.get("n_rejected") or 0
+        return RunResult(
+            output=path,
+            rejects=self._output.rejects if rejected else None,
+            rows=rows,
+            rejected=rejected,
+            resumed_rows=rows,
+            observed=[],
+            seconds=dict(self._seconds),
+            guarded=stored.get("guarded", 0),
+            notes=[f"{path} was complete: no row was scored again", *self._source.notes],
+            metadata=stored,
+            complete=True,
+        )
+
+    def _until_wide_enough(self, selection: Selection, record: Mapping[str, Any]) -> None:
         """Run; if a later row needs a wider column type, the run is restarted with that type."""
         while True:
             try:
-                self._all_parts(selection)
-                return selection
+                return self._all_parts(selection)
             except Widened as wider:
                 selection = selection.widen(wider.name, wider.type)
                 self._done = self._resumed = 0
-                self._work.start({**record, "schema": encode_schema(selection.schema)})
+                self._work.start(record, selection.schema)
 
     def _record(self) -> dict[str, Any]:
         """The data that must be equal for a run to be resumed."""
         limits = self._limits
         record = {
-            "signature": self._job.signature,
+            **self._job.signature,
             "order": list(self._job.signature.get("scores", ())),  # equal mappings may differ in order
             "kinds": self._job.columns,
-            "input": self._source.fingerprint,
+            "input": {f"{number} {file[0]}": file[1:] for number, file in enumerate(self._source.fingerprint, 1)},
             "on_error": "skip" if self._skip else "fail",
             "part": [limits.part_rows, limits.part_bytes],
             "max_row_bytes": self._source.max_row_bytes,
@@ -382,6 +419,7 @@ class _Run:
             seconds=dict(self._seconds),
             guarded=self._guarded,
             notes=self._source.notes,
+            metadata=self._metadata,
         )
 
     def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
@@ -421,7 +459,11 @@ class _Run:
                 number = 1
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
-            concluded = self._job.conclude([part.observed for part in parts], rejected)
+            concluded = dict(self._job.conclude([part.observed for part in parts], rejected))
+            concluded.setdefault("n_rejected", rejected)
+            if not concluded.get("metrics"):  # nothing else has the number of rows
+                concluded |= ScoreMetadata(n_rows=sum(part.rows for part in parts)).to_json()
+            self._metadata = {**self._job.signature, **concluded, **self._inputs}
             writer.close(self._job.signature, {**concluded, **self._inputs})
             self._guarded = writer.guarded
         finally:
@@ -433,8 +475,8 @@ class _Run:
         self, number: int, position: Position, writer: PartWriter, background: Background
     ) -> tuple[int, Position]:
         """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
-        while (contents := self._work.part(number)) is not None and self._job.lasts(self._work.parts[number].observed):
-            part, data = self._work.parts[number], contents[0]
+        while (data := self._work.part(number)) is not None and self._job.lasts(self._work.parts[number].observed):
+            part = self._work.parts[number]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows
             number, position = number + 1, part.next

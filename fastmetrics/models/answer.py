@@ -336,7 +336,7 @@ def answer(
     - ``sample``: Read only a random sample of this many rows.
     - ``seed``: Random seed.
     - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run.
+    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
     - ``overwrite``: Replace the output if it exists.
     - ``progress``: A function that is called with the progress while questions are answered.
     - ``watch``: A function that is called with the spending before the first call.
@@ -392,7 +392,7 @@ def answer(
         if target is not None:
             job = Job(maker, plan.kinds, plan.signature.to_json(), observe, _conclude, lasts, plan.repeats)
             result = run_on(Threads(BEHIND), source, job, target, options)
-            return AnsweredFiles(result, added(result.observed)["statuses"], spending)
+            return AnsweredFiles(result, result.metadata["answered"]["statuses"], spending)
         batches = results_of(source, maker, plan.kinds, BEHIND, limits, plan.repeats, progress)
     answered = pa.Table.from_batches(batches)
     index = None if sample is not None else getattr(opened, "index", None)

@@ -108,7 +108,7 @@ def embed(
       with a comma: '"a,b"'.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run.
+    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
     - ``overwrite``: Replace the output if it exists.
     - ``progress``: A function that is called with the progress while texts are embedded.
 
@@ -141,7 +141,7 @@ def embed(
     if target is not None:
         job = Job(maker, maker.kinds, maker.signature.to_json(), maker.observe, maker.conclude)
         result = run_on(Threads(1), source, job, target, options)
-        return EmbeddedFiles(result, dict(_added(result.observed)))
+        return EmbeddedFiles(result, dict(result.metadata["embedded"]))
     rows = pa.Table.from_batches(results_of(source, maker, maker.kinds, 1, progress=progress))
     index = getattr(source, "index", None)
     return rows if index is None else with_index(rows, index)

@@ -35,7 +35,7 @@ from fastmetrics.models.judged_columns import (
 )
 from fastmetrics.models.judged_tables import described, open_answers, sampled
 from fastmetrics.models.prompts import Rubric
-from fastmetrics.results.summary import MetricSummary, Summary
+from fastmetrics.results.summary import MetricSummary, Summary, summarize
 from fastmetrics.scoring.score import about_run, now
 from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State
@@ -158,8 +158,11 @@ def write_judgements(
         lasts=lasts,
     )
     result = run_on(Threads(BEHIND), source, job, output, options)
-    summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
-    statuses = summed(axis["statuses"] for axis in judged_of(plan.axes, result.observed).values())
+    if result.complete:
+        summary = summarize(output.text)
+    else:
+        summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
+    statuses = summed(axis["statuses"] for axis in result.metadata["judged"].values())
     notes = [*result.notes, *summary.notes]
     return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses))
 
@@ -237,7 +240,7 @@ def judge(
     - ``seed``: Random seed.
     - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
     - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run.
+    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
     - ``overwrite``: Replace the output if it exists.
     - ``name``: The name of the run, stored in the output's metadata.
     - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.errors import Argument, FastmetricsError, OutputError
+from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.job import RunOptions
 from fastmetrics.engines.run_job import open_output
 from fastmetrics.models.calls import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.models.replies import OK
-from fastmetrics.tables.run_outputs import Output, read_metadata
+from fastmetrics.tables.run_outputs import Output
 from fastmetrics.tables.sources import TableSource
 
 # From the judgements of rows to columns: score, reason, status and further data.
@@ -159,13 +159,12 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:
-    """The output of a run; raises ``OutputError`` if it exists or cannot be written."""
-    try:
-        return open_output(output, source, options)
-    except OutputError as error:
-        failed = _failed(output) if options.resume and not options.overwrite else {}
-        if not failed:
-            raise
+    """The output of a run; raises ``OutputError`` if it exists, is complete with failed calls, or cannot be written."""
+    opened = open_output(output, source, options)
+    metadata = ScoreMetadata.of(opened.stored()[0] or {} if opened.complete else {})
+    counts = [*(metadata.judged or {}).values(), metadata.answered or {}]
+    failed = failed_calls(summed(of_rows.get("statuses", {}) for of_rows in counts))
+    if failed:
         count = sum(failed.values())
         rows = f"{count:,} {'row' if count == 1 else 'rows'}"
         by_status = ", ".join(f"{number:,} {status}" for status, number in failed.items())
@@ -173,14 +172,5 @@ def open_calls_output(output: str | Path, source: TableSource, options: RunOptio
             f"{output} is complete, and calls of {rows} failed in it ({by_status}); to ask for them again, use ",
             Argument("overwrite", True),
             ": all other replies come from the store",
-        ) from error
-
-
-def _failed(output: str | Path) -> dict[str, int]:
-    """The rows whose calls failed in a finished output, by status; none if it is no such output."""
-    try:
-        metadata = ScoreMetadata.of(read_metadata(output))
-    except (FastmetricsError, OSError):  # the caller reports the error of opening the output
-        return {}
-    counts = [*(metadata.judged or {}).values(), metadata.answered or {}]
-    return failed_calls(summed(of_rows.get("statuses", {}) for of_rows in counts))
+        )
+    return opened

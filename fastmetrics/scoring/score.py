@@ -23,9 +23,8 @@ from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Scorer, fitted, map_batches, score_batch, slices
 from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
-from fastmetrics.results.summary import Summary, summary_of_run
+from fastmetrics.results.summary import Summary, summarize, summary_of_run
 from fastmetrics.tables import Output
-from fastmetrics.tables.addresses import is_url
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import FrameSource, TableSource
 
@@ -47,15 +46,15 @@ def write_scores(
     output: Output,
     options: RunOptions,
     about: Callable[[], ScoreMetadata] = ScoreMetadata,
-    address: str | Path | None = None,
 ) -> ScoredFiles:
-    """Score an opened table into an open output; ``address`` is that of the output, if it may have credentials."""
+    """Score an opened table into an open output."""
     work = job(planned, Scorer(planned), about)
     with engine as scoring:
         result = run_on(scoring, source, work, output, options)
-    summary = summary_of_run(
-        planned, result.observed, rejected=result.rejected, output=result.output if address is None else address
-    )
+    if result.complete:
+        summary = summarize(output.text)
+    else:
+        summary = summary_of_run(planned, result.observed, rejected=result.rejected, output=output.text)
     return ScoredFiles(result, replace(summary, notes=[*result.notes, *summary.notes]))
 
 
@@ -185,7 +184,7 @@ def score(
       profile one.
     - ``engine``: local (threads of this process) or ray (processes of a Ray cluster).
     - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run.
+    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
     - ``overwrite``: Replace the output if it exists.
     - ``progress``: A function that is called with the progress while rows are scored.
     - ``name``: The name of the run, stored in the output's metadata.
@@ -254,8 +253,7 @@ def score(
         warn_of([*source.notes, *notes])
         return scores
     planned, about = fitted(planned, source), partial(about_run, run_name, now() if times else None)
-    # The path of a result has no credentials, and reading the output again may need them.
-    return write_scores(runner, source, planned, target, options, about, output if is_url(output) else None)
+    return write_scores(runner, source, planned, target, options, about)
 
 
 def _is_distributed(table: Any) -> bool:

@@ -13,11 +13,9 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.encoders import KEY, described, dump, undefined_as_null, writing
+from fastmetrics.tables.encoders import KEY, described, dump, undefined_as_null
 from fastmetrics.tables.file_formats import encoder, output_format
-from fastmetrics.tables.targets import Folder, Target, sync, target
-
-_META = ".meta.json"
+from fastmetrics.tables.targets import META, Folder, Target, target
 
 
 def table_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Target:
@@ -28,7 +26,7 @@ def table_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> T
     if output_format(path)[0] == "folder":
         target(path).check(inputs, overwrite=True)  # the reason, if a device or a folder is there
         raise OptionError(f"output {shown_address(as_local(path))!r}: expected the name of a file, with a suffix")
-    return _checked(target(path, beside=() if output_format(path)[0] == "parquet" else (_META,)), inputs, overwrite)
+    return _checked(target(path, beside=() if output_format(path)[0] == "parquet" else (META,)), inputs, overwrite)
 
 
 def page_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Target:
@@ -44,7 +42,7 @@ def folder_target(path: str | Path, inputs: Any, mark: str, *, overwrite: bool =
 
     Raises ``OutputError`` if it may not be written there.
     """
-    return _checked(target(path, folder=Folder.marked(mark)), inputs, overwrite)
+    return _checked(target(path, folder=Folder(mark)), inputs, overwrite)
 
 
 def _checked(place: Target, inputs: Any, overwrite: bool) -> Target:
@@ -77,26 +75,18 @@ def write_whole(
     Raises ``OutputError`` if the file cannot be written, or if another run wrote it since the target was checked.
     """
     format, compression = output_format(place.text)
-    with writing(place.path), place.unfinished() as folder:
-        whole, moves = folder / "whole", [("whole", "")]
+    with place.whole() as folder:
         signed = table.schema.with_metadata({KEY: dump(metadata)})
-        writer = encoder(whole, signed, format, compression, guard=guard, excel=excel)
+        writer = encoder(folder / "whole", signed, format, compression, guard=guard, excel=excel)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
                 writer.write(undefined_as_null(batch, keys))
             writer.close({})
-            if format != "parquet":
-                about = {**metadata, **described(table.schema, writer)}
-                (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
-                moves.append(("meta", _META))
-            for name, _ in moves:
-                sync(folder / name)
-            place.check_unchanged()
-            if format != "parquet":  # if this process is killed between two renames, the table is without metadata
-                place.drop(_META)
-            place.publish(folder, moves)
         finally:
             writer.discard()
+        if format != "parquet":
+            about = {**metadata, **described(table.schema, writer)}
+            (folder / "meta").write_text(dump(about) + "\n", encoding="utf-8")
     return writer.guarded
 
 
@@ -106,9 +96,6 @@ def whole_folder(place: Target) -> Iterator[Path]:
 
     Raises ``OutputError`` for a folder that cannot be written, or that another run wrote since the check.
     """
-    with writing(place.path), place.unfinished() as folder:
+    with place.whole() as folder:
         (folder / "whole").mkdir()
         yield folder / "whole"
-        sync(folder / "whole", inside=True)
-        place.check_unchanged()
-        place.publish(folder, [("whole", "")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,17 @@ def check_not_read(target: str | Path | Url, inputs: Any) -> None:
         target = parse(target) if is_url(target) else Path(as_local(target))
     paths = [*_paths(inputs), *(path for path, _ in LOADED.values())]
     if isinstance(target, Url):
-        inputs = [parse(path) for path in paths if is_url(path)]
-        if any(_is_of(target, url) for url in inputs):
-            holds = any(store(url).path.startswith(f"{store(target).path.rstrip('/')}/") for url in inputs)
-            raise OutputError(f"{target.shown} {'holds' if holds else 'is'} an input; write to another name")
-        return
-    local = [path for path in paths if not is_url(path)]
-    if target.is_dir():
-        real = os.path.realpath(target)
-        if any(Path(os.path.realpath(file)).is_relative_to(real) for path in local for file in _files(path)):
-            raise OutputError(f"{target} holds an input; write to another name")
-    elif target.exists():
-        mark = _identity(target)
-        if any(_identity(file) == mark for path in local for file in _files(path)):
-            raise OutputError(f"{target} is an input; write to another name")
+        shown, holds = target.shown, any(_is_of(target, parse(path)) for path in paths if is_url(path))
+        holds_files = target.path.endswith("/")
+    else:
+        real = Path(os.path.realpath(target))
+        read = (file for path in paths if not is_url(path) for file in _files(path) if os.path.exists(file))
+        shown, holds_files = str(target), target.is_dir()
+        holds = target.exists() and any(
+            os.path.samefile(file, target) or Path(os.path.realpath(file)).is_relative_to(real) for file in read
+        )
+    if holds:
+        raise OutputError(f"{shown} {'holds' if holds_files else 'is'} an input; write to another name")
 
 
 def _paths(inputs: Any) -> Iterator[str]:
@@ -59,19 +57,8 @@ def _paths(inputs: Any) -> Iterator[str]:
             yield from _paths(path)
 
 
-def _identity(path: str | Path) -> tuple[int, int] | None:
-    """The device and inode of a file; equal for links of both kinds."""
-    try:
-        about = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return about.st_dev, about.st_ino
-
-
 def _files(path: str) -> Iterator[str]:
     """The files that are read for a local path: those of a folder or a pattern, and the metadata beside each."""
-    if not path or "\0" in path:
-        return
     if os.path.isdir(path):
         yield from (os.path.join(path, name) for name in (MARK, "index.faiss", "settings.json", "names.arrow"))
         files: Iterable[str] = (os.path.join(at, name) for at, name in walked(path, None) if by_suffix(name)[0])
@@ -85,25 +72,14 @@ def _files(path: str) -> Iterator[str]:
         yield f"{file}.meta.json"
 
 
-def _is_of(target: Url, input_url: Url) -> bool:
+def _is_of(target: Url, read: Url) -> bool:
     """Whether an address is the target, is in it, or is a folder or pattern that reads it."""
-    if target.scheme != input_url.scheme:
+    if target.scheme != read.scheme:
         return False
-    target_path, read_path = store(target).path.rstrip("/"), store(input_url).path.rstrip("/")
-    if target_path in (read_path, f"{read_path}.meta.json") or read_path.startswith(f"{target_path}/"):
+    to, at = store(target).path.rstrip("/"), store(read).path.rstrip("/")
+    if to in (at, f"{at}.meta.json") or at.startswith(f"{to}/"):
         return True
-    if not by_suffix(target.name)[0]:
-        return False
-    if target_path.startswith(f"{read_path}/"):
-        return True
-    if not glob.has_magic(read_path):
-        return False
-    above, pattern = remote_files.fixed(read_path)
-    if not target_path.startswith(f"{above}/"):
-        return False
-    inside = target_path[len(above) + 1 :]
-    steps = inside.split("/")
-    folders, files = remote_files.matching(
-        pattern, ["", *("/".join(steps[:count]) for count in range(1, len(steps)))], [inside]
+    pattern = at.replace("**/", "*")
+    return by_suffix(target.name)[0] is not None and (
+        to.startswith(f"{at}/") or fnmatchcase(to, pattern) or fnmatchcase(to, f"{pattern}/*")
     )
-    return bool(folders or files)

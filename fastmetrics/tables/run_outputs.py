@@ -1,6 +1,4 @@
-"""The output of a run: finished parts with checksums in a work folder, resumed if the settings are the same, then
-published.
-"""
+"""The output of a run: finished parts in a work folder, from which a killed run goes on; published whole at the end."""
 
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,90 +25,47 @@ from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.opening import expand
 from fastmetrics.tables.protected_inputs import MARK
 from fastmetrics.tables.table_chunks import Position
-from fastmetrics.tables.targets import PARTS, make_private_folder, open_private, sync, target
+from fastmetrics.tables.targets import META, PARTS, make_private_folder, open_private, sync, target
 from fastmetrics.tables.written_tables import stored_metadata
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-# The journal of parts: ``journal.jsonl`` of a work folder, with one line for each finished part and its checksum.
+# The work folder of a run: its finished parts, its settings, and a lock.
 #
-# A line that is incomplete, or does not fit its checksum, is ignored: a killed run leaves such a line, and so may
-# other programs.
+# ``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json`` (settings,
+# input, limits), ``schema.arrow`` (the types that are read), ``parts/part-000000.arrow`` …, ``records/000000.json`` …,
+# ``lock`` and ``owner``, the id of the process that holds the lock (a separate file, because Windows does not allow
+# reading a locked one).  Each file is renamed when it is whole, the record of a part after its bytes; a part counts if
+# its record can be read and its bytes have the record's checksum.  Only the owner can enter the folder; the output
+# itself, once it has left the folder, has the usual permissions.
 
 
-JOURNAL = "journal.jsonl"
+_LISTED = 5
+_NAMES = {
+    "parts",
+    "records",
+    "lock",
+    "owner",
+    "run.json",
+    "schema.arrow",
+    "finished",
+    "rejects.jsonl",
+    "meta.json",
+    "replaced",
+}
+"""What runs make in a work folder, besides the output itself."""
 
 
 @dataclass(frozen=True)
 class FinishedPart:
-    """A finished part: its number, rows, rejects, the start of the next part, its observation, its checksum."""
+    """A finished part: its rows, rejects, the start of the next part, its observation and its checksum."""
 
-    number: int
     rows: int
     rejects: int
-    stop: tuple[int, int]
-    size: int
-    crc: int
-    rejects_crc: int
+    next: Position
     observed: Any
-
-    @property
-    def next(self) -> Position:
-        """The start of the next part."""
-        return Position(*self.stop)
-
-
-def journal_parts(folder: Path) -> dict[int, FinishedPart]:
-    """The finished parts of a work folder by number; their bytes are not checked."""
-    journal, parts = folder / JOURNAL, {}
-    for line in journal.read_bytes().splitlines() if journal.exists() else ():  # a run without rows has no journal
-        try:
-            record = json.loads(line)
-            check = record.pop("check")
-            part = FinishedPart(**{**record, "stop": tuple(record["stop"])})
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            continue
-        if check == _checksum(part):
-            parts[part.number] = part
-    return parts
-
-
-def add_to_journal(folder: Path, part: FinishedPart) -> None:
-    """Record a finished part."""
-    with open(folder / JOURNAL, "ab", opener=open_private) as journal:
-        # The leading line end separates this line from an incomplete one.
-        journal.write(b"\n" + json.dumps({**asdict(part), "check": _checksum(part)}).encode() + b"\n")
-
-
-def is_journal_empty(folder: Path) -> bool:
-    """Whether no part was recorded."""
-    journal = folder / JOURNAL
-    return not journal.exists() or journal.stat().st_size == 0
-
-
-def _checksum(part: FinishedPart) -> int:
-    return zlib.crc32(json.dumps(asdict(part)).encode())
-
-
-# The work folder of a run: finished parts with checksums, the settings of the run, and a lock.
-#
-# ``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json``
-# (settings, input, limits), ``journal.jsonl`` (one line per finished part), ``parts/part-000000.arrow`` …,
-# ``rejects/part-000000.jsonl`` …, ``lock`` and ``owner``, the id of the process that holds the lock (a separate file,
-# because Windows does not allow reading a locked one).  A part counts once its journal line is complete and its bytes
-# match; all other files may be lost at any moment.  Only the owner can enter the folder; the output itself, once it
-# has left the folder, has the usual permissions.
-
-
-_LISTED = 5
-_FOLDERS = ("parts", "rejects")
-_NAMES = {
-    *_FOLDERS,
-    *("lock", "owner", "run.json", JOURNAL, "commit.json", "commit", "rejects.jsonl", "meta.json"),
-    "uploaded",
-}
-"""What runs make in a work folder, besides the output itself."""
+    crc: int
 
 
 class WorkFolder:
@@ -127,6 +81,7 @@ class WorkFolder:
     def __enter__(self) -> WorkFolder:
         import filelock
 
+        owner = self.path / "owner"
         with writing(self.output):
             make_private_folder(self.path)
             self._check_ours()
@@ -134,12 +89,11 @@ class WorkFolder:
             try:
                 lock.acquire(blocking=False)
             except filelock.Timeout:
-                raise OutputError(f"another run (process {self._owner()}) is writing {self.output}") from None
+                process = owner.read_text(errors="replace") if owner.exists() else ""
+                process = process if process.isdigit() else "unknown"  # it may not have written its id yet
+                raise OutputError(f"another run (process {process}) is writing {self.output}") from None
             self._lock = lock
-            (self.path / "owner").write_text(str(os.getpid()), encoding="ascii")
-            # After the commit, a missing folder has already been renamed to its final name.
-            for name in () if self.committed() else ("parts", "rejects"):
-                (self.path / name).mkdir(exist_ok=True)
+            owner.write_text(str(os.getpid()), encoding="ascii")
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -153,161 +107,129 @@ class WorkFolder:
 
     def _check_ours(self) -> None:
         """Raise ``OutputError`` for a folder with anything that no run writes: other names, or links."""
-        entries = list(self.path.iterdir())
-        names = {entry.name.removesuffix(".tmp") for entry in entries}
-        foreign = {name for name in names - _NAMES if not name.startswith("output")}
-        if (names - {"lock"} and "owner" not in names) or foreign:
+        names = {entry.name.removesuffix(".tmp") for entry in self.path.iterdir()}
+        foreign = [name for name in names - _NAMES if not name.startswith("output")]
+        links = [entry for entry in (self.path, *self.path.rglob("*")) if entry.is_symlink()]
+        if foreign or links or (names - {"lock"} and "owner" not in names):
             raise OutputError(f"{self.path} is not the work folder of a run, and a run would empty it; move it away")
-        inside = [part for entry in entries if entry.name in _FOLDERS and entry.is_dir() for part in entry.iterdir()]
-        link = next((entry for entry in (self.path, *entries, *inside) if entry.is_symlink()), None)
-        if link is not None:
-            raise OutputError(f"{link} is a link, which no run makes in its work folder; delete {self.path}")
 
-    def _owner(self) -> str:
-        """The id of the process that holds the lock."""
-        try:
-            return (self.path / "owner").read_text(encoding="ascii") or "unknown"
-        except (OSError, ValueError):  # the other run may not have written its id yet
-            return "unknown"
+    @property
+    def is_finished(self) -> bool:
+        """Whether a run left an output that only has to be published."""
+        return (self.path / "finished").exists()
 
     def unfinished(self) -> bool:
-        """Whether a run left finished parts, or only renames to do."""
-        return self.committed() or not is_journal_empty(self.path)
+        """Whether a run left anything to go on with."""
+        return self.is_finished or any((self.path / "records").glob("*.json"))
 
-    def committed(self) -> bool:
-        """Whether a run left only renames to do."""
-        return (self.path / "commit.json").exists()
-
-    def part_path(self, number: int) -> Path:
-        """The path of a part."""
+    def _part_path(self, number: int) -> Path:
         return self.path / "parts" / f"part-{number:06d}{self._suffix}"
 
-    def rejects_path(self, number: int) -> Path:
-        """The path of a part's rejected rows."""
-        return self.path / "rejects" / f"part-{number:06d}.jsonl"
+    def _record_path(self, number: int) -> Path:
+        return self.path / "records" / f"{number:06d}.json"
 
-    def start(self, run: Mapping[str, Any]) -> None:
-        """Discard earlier parts and record this run."""
+    def start(self, run: Mapping[str, Any], schema: pa.Schema) -> None:
+        """Discard earlier parts and record this run, and the types that it reads."""
         self.parts = {}
         with writing(self.output):
             self._clear()
-            for name in ("parts", "rejects"):
+            for name in ("parts", "records"):
                 (self.path / name).mkdir()
+            _replace(self.path / "schema.arrow", [schema.serialize()])
             _replace(self.path / "run.json", [json.dumps(run, ensure_ascii=False, indent=1).encode()])
 
-    def recorded(self) -> dict[str, Any] | None:
-        """The record of the run that left this folder, or None without one."""
+    def recorded(self) -> tuple[dict[str, Any], pa.Schema] | None:
+        """The record of the run that left this folder, and its types, or None without one."""
+        run = _json(self.path / "run.json")
         try:
-            record = json.loads((self.path / "run.json").read_bytes())
-        except (OSError, ValueError, RecursionError):
+            return (
+                None
+                if run is None
+                else (run, pa.ipc.read_schema(pa.py_buffer((self.path / "schema.arrow").read_bytes())))
+            )
+        except (OSError, ValueError, pa.ArrowException):
             return None
-        return record if isinstance(record, dict) else None
 
     def load(self) -> None:
         """Find the finished parts; the bytes of a part are checked when it is used."""
-        self.parts = journal_parts(self.path)
+        self.parts = {}
+        for path in (self.path / "records").glob("*.json"):
+            with suppress(KeyError, TypeError, ValueError):  # power failed before the record was on the disk
+                record = _json(path) or {}
+                part = FinishedPart(
+                    record["rows"],
+                    record["rejects"].count("\n"),
+                    Position(*record["next"]),
+                    record["observed"],
+                    record["crc"],
+                )
+                self.parts[int(path.stem)] = part
 
     def save(
         self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Position, observed: Any
-    ) -> FinishedPart:
-        """Save a part durably: its bytes and rejects first, then the journal line."""
-        text = rejects.encode()
+    ) -> None:
+        """Save a part: its bytes first, then its record."""
+        crc = functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), data, 0)
+        record = {"rows": rows, "rejects": rejects, "next": [stop.file, stop.row], "observed": observed, "crc": crc}
         with writing(self.output):
-            if text:
-                _replace(self.rejects_path(number), [text])
-            _replace(self.part_path(number), data, private=self._suffix == ".arrow")
-            part = FinishedPart(
-                number,
-                rows,
-                text.count(b"\n"),
-                (stop.file, stop.row),
-                sum(piece.size for piece in data),
-                functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), data, 0),
-                zlib.crc32(text),
-                observed,
-            )
-            add_to_journal(self.path, part)
-        self.parts[number] = part
-        return part
+            _replace(self._part_path(number), data, private=self._suffix == ".arrow")
+            _replace(self._record_path(number), [json.dumps(record).encode()])
+        self.parts[number] = FinishedPart(rows, rejects.count("\n"), stop, observed, crc)
 
-    def part(self, number: int) -> tuple[pa.Buffer, str] | None:
-        """A finished part's bytes and rejects, or None if it is missing or its bytes changed."""
-        part = self.parts.get(number)
-        if part is None:
-            return None
-        try:
-            data = self.part_path(number).read_bytes()
-            text = self.rejects_path(number).read_bytes() if part.rejects else b""
-        except OSError:
-            return None
-        if (len(data), zlib.crc32(data), zlib.crc32(text)) != (part.size, part.crc, part.rejects_crc):
-            return None
-        return pa.py_buffer(data), text.decode()
+    def part(self, number: int) -> pa.Buffer | None:
+        """A finished part's bytes, or None if it is missing or its bytes changed."""
+        with suppress(OSError, KeyError):
+            data = self._part_path(number).read_bytes()
+            if zlib.crc32(data) == self.parts[number].crc:
+                return pa.py_buffer(data)
+        return None
+
+    def rejects(self) -> Iterator[str]:
+        """The lines of the rejected rows of all parts."""
+        for number in sorted(self.parts):
+            if self.parts[number].rejects:
+                yield json.loads(self._record_path(number).read_bytes())["rejects"]
 
     def remove(self) -> None:
         """Delete the folder, the lock last: a folder with only a lock still belongs to a run."""
         with suppress(OSError):  # the next run deletes what remains
             self._clear()
-            (self.path / "owner").unlink(missing_ok=True)
-            (self.path / "lock").unlink(missing_ok=True)  # on Windows, releasing the lock deletes it
+            for name in ("owner", "lock"):  # on Windows, releasing the lock deletes it
+                (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
 
     def _clear(self) -> None:
-        """Delete everything but the lock and its owner; an interruption leaves a consistent state."""
-        last = ["run.json", JOURNAL, "commit.json"]
-        entries = sorted(self.path.iterdir(), key=lambda entry: last.index(entry.name) if entry.name in last else -1)
-        for entry in entries:
+        """Delete everything but the lock and its owner, and last what says that the output is published."""
+        for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == "finished"):
             if entry.is_dir():
                 shutil.rmtree(entry)
             elif entry.name not in ("lock", "owner"):
                 entry.unlink()
 
 
-def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise an ``OutputError`` with the differences between an unfinished run and this one."""
-    changes = differences({name: earlier.get(name) for name in now}, now)
-    if changes:
-        texts = [f"{what} was {was}, is {is_}" for what, was, is_ in changes[:_LISTED]]
-        more = [f"{len(changes) - _LISTED:,} more differences"] if len(changes) > _LISTED else []
-        differs = f"cannot resume {path}: {'; '.join([*texts, *more])}; choose "
-        raise OutputError(differs, Argument("overwrite", True), " to start again")
+def _json(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None without one."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool = True) -> None:
     """Write a file atomically; a ``private`` one for its owner alone, others become part of the output."""
     temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb", buffering=0, opener=open_private if private else None) as stream:
+    with open(temporary, "wb", opener=open_private if private else None) as stream:
         for piece in pieces:
-            left = memoryview(piece)
-            while left:
-                left = left[stream.write(left) :]
+            stream.write(piece)
     os.replace(temporary, path)
 
 
-# The differences between two runs as text: versions, metrics, options, columns and inputs.
+# The differences between two runs: versions, metrics, options, columns and inputs.
 
 
-_DIFFERENCE_NAMES = {
-    "fastmetrics": "the version of fastmetrics",
-    "unicode": "the version of Unicode",
-    "pyarrow": "the version of pyarrow",
-    "sources": "the source of",
-    "columns": "the column of",
-    "declared": "the declaration of",
-    "kinds": "the kind of column",
-    "passed_over": "the ignored columns for",
-    "keep": "the list of kept columns",
-    "lists": "the list of columns that hold lists as text",
-    "order": "the order of the scores",
-    "on_error": "the handling of bad rows",
-    "part": "the size of a part (rows, bytes)",
-}
 _FOLLOWS = ("order", "kinds", "passed_over", "options")
-"""Differences that follow from others and are not reported."""
-
-
-_LISTED_DIFFERENCES = 5
-"""Number of input files that scores name."""
+"""Settings that follow from others, whose differences are reported alone only."""
 
 
 class RunDifference(NamedTuple):
@@ -319,88 +241,47 @@ class RunDifference(NamedTuple):
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[RunDifference]:
-    """The differences between two signatures, or two runs, whose ``signature`` is one of several entries.
+    """The differences between the settings of two runs.
 
     >>> one = {"scores": {"f1@5": {"metric": "f1", "k": 5}}, "columns": {"reference": "gold"}}
     >>> for what, first, second in differences(one, {"scores": {"f1@5": {"metric": "f1", "k": 6}}, "columns": {}}):
     ...     print(f"{what}: {first}, {second}")
-    option 'k' of 'f1@5': 5, 6
-    the column of 'reference': 'gold', none
+    scores.f1@5.k: 5, 6
+    columns.reference: 'gold', none
     """
-    flat = [{**_mapping(side.get("signature")), **side} for side in (first, second)]
-    names = [name for name in {**flat[0], **flat[1]} if name != "signature"]
-    by_name = {name: list(_of(name, *(side.get(name) for side in flat))) for name in names}
-    main = [difference for name, some in by_name.items() if name not in _FOLLOWS for difference in some]
-    return main or [difference for some in by_name.values() for difference in some]
+    found = list(_differing("", first, second))
+    return [one for one in found if one.what.partition(".")[0] not in _FOLLOWS] or found
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _of(name: str, first: Any, second: Any) -> Iterator[RunDifference]:
-    title = _DIFFERENCE_NAMES.get(name, name)
+def _differing(name: str, first: Any, second: Any) -> Iterator[RunDifference]:
     if first == second:
         return
-    if name == "input" and _are_files(first) and _are_files(second):
-        yield from _inputs(first, second)
-    elif not (isinstance(first, Mapping) and isinstance(second, Mapping)):
-        yield RunDifference(title, _value_text(first), _value_text(second))
-    elif name == "scores":
-        yield from _scores(first, second)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in {**first, **second}:
+            yield from _differing(f"{name}.{key}" if name else key, first.get(key), second.get(key))
     else:
-        for key in dict.fromkeys([*first, *second]):
-            if first.get(key) != second.get(key):
-                yield RunDifference(f"{title} {shown(key)}", _value_text(first.get(key)), _value_text(second.get(key)))
+        yield RunDifference(name, _value_text(first), _value_text(second))
 
 
-def _are_files(value: Any) -> bool:
-    """Whether this is a list of fingerprints: name, size and modification time."""
-    if not isinstance(value, list):
-        return False
-    return all(isinstance(file, list) and len(file) == 3 and list(map(type, file[:2])) == [str, int] for file in value)
+def _value_text(value: Any) -> str:
+    return "none" if value is None or value == [] else "set" if isinstance(value, Mapping) else shown(value)
 
 
-def _scores(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[RunDifference]:
-    """Metrics that one side lacks, and options that differ."""
-    for name in dict.fromkeys([*first, *second]):
-        if name not in first or name not in second:
-            requests = ("requested" if name in side else "not requested" for side in (first, second))
-            yield RunDifference(f"metric {shown(name)}", *requests)
-            continue
-        own, other = _mapping(first[name]), _mapping(second[name])
-        for option in dict.fromkeys([*own, *other]):
-            if own.get(option) != other.get(option):
-                what = f"option {shown(option)} of {shown(name)}"
-                yield RunDifference(what, _value_text(own.get(option)), _value_text(other.get(option)))
-
-
-def _inputs(first: Sequence[Sequence[Any]], second: Sequence[Sequence[Any]]) -> Iterator[RunDifference]:
-    """Files that one side lacks, and files that changed."""
-    own, other = sides = [{file[0]: file[1:] for file in side} for side in (first, second)]
-    for name in dict.fromkeys([*own, *other]):
-        if name not in own or name not in other:
-            yield RunDifference(f"input {name}", *("there" if name in side else "not there" for side in sides))
-        elif own[name][:1] != other[name][:1]:
-            yield RunDifference(f"the size of {name}", *(f"{side[name][0]:,} bytes" for side in sides))
-        elif own[name] != other[name]:
-            yield RunDifference(f"the content of {name}", *(_mark(name, side[name][1]) for side in sides))
-    if own == other:
-        yield RunDifference(
-            "the order of the inputs", *(_value_text([file[0] for file in side]) for side in (first, second))
-        )
+def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise an ``OutputError`` with the differences between an earlier run and this one."""
+    changes = differences(earlier, now)
+    if changes:
+        texts = [f"{what} was {was}, is {is_}" for what, was, is_ in changes[:_LISTED]]
+        more = [f"{len(changes) - _LISTED:,} more differences"] if len(changes) > _LISTED else []
+        differs = f"cannot resume {path}: {'; '.join([*texts, *more])}; choose "
+        raise OutputError(differs, Argument("overwrite", True), " to start again")
 
 
 def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """The description of input files in scores: names and sizes of some, and a digest of all."""
     listed = [list(file) for file in files]
     digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-    return {
-        "files": len(files),
-        "bytes": sum(size for _, size in files),
-        "first": listed[:_LISTED_DIFFERENCES],
-        "digest": digest,
-    }
+    return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_LISTED], "digest": digest}
 
 
 def described_inputs(described: Any) -> str | None:
@@ -411,40 +292,26 @@ def described_inputs(described: Any) -> str | None:
     >>> described_inputs({"files": 9, "bytes": 9900, "first": [["0.csv", 1100]], "digest": "89ab"})
     '0.csv (1,100 bytes) and 8 more, 9,900 bytes in all, digest 89ab'
     """
-    inputs = _mapping(described)
-    first, count, size = inputs.get("first"), inputs.get("files"), inputs.get("bytes")
-    if not (first and isinstance(first, list) and isinstance(count, int) and isinstance(size, int)):
+    try:
+        names = ", ".join(f"{name} ({size:,} bytes)" for name, size in described["first"])
+        more, size, digest = described["files"] - len(described["first"]), described["bytes"], described["digest"]
+        return f"{names} and {more:,} more, {size:,} bytes in all, digest {digest}" if more else names or None
+    except (KeyError, TypeError, ValueError):  # the metadata of another program
         return None
-    if not _are_files([[*file, None] if isinstance(file, list) else file for file in first]):
-        return None
-    names = ", ".join(f"{name} ({size:,} bytes)" for name, size in first)
-    if count <= len(first):
-        return names
-    return f"{names} and {count - len(first):,} more, {size:,} bytes in all, digest {inputs.get('digest')}"
-
-
-def _mark(name: str, mark: Any) -> str:
-    """The identity of a content: for a local file, its modification time in nanoseconds."""
-    if os.path.isabs(name) and isinstance(mark, int):
-        return f"of {datetime.fromtimestamp(mark / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
-    return f"with the mark {_value_text(mark)}"
-
-
-def _value_text(value: Any) -> str:
-    return "none" if value is None or value == [] else shown(value)
 
 
 # The output of a run: checking the target, and publishing finished files.
 
 
-_META, _REJECTS = ".meta.json", ".rejects.jsonl"
+_REJECTS = ".rejects.jsonl"
 
 
 class Output:
     """The output file or folder of a run, with its rejects file and, if the format has no metadata, a sidecar.
 
     ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; the run's work folder is beside
-    the path, or, for an address, in ``work`` (by default a folder of the user's cache).  ``guard`` and ``excel``
+    the path, or, for an address, in ``work`` (by default a folder of the user's cache); ``text`` is the path, or the
+    address with its secrets, from which the output can be read again.  ``guard`` and ``excel``
     are those of ``TextEncoder``.
     """
 
@@ -455,14 +322,16 @@ class Output:
         self.excel = excel
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
-        beside = [_REJECTS] if self.format in ("parquet", "folder") else [_META, _REJECTS]
+        self._beside = [_REJECTS] if self.format in ("parquet", "folder") else [_REJECTS, META]
         text = as_local(path)
-        text = text if is_url(text) or is_database(text) else os.path.abspath(text)
-        self._target = target(text, folder=PARTS if self.folder else None, beside=beside, work=work)
+        self.text = text if is_url(text) or is_database(text) else os.path.abspath(text)
+        self._target = target(self.text, folder=PARTS if self.folder else None, beside=self._beside, work=work)
         self.path = self._target.path
         self.rejects = self._target.shown(_REJECTS)
-        self.sidecar = self._target.shown(_META) if _META in beside else None
+        self.sidecar = self._target.shown(META) if META in self._beside else None
         self.work = WorkFolder(self._target.work, self.path, ".parquet" if self.folder else ".arrow")
+        self.complete = False
+        """Whether an earlier run completed the output, and this one is to resume it."""
 
     @property
     def temporary(self) -> Path:
@@ -471,8 +340,11 @@ class Output:
 
     def check(self, inputs: Any, *, resume: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the output may not or cannot be written; ``inputs`` are what the run reads."""
-        self._target.check(inputs, overwrite=overwrite or (resume and self.work.committed()))
-        if not (resume or overwrite) and self.work.unfinished():
+        unfinished = self.work.unfinished()
+        self.complete = resume and not (overwrite or unfinished) and self.stored()[0] is not None
+        replaces = overwrite or self.complete or (resume and self.work.is_finished)
+        self._target.check(inputs, overwrite=replaces)
+        if unfinished and not (resume or overwrite):
             raise OutputError(
                 f"{self.work.path} contains an unfinished run; choose ",
                 Argument("resume", True),
@@ -485,58 +357,51 @@ class Output:
         """Raise ``OutputError`` for a column that a database to write to has no type for."""
         self._target.check_types(schema)
 
-    def commit(self, metadata: str, rejects: int) -> None:
-        """Publish all files; the next resume completes a commit that was killed."""
-        work, moves = self.work.path, []
-        self._target.check_unchanged()
+    def stored(self) -> tuple[dict[str, Any] | None, list[DataFile]]:
+        """The metadata and the files of a complete output; None if there is none."""
+        try:
+            files = expand(self.text)
+            return find_metadata(self.text, files), files
+        except FileFormatError:
+            return None, []
+
+    def commit(self, metadata: str) -> None:
+        """Publish all files; the next resume completes what was killed."""
+        work = self.work.path
         with writing(self.path):
-            if rejects:
-                with open(work / "rejects.jsonl", "wb") as stream:
-                    for number in sorted(self.work.parts):
-                        if self.work.parts[number].rejects:
-                            stream.write(self.work.rejects_path(number).read_bytes())
-                moves.append(("rejects.jsonl", _REJECTS))
-            else:
-                self._target.drop(_REJECTS)
-            if self.folder:
-                (self.temporary / MARK).write_text(metadata + "\n", encoding="utf-8")
-            elif self.sidecar is not None:
-                (work / "meta.json").write_text(metadata + "\n", encoding="utf-8")
-                moves.append(("meta.json", _META))
-            moves.append((self.temporary.name, ""))
-            for name, _ in moves:
+            if any(part.rejects for part in self.work.parts.values()):
+                with open(work / "rejects.jsonl", "w", encoding="utf-8", newline="\n") as stream:
+                    stream.writelines(self.work.rejects())
+            if self.folder or self.sidecar is not None:
+                place = self.temporary / MARK if self.folder else work / "meta.json"
+                place.write_text(metadata + "\n", encoding="utf-8")
+            for name, _ in self._moves():
                 sync(work / name, inside=True)
-            (work / "commit.tmp").write_text(json.dumps(moves), encoding="utf-8")
-            sync(work / "commit.tmp")
-            os.replace(work / "commit.tmp", work / "commit.json")
+            self._target.check_free()
+            for suffix in self._beside:
+                self._target.drop(suffix)
+            (work / "finished").touch()
         self.finish()
+
+    def _moves(self) -> list[tuple[str, str]]:
+        """The finished files in the work folder, each with the suffix that its final name adds; the metadata last."""
+        names = [("rejects.jsonl", _REJECTS), (self.temporary.name, ""), ("meta.json", META)]
+        return [(name, suffix) for name, suffix in names if (self.work.path / name).exists()]
 
     def finish(self) -> None:
         """Complete the remaining renames or uploads, and delete the work folder."""
+        finished = self.work.path / "finished"
         with writing(self.path):
-            moves = self._planned()
-            try:
-                self._target.publish(self.work.path, moves)
-            except OutputError as error:
-                kept = f"; the scores are kept in {self.work.path}: "
-                raise OutputError(*error.message.parts, kept, Argument("resume", True), " writes them") from error
-            # If the deletion is interrupted, the next run must not mistake the rest for an output without parts.
-            (self.work.path / "commit.tmp").write_text("[]", encoding="utf-8")
-            os.replace(self.work.path / "commit.tmp", self.work.path / "commit.json")
+            if not finished.read_bytes():
+                moves = self._moves()
+                try:
+                    self._target.publish(self.work.path, moves)
+                except OutputError as error:
+                    kept = f"; the scores are kept in {self.work.path}: "
+                    raise OutputError(*error.message.parts, kept, Argument("resume", True), " writes them") from error
+                # If the deletion is interrupted, the next run must not publish the rest.
+                finished.write_text("published")
         self.work.remove()
-
-    def _planned(self) -> list[tuple[str, str]]:
-        """The finished files that the list of renames names, each with the suffix that its final name adds."""
-        names = [("rejects.jsonl", _REJECTS), ("meta.json", _META), (self.temporary.name, "")]
-        try:
-            plan = json.loads((self.work.path / "commit.json").read_text(encoding="utf-8"))
-            listed = [(temporary, suffix) for temporary, suffix in plan]
-        except (ValueError, TypeError, RecursionError):
-            listed = [("", "")]
-        if not all(pair in names for pair in listed):
-            foreign = f"{self.work.path}/commit.json does not name the files of {self.path}; choose "
-            raise OutputError(foreign, Argument("overwrite", True), " to start again")
-        return listed
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
@@ -574,5 +439,5 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
 
 def _places_of_metadata(text: str) -> list[str]:
     if is_url(text):
-        return [str(parse(text).child(MARK)), str(parse(text).beside(_META))]
-    return [os.path.join(text, MARK), f"{text}{_META}"]
+        return [str(parse(text).child(MARK)), str(parse(text).beside(META))]
+    return [os.path.join(text, MARK), f"{text}{META}"]

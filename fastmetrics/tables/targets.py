@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,10 +57,6 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
 # What is at the place of an output, and whether it may be replaced.
 
 
-Content = tuple[object, ...] | None
-"""What identifies the content of a file or folder at one moment; None if there is none."""
-
-
 def check_kind(path: Path, *, folder: bool = False) -> None:
     """Raise ``OutputError`` if there is something else than a file, or than a folder: a link, a device or a pipe."""
     if path.is_symlink():
@@ -75,23 +71,11 @@ def check_kind(path: Path, *, folder: bool = False) -> None:
         raise OutputError(f"{path} is a device or a pipe, which no output replaces; write to a file")
 
 
-def content_of(final: Path | Url) -> Content:
-    """What identifies the content of a file, folder or address now."""
-    if isinstance(final, Url):
-        info = look(store(final))
-        return None if info.type.name == "NotFound" else (info.type.name, info.size, info.mtime_ns)
-    try:
-        about = os.lstat(final)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:  # writing fails
-        return None
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
-
-
 # The kinds of targets.  Each is checked before a run reads anything, and publishes finished files at the end.
 
 
+META = ".meta.json"
+"""The suffix of the metadata beside an output."""
 _PROBE = ".fastmetrics-probe"
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 
@@ -103,30 +87,22 @@ Moves = Sequence[tuple[str, str]]
 class Folder:
     """A kind of folder as an output: ``mark``, its last file, says that it is complete.
 
-    ``foreign`` raises ``OutputError`` for the path of a folder with files, whose names it gets, that no run made.
+    ``prefixes`` are those of all its other names, if they are known.
     """
 
     mark: str
-    foreign: Callable[[Path | str, Sequence[str]], None]
+    prefixes: tuple[str, ...] = ()
 
-    @classmethod
-    def marked(cls, mark: str) -> Folder:
-        """A folder with files of any names, which replaces only one of its own kind."""
-
-        def foreign(path: Path | str, names: Sequence[str]) -> None:
-            if not (path / mark).exists() if isinstance(path, Path) else mark not in names:
-                raise OutputError(f"{path} is not a folder that such a run made; choose another name, or delete it")
-
-        return cls(mark, foreign)
+    def check_own(self, path: Path | str, names: Sequence[str]) -> None:
+        """Raise ``OutputError`` for a folder with files of these ``names`` that no such run made."""
+        foreign = [name for name in sorted(names) if not name.startswith((*self.prefixes, self.mark, _PROBE))]
+        if self.prefixes and foreign:
+            raise OutputError(f"{path} contains other files ({foreign[0]!r}); use another folder")
+        if not self.prefixes and self.mark not in names:
+            raise OutputError(f"{path} is not a folder that such a run made; choose another name, or delete it")
 
 
-def _other_than_parts(path: Path | str, names: Sequence[str]) -> None:
-    foreign = [name for name in names if not name.startswith(("part-", MARK, _PROBE))]
-    if foreign:
-        raise OutputError(f"{path} contains other files ({foreign[0]!r}); use another folder")
-
-
-PARTS = Folder(MARK, _other_than_parts)
+PARTS = Folder(MARK, ("part-",))
 """The folder of a run, with a file for each part."""
 
 
@@ -161,8 +137,8 @@ class Target(ABC):
     def check_types(self, schema: pa.Schema) -> None:  # noqa: B027 - files hold every type
         """Raise ``OutputError`` for a column that a database to write to has no type for."""
 
-    def check_unchanged(self) -> None:  # noqa: B027 - databases look in their transaction, and streams lose nothing
-        """Raise ``OutputError`` if something was written here since the check."""
+    def check_free(self) -> None:  # noqa: B027 - databases look in their transaction, and streams lose nothing
+        """Raise ``OutputError`` for an output that another run wrote since the check, if it may not be replaced."""
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
@@ -182,16 +158,27 @@ class Target(ABC):
     def publish(self, folder: Path, moves: Moves) -> None:
         """Give the finished files in ``folder`` their final names; to repeat this completes what was interrupted."""
 
-    def write(self, data: str | bytes) -> None:
-        """Write an output of one file, all of it or nothing.
+    @contextmanager
+    def whole(self) -> Iterator[Path]:
+        """A hidden folder for the output, called ``whole``, and its metadata, ``meta``: published at the end.
 
-        Raises ``OutputError`` if it cannot be written, or if something was written here since the check.
+        Raises ``OutputError`` if it cannot be written, or if another run wrote it since the check.
         """
         with writing(self.path), self.unfinished() as folder:
+            yield folder
+            names = [("whole", ""), ("meta", META)]
+            moves = [(name, suffix) for name, suffix in names if (folder / name).exists()]
+            for name, _ in moves:
+                sync(folder / name, inside=True)
+            self.check_free()
+            for suffix in self.beside:  # a kill before the last rename leaves an output without metadata
+                self.drop(suffix)
+            self.publish(folder, moves)
+
+    def write(self, data: str | bytes) -> None:
+        """Write an output of one file, all of it or nothing."""
+        with self.whole() as folder:
             (folder / "whole").write_bytes(_bytes(data))
-            sync(folder / "whole")
-            self.check_unchanged()
-            self.publish(folder, [("whole", "")])
 
 
 def _bytes(data: str | bytes) -> bytes:
@@ -200,32 +187,34 @@ def _bytes(data: str | bytes) -> bytes:
 
 @dataclass
 class FileTarget(Target):
-    """A file or folder, on this machine or at an address, of which each run sees whether another one wrote it."""
+    """A file or folder, on this machine or at an address."""
 
-    _seen: dict[str, Content] = field(default_factory=dict, init=False)
+    _overwrite: bool = field(default=False, init=False)
 
     @abstractmethod
     def final(self, suffix: str) -> Path | Url:
         """The path or address of the output or of a file beside it."""
+
+    @abstractmethod
+    def names(self, suffix: str) -> Sequence[str] | None:
+        """The names in the folder that is there now, none for a file; None if there is nothing."""
 
     def shown(self, suffix: str) -> Path | str:
         """The final path, or the address without its secrets."""
         final = self.final(suffix)
         return final.shown if isinstance(final, Url) else final
 
-    def check_unchanged(self) -> None:
-        """Raise ``OutputError`` if something was written here since the check."""
-        with writing(self.path), plainly():
-            for suffix, seen in self._seen.items():
-                now = content_of(self.final(suffix))
-                if now is not None and now != seen:
-                    raise OutputError(
-                        f"{self.shown(suffix)} was written by another run in the meantime, and stays; "
-                        "move it away, or write to another name, and run again"
-                    )
-
-    def _see(self) -> None:
-        self._seen = {suffix: content_of(self.final(suffix)) for suffix in self.suffixes}
+    def check_free(self, advice: str = ", which was not there when this run began") -> None:
+        """Raise ``OutputError`` if the output or a file beside it exists and must stay."""
+        for suffix in self.suffixes:
+            names, is_folder = self.names(suffix), self.folder is not None and not suffix
+            if names is None or (is_folder and not names):
+                continue
+            if not self._overwrite:
+                reason = f"{self.shown(suffix)} exists{advice}; choose "
+                raise OutputError(reason, Argument("overwrite", True), " to replace it")
+            if self.folder is not None and is_folder:
+                self.folder.check_own(self.shown(suffix), names)
 
 
 class LocalTarget(FileTarget):
@@ -238,21 +227,21 @@ class LocalTarget(FileTarget):
         """The path of the output or of a file beside it."""
         return Path(f"{self.path}{suffix}")
 
+    def names(self, suffix: str) -> Sequence[str] | None:
+        """The names in the folder that is there now."""
+        final = self.final(suffix)
+        return os.listdir(final) if final.is_dir() else [] if final.exists() else None
+
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the output, or a file beside it, may not be written."""
+        self._overwrite = overwrite
         with writing(self.path):
-            if self.folder is not None:
-                _restore_folder(self.final(""))
             for suffix in self.suffixes:
                 check_not_read(self.final(suffix), inputs)
                 check_kind(self.final(suffix), folder=self.folder is not None and not suffix)
             if not self.final("").absolute().parent.is_dir():
                 raise OutputError(f"cannot write {self.path}: there is no folder {self.final('').absolute().parent}")
-            for suffix in self.suffixes:
-                if self.final(suffix).exists():
-                    inside = os.listdir(self.path) if self.folder is not None and not suffix else None
-                    check_existing(self.final(suffix), self.folder, inside, overwrite=overwrite)
-            self._see()
+            self.check_free("")
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
@@ -278,16 +267,6 @@ class LocalTarget(FileTarget):
         sync(self.final("").absolute().parent)
 
 
-def check_existing(path: Path | str, folder: Folder | None, names: Sequence[str] | None, *, overwrite: bool) -> None:
-    """Raise ``OutputError`` if an output exists and must stay; ``names`` are those in a folder, None for a file."""
-    if names is not None and not names:
-        return
-    if not overwrite:
-        raise OutputError(f"{path} exists; choose ", Argument("overwrite", True), " to replace it")
-    if folder is not None and names is not None:
-        folder.foreign(path, sorted(names))
-
-
 def sync(path: Path, *, inside: bool = False) -> None:
     """Wait until a file or the names in a folder, and all that is ``inside`` it, are written to disk."""
     for entry in [*(sorted(path.rglob("*")) if inside else []), path]:
@@ -301,28 +280,13 @@ def sync(path: Path, *, inside: bool = False) -> None:
 
 
 def replace_folder(source: Path, target: Path) -> None:
-    """Give a finished folder its final name, in place of the folder there, which is deleted.
-
-    In between the name is absent for a moment.  A run that is killed then leaves the old folder beside it, under a
-    hidden name of its own, from where the next check brings it back.
-    """
-    old = _replaced(target)
+    """Give a finished folder its final name; the folder there goes into the folder of the finished one for a moment."""
+    old = source.with_name("replaced")
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         os.replace(target, old)
     os.replace(source, target)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _restore_folder(target: Path) -> None:
-    """Bring back the folder that a killed run was about to replace."""
-    if _replaced(target).is_dir() and not os.path.lexists(target):
-        os.replace(_replaced(target), target)
-
-
-def _replaced(target: Path) -> Path:
-    digest = hashlib.sha256(os.fsencode(target.absolute().name)).hexdigest()[:16]
-    return target.absolute().parent / f".fastmetrics-replaced-{digest}"
 
 
 class RemoteTarget(FileTarget):
@@ -343,6 +307,7 @@ class RemoteTarget(FileTarget):
         """Raise ``OutputError`` if the output may not or cannot be written: a probe is written and deleted."""
         if not self._url.name:
             raise OutputError(f"cannot write {self.path}: expected a name inside the bucket")
+        self._overwrite = overwrite
         with writing(self.path), plainly():
             place = store(self._url)
             bucket = store(Url(self._url.scheme, self._url.authority, "", self._url.query))
@@ -352,18 +317,21 @@ class RemoteTarget(FileTarget):
                 check_not_read(self.final(suffix), inputs)
             for suffix in self.suffixes:
                 info, is_folder = look(store(self.final(suffix))), self.folder is not None and not suffix
-                if info.type.name == "NotFound":
-                    continue
-                if info.is_file == is_folder:
+                if info.type.name != "NotFound" and info.is_file == is_folder:
                     raise OutputError(f"{self.shown(suffix)} exists and is {'not a' if is_folder else 'a'} folder")
-                names = sorted({*self._names()} - {_PROBE}) if is_folder else None
-                check_existing(self.shown(suffix), self.folder, names, overwrite=overwrite)
+            self.check_free("")
             self._probe()
-            self._see()
 
-    def _names(self) -> list[str]:
+    def names(self, suffix: str) -> Sequence[str] | None:
+        """The names in the folder that is there now."""
+        with plainly():
+            if look(store(self.final(suffix))).type.name == "NotFound":
+                return None
+            return [] if self.folder is None or suffix else sorted(self._files() - {_PROBE})
+
+    def _files(self) -> set[str]:
         """The files in the folder."""
-        return sorted(patiently(lambda: remote.listing(store(self._url), deep=True)[0]))
+        return set(patiently(lambda: remote.listing(store(self._url), deep=True)[0]))
 
     def _probe(self) -> None:
         probe = (self._url.folder if self.folder is None else self._url).child(_PROBE)
@@ -386,32 +354,25 @@ class RemoteTarget(FileTarget):
         with writing(self.path), plainly():
             for name, suffix in moves:
                 if (folder / name).is_dir():
-                    self._upload_folder(folder / name, folder / "uploaded")
+                    self._upload_folder(folder / name)
                 else:
                     upload(folder / name, self.final(suffix))
 
-    def _upload_folder(self, folder: Path, journal: Path) -> None:
-        """Replace the files of the folder; those that an interrupted upload recorded in ``journal`` are there."""
+    def _upload_folder(self, folder: Path) -> None:
+        """Replace the files of the folder."""
         assert self.folder is not None
-        recorded = journal.read_text(encoding="utf-8", errors="replace").splitlines() if journal.exists() else []
-        mark, files = self.folder.mark, [path for path in folder.rglob("*") if path.is_file()]
-        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-        del sizes[mark]
+        mark = self.folder.mark
+        names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {mark}
         _delete(self._url.child(mark))
-        uploaded, _ = patiently(lambda: remote.listing(store(self._url), deep=True))
-        for name in uploaded.keys() - sizes.keys() - {mark, _PROBE}:
+        for name in self._files() - names - {mark, _PROBE}:
             _delete(self._url.child(name))
-        done = {name for name in recorded if name in uploaded and uploaded[name].size == sizes.get(name)}
 
-        def upload_file(name: str) -> str:
+        def upload_file(name: str) -> None:
             upload(folder / name, self._url.child(name))
-            return name
 
-        with open(journal, "a", encoding="utf-8") as notes:
-            for name in ordered(upload_file, sorted(sizes.keys() - done), SIZES.uploaded_files):
-                notes.write(f"{name}\n")
-                notes.flush()
-        upload(folder / mark, self._url.child(mark))
+        for _ in ordered(upload_file, sorted(names), SIZES.uploaded_files):
+            pass
+        upload_file(mark)
 
 
 def _delete(url: Url) -> None:

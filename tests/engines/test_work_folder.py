@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +12,9 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import Position
-from fastmetrics.tables import run_outputs as checkpoint
 from fastmetrics.tables.run_outputs import WorkFolder
 
+SCHEMA = pa.schema([("answer", pa.string())])
 REJECT = '{"file": "in.csv", "line": 3}\n'
 
 
@@ -34,7 +31,7 @@ def begun(path: Path) -> WorkFolder:
     """A work folder in which a run has started."""
     work = again(path)
     with work:
-        work.start({"version": 1})
+        work.start({"version": 1}, SCHEMA)
         keep(work, 0)
     return work
 
@@ -55,7 +52,10 @@ def read(path: Path, number: int) -> tuple[bytes, str] | None:
     work = again(path)
     work.load()
     found = work.part(number)
-    return None if found is None else (found[0].to_pybytes(), found[1])
+    if found is None:
+        return None
+    work.parts = {number: work.parts[number]}
+    return found.to_pybytes(), "".join(work.rejects())
 
 
 def test_saved_part_is_restored_unchanged(path: Path) -> None:
@@ -68,43 +68,39 @@ def test_saved_part_is_restored_unchanged(path: Path) -> None:
     assert read(path, 1) is None
 
 
-@pytest.mark.parametrize("victim", ["parts/part-000000.arrow", "rejects/part-000000.jsonl"])
 @pytest.mark.parametrize("harm", ["truncate", "extend", "flip", "empty", "remove"])
-def test_part_with_changed_bytes_or_rejects_is_invalid(path: Path, victim: str, harm: str) -> None:
+def test_part_with_changed_bytes_is_invalid(path: Path, harm: str) -> None:
     begun(path)
-    data = (path / victim).read_bytes()
+    victim = path / "parts" / "part-000000.arrow"
+    data = victim.read_bytes()
     changed = {"truncate": data[:-1], "extend": data + b"\n", "flip": bytes([data[0] ^ 1]) + data[1:], "empty": b""}
     if harm == "remove":
-        (path / victim).unlink()
+        victim.unlink()
     else:
-        (path / victim).write_bytes(changed[harm])
+        victim.write_bytes(changed[harm])
     assert read(path, 0) is None
 
 
-def test_truncated_journal_line_loses_one_part(path: Path) -> None:
-    """Wherever the line was cut, and whatever is written after it."""
+def test_truncated_record_loses_one_part(path: Path) -> None:
+    """Wherever it was cut, as a disk may do when power fails."""
     work = begun(path)
-    before = (path / "journal.jsonl").read_bytes()
     keep(work, 1)
-    whole = (path / "journal.jsonl").read_bytes()
-    for stop in range(len(before) + 1, len(whole) - 1):
-        (path / "journal.jsonl").write_bytes(whole[:stop])
+    record = path / "records" / "000001.json"
+    whole = record.read_bytes()
+    for stop in range(len(whole)):
+        record.write_bytes(whole[:stop])
         torn = again(path)
         torn.load()
         assert list(torn.parts) == [0]
-        keep(torn, 1, b"made anew")
-        keep(torn, 2)
-        assert [read(path, number) is not None for number in range(4)] == [True, True, True, False]
-        assert read(path, 1) == (b"made anew", REJECT)
+    keep(torn, 1, b"made anew")
+    assert read(path, 1) == (b"made anew", REJECT)
 
 
-@pytest.mark.parametrize("line", [b"null", b"7", b"[]", b'"part"', b"{}", b'{"number": 1}', b"\xff\xfe"])
-def test_invalid_journal_line_is_skipped(path: Path, line: bytes) -> None:
-    work = begun(path)
-    with open(path / "journal.jsonl", "ab") as journal:
-        journal.write(b"\n" + line + b"\n")
-    keep(work, 1)
-    assert [read(path, number) is not None for number in range(3)] == [True, True, False]
+@pytest.mark.parametrize("text", [b"null", b"7", b"[]", b'"part"', b"{}", b'{"rows": 1}', b"\xff\xfe", b"[" * 100_000])
+def test_invalid_record_is_no_part(path: Path, text: bytes) -> None:
+    begun(path)
+    (path / "records" / "000001.json").write_bytes(text)
+    assert [read(path, number) is not None for number in range(2)] == [True, False]
 
 
 def test_last_saved_version_of_a_part_counts(path: Path) -> None:
@@ -112,7 +108,7 @@ def test_last_saved_version_of_a_part_counts(path: Path) -> None:
     assert read(path, 0) == (b"made anew", "")
 
 
-@pytest.mark.parametrize("name", ["part-000001.arrow", "part-000001.jsonl"])
+@pytest.mark.parametrize("name", ["part-000001.arrow", "000001.json"])
 def test_parts_are_written_atomically(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A process may end between any two writes: what is there then under the name of a part is all of it."""
     work, replace = begun(path), os.replace
@@ -130,44 +126,16 @@ def test_parts_are_written_atomically(path: Path, monkeypatch: pytest.MonkeyPatc
     assert read(path, 0) is not None
 
 
-@pytest.mark.parametrize("most", [1, 3, 100])
-def test_partial_write_is_continued(path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    class Short(io.FileIO):
-        def write(self, data: memoryview) -> int:  # type: ignore[override]
-            return super().write(data[:most])
-
-    def opening(file: Path, mode: str, **options: object) -> object:
-        return Short(file, mode) if options.get("buffering") == 0 else open(file, mode, **options)
-
-    monkeypatch.setattr(checkpoint, "open", opening, raising=False)
-    keep(begun(path), 1, b"bytes that are many " * 20)
-    assert read(path, 1) == (b"bytes that are many " * 20, REJECT)
-
-
-def test_journal_line_is_written_after_part_and_rejects(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line comes last: before it, neither the part nor its rejects may be missing."""
-    work, seen = begun(path), []
-    dumps = json.dumps
-
-    def look(*arguments: object, **options: object) -> str:
-        seen.append((work.part_path(1).exists(), work.rejects_path(1).exists()))
-        return dumps(*arguments, **options)
-
-    monkeypatch.setattr(json, "dumps", look)
-    keep(work, 1)
-    assert set(seen) == {(True, True)}
-
-
 def test_new_start_discards_earlier_parts(path: Path) -> None:
     begun(path)
     (path / "output.csv").write_text("half")
     work = again(path)
     with work:
         work.load()
-        work.start({"version": 2})
-        assert (work.parts, work.recorded()) == ({}, {"version": 2})
+        work.start({"version": 2}, SCHEMA)
+        assert (work.parts, work.recorded()) == ({}, ({"version": 2}, SCHEMA))
         assert sorted(one.relative_to(path).as_posix() for one in path.rglob("*")) == [
-            *("lock", "owner", "parts", "rejects", "run.json")
+            *("lock", "owner", "parts", "records", "run.json", "schema.arrow")
         ]
         assert not work.unfinished()
     assert not path.exists(), "nothing was done, so nothing is left"
@@ -176,12 +144,11 @@ def test_new_start_discards_earlier_parts(path: Path) -> None:
 def test_folder_counts_as_unfinished_if_it_can_be_resumed(path: Path) -> None:
     work = again(path)
     with work:
-        work.start({"version": 1})
-        (path / "journal.jsonl").touch()
-        assert not work.unfinished(), "a process may end before its first line"
-        (path / "commit.json").write_text("[]")
-        assert work.unfinished(), "a run of no rows has no parts, and yet an output"
-        (path / "commit.json").unlink()
+        work.start({"version": 1}, SCHEMA)
+        assert not work.unfinished(), "a process may end before its first part"
+        (path / "finished").touch()
+        assert work.unfinished(), "its renames may be left to do"
+        (path / "finished").unlink()
         keep(work, 0)
         assert work.unfinished()
     assert path.exists()
@@ -207,7 +174,7 @@ def test_lock_without_recorded_holder_is_unknown(path: Path, owner: bytes | None
             pass
 
 
-@pytest.mark.parametrize("names", [["notes.txt"], ["lock", "notes.txt"], ["parts"], ["run.json", "journal.jsonl"]])
+@pytest.mark.parametrize("names", [["notes.txt"], ["lock", "notes.txt"], ["parts"], ["run.json", "finished"]])
 def test_folder_with_foreign_files_is_not_entered(path: Path, names: list[str]) -> None:
     path.mkdir()
     for name in names:
@@ -218,13 +185,10 @@ def test_folder_with_foreign_files_is_not_entered(path: Path, names: list[str]) 
 
 
 def test_folder_can_be_entered_after_a_crash_at_any_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for owner, call in ((filelock.BaseFileLock, "acquire"), (Path, "write_text"), (os, "mkdir")):
-        done = getattr(owner, call)
+    for owner, call in ((filelock.BaseFileLock, "acquire"), (Path, "write_text")):
 
-        def crash(*arguments: Any, done: Callable[..., object] = done, call: str = call, **options: Any) -> None:
-            if call != "mkdir" or Path(arguments[0]).name == "rejects":
-                raise CrashError
-            done(*arguments, **options)
+        def crash(*arguments: Any, **options: Any) -> None:
+            raise CrashError
 
         with monkeypatch.context() as patch:
             patch.setattr(owner, call, crash)
@@ -247,7 +211,7 @@ def test_lock_is_deleted_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(os, "unlink", look)
         work.remove()
     assert not path.exists()
-    assert left[-3:] == [{"lock", "owner"}, {"lock"}, set()]
+    assert left[-2:] == [{"lock"}, set()]
 
 
 def test_releasing_an_undeletable_lock_removes_the_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,5 +240,8 @@ def test_folder_without_valid_run_file_has_no_recorded_run(path: Path, text: str
     work = begun(path)
     (path / "run.json").write_bytes(text.encode(errors="surrogateescape"))
     assert work.recorded() is None
-    (path / "run.json").unlink()
-    assert work.recorded() is None
+    (path / "run.json").write_text("{}")
+    assert work.recorded() == ({}, SCHEMA)
+    for data in (b"", b"garbled"):
+        (path / "schema.arrow").write_bytes(data)
+        assert work.recorded() is None

@@ -409,7 +409,7 @@ def test_failed_and_unaffordable_judgements_are_asked_for_again(questions: Path,
         assert (done.failed, done.statuses, done.judging.requests) == ({"http": 1}, {"ok": 8}, 9)
         done = run(questions, chunks, bot, folder, judges=judges(server, store))
         assert (done.reused, done.failed, done.judging.requests) == (STAGES[:5], {}, 8)
-        with pytest.raises(OutputError, match=r"judged\.parquet was made with other settings \(judge 'parameters' was"):
+        with pytest.raises(OutputError, match=r"judged\.parquet was made with other settings \(judge\.parameters\."):
             run(questions, chunks, bot, folder, judges=judges(server, store, parameters={"temperature": 1}))
     assert pq.read_table(folder / "judged.parquet")["judge_safety"].null_count == 0
 

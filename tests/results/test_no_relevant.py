@@ -164,9 +164,7 @@ def test_invalid_values_raise_and_differing_files_are_noted(table):
         fm.score("in.jsonl", output=f"{value}.parquet", metrics="mrr", no_relevant=value)
     fm.score("in.jsonl", output="usual.parquet", metrics="mrr")
     notes = fm.summarize(["undefined.parquet", "usual.parquet", "zero.parquet"]).notes
-    assert (
-        "option 'no_relevant' of 'reciprocal_rank' is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
-    )
+    assert "scores.reciprocal_rank.no_relevant is 'undefined' in undefined.parquet, 'zero' in zero.parquet" in notes
 
 
 def test_profile_accepts_no_relevant(table):

@@ -84,7 +84,7 @@ def test_differing_settings_are_named(tmp_path):
     scored("three.jsonl", "a.csv", metrics="squad_f1(version=1)")
     scored("two.jsonl", "b.csv", "--columns", "reference=gold", metrics="squad_f1(version=1)")
     assert notes("a.csv", "b.csv")[1:] == [
-        "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv",
+        "columns.reference is 'reference' in a.csv, 'gold' in b.csv",
         f"different inputs: a.csv from {THREE}; b.csv from {TWO}",
     ]
     path = tmp_path / "b.csv.meta.json"
@@ -94,9 +94,9 @@ def test_differing_settings_are_named(tmp_path):
     path.write_text(json.dumps(told))
     now = json.loads((tmp_path / "a.csv.meta.json").read_text())["fastmetrics"]
     assert notes("a.csv", "b.csv", "b.csv")[1:] == [
-        f"the version of fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
-        "option 'version' of 'squad_f1' is 1 in a.csv, 2 in b.csv, b.csv",
-        "the column of 'reference' is 'reference' in a.csv, 'gold' in b.csv, b.csv",
+        f"fastmetrics is '{now}' in a.csv, '0.0.1' in b.csv, b.csv",
+        "scores.squad_f1.version is 1 in a.csv, 2 in b.csv, b.csv",
+        "columns.reference is 'reference' in a.csv, 'gold' in b.csv, b.csv",
         f"different inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
         f"files from the same input (by name and size); its rows are counted repeatedly: b.csv, b.csv from {TWO}",
     ]

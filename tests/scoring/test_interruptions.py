@@ -36,7 +36,7 @@ def rows(tmp_path_factory):
 
 def _cut_short(out, number, *options):
     """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
-    journal = out.with_name(f"{out.name}.partial") / "journal.jsonl"
+    records = out.with_name(f"{out.name}.partial") / "records"
     for _ in range(20):
         run = subprocess.Popen(
             command("score", *options, "-o", out, "--quiet"),
@@ -44,7 +44,7 @@ def _cut_short(out, number, *options):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        while run.poll() is None and not (journal.exists() and journal.stat().st_size):
+        while run.poll() is None and not any(records.glob("*.json")):
             time.sleep(0.001)
         run.send_signal(number)
         printed, said = run.communicate()
@@ -67,7 +67,7 @@ def test_killed_run_resumes_to_the_same_bytes(tmp_path, rows):
     )
     other = program("score", rows, "-o", out, "--resume", "-m", "token_f1")
     assert other.code == 4
-    gone = [f"metric '{name}' was requested, is not requested" for name in ("jaccard", "exact_match")]
+    gone = [f"scores.{name} was set, is none" for name in ("jaccard", "exact_match")]
     assert other.err.startswith(f"error: cannot resume {out}: {'; '.join(gone)}; ")
     resumed = program("score", rows, "-o", out, "--resume", *options)
     assert resumed.code == 0
@@ -298,7 +298,7 @@ def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     run = subprocess.Popen(
         command("score", *inputs, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    while not (work / "journal.jsonl").exists() or not (work / "journal.jsonl").stat().st_size:
+    while not any((work / "records").glob("*.json")):
         assert run.poll() is None, run.communicate()
         time.sleep(0.01)
     assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to continue\n")

@@ -23,6 +23,7 @@ from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.opening import open_table
 from tests.support.optional_parts import NO_MOUNT
+from tests.support.program import jsonl, program
 
 pytestmark = pytest.mark.slow
 
@@ -134,17 +135,16 @@ def test_resuming_a_different_run_raises(tmp_path, source):
     start = f"cannot resume {output}: "
     end = "; choose overwrite=True to start again"
     assert refusal(job(version="2")) == f"{start}version was '1', is '2'{end}"
-    assert refusal(job(), on_error="fail") == f"{start}the handling of bad rows was 'skip', is 'fail'{end}"
-    size = "the size of a part (rows, bytes)"
-    assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}{size} was [100, 67108864], is [50, 67108864]{end}"
+    assert refusal(job(), on_error="fail") == f"{start}on_error was 'skip', is 'fail'{end}"
+    assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}part was [100, 67108864], is [50, 67108864]{end}"
     os.utime(source, (1, 1))
-    moments = r"was of 2\d{3}-\d\d-\d\d [\d:.]+ UTC, is of 1970-01-01 00:00:01.000000 UTC"
-    assert re.fullmatch(f"{start}the content of {source} {moments}{end}", refusal(job()))
+    size = source.stat().st_size
+    assert re.fullmatch(rf"{start}input.1 {source} was \[{size}, \d+\], is \[{size}, 1000000000\]{end}", refusal(job()))
     assert sorted((tmp_path / "o.parquet.partial").rglob("*")) == kept
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o/"])
-@pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "journal", "torn"])
+@pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "record", "torn"])
 def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
     (tmp_path / "whole").mkdir()
     whole = go(source, f"{tmp_path}/whole/{name}")
@@ -154,18 +154,17 @@ def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
     parts = sorted((work / "parts").iterdir())
     assert len(parts) >= 3
     victim, data = parts[1], parts[1].read_bytes()
-    journal = (work / "journal.jsonl").read_bytes()
+    record = work / "records" / "000001.json"
     if harm == "truncate":
         victim.write_bytes(data[:-7])
     elif harm == "flip":
         victim.write_bytes(data[:300] + bytes([data[300] ^ 1]) + data[301:])
     elif harm == "remove":
         victim.unlink()
-    elif harm == "journal":
-        lines = [line for line in journal.splitlines(keepends=True) if b'"number": 1,' not in line]
-        (work / "journal.jsonl").write_bytes(b"".join(lines))
+    elif harm == "record":
+        record.unlink()
     else:
-        (work / "journal.jsonl").write_bytes(journal[:-9])
+        record.write_bytes(record.read_bytes()[:-9])
     result = go(source, f"{tmp_path}/{name}", resume=True, threads=2)
     assert files(result.output) == files(whole.output)
     assert 0 < result.resumed_rows < whole.rows
@@ -189,11 +188,57 @@ def test_kill_between_renames_is_recovered(tmp_path, source, monkeypatch):
         with pytest.raises(StopError):
             go(source, output)
         monkeypatch.setattr(os, "replace", replace)
-        assert not output.exists()
+        assert output.exists() == (stop == 3), "the metadata come last"
         result = go(source, output, resume=True)
         assert files(output) == files(whole.output)
         assert (result.rows, result.rejected) == (whole.rows, whole.rejected)
         assert Path(f"{output}.meta.json").read_text() == (tmp_path / "whole.csv.meta.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
+def test_resuming_a_complete_output_returns_it(tmp_path, source, name):
+    """So that whoever repeats a run until it succeeds is told that it has."""
+    output = f"{tmp_path}/{name}"
+    first = go(source, output)
+    written = files(first.output)
+    again = go(source, output, failing_at(0), resume=True)
+    assert (again.complete, again.rows, again.rejected) == (True, first.rows, first.rejected)
+    assert (again.resumed_rows, again.rejects) == (first.rows, first.rejects)
+    assert again.metadata.items() >= first.metadata.items()
+    assert again.notes == [f"{first.output} was complete: no row was scored again"]
+    assert files(first.output) == written
+    with pytest.raises(OutputError, match=r"o(\.\w+)?: version was '1', is '2'; choose overwrite=True to start again"):
+        run(open_source(source), job(version="2"), output, resume=True)
+    source.touch()
+    with pytest.raises(OutputError, match=r"in.jsonl changed after it was written; choose overwrite=True"):
+        go(source, output, resume=True)
+    source.write_text(source.read_text() + "more")
+    with pytest.raises(OutputError, match=r": inputs\.bytes was \d+, is \d+; "):
+        go(source, output, resume=True)
+    assert files(first.output) == written
+
+
+def test_complete_output_of_unknown_input_is_not_resumed(tmp_path):
+    table = pa.table({"id": [1], "answer": ["a"]})
+    output = tmp_path / "o.parquet"
+    go(table, output)
+    with pytest.raises(OutputError, match="is complete, but nothing tells whether its input has changed; choose"):
+        go(table, output, resume=True)
+    pq.write_table(table, output)  # of another program
+    with pytest.raises(OutputError, match="exists; choose overwrite=True to replace it"):
+        go(table, output, resume=True)
+
+
+def test_a_retried_command_prints_the_summary_of_its_output(tmp_path):
+    rows = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": "a b", "reference": "b"} for n in range(5)), "bad")
+    command = ["score", rows, "-o", tmp_path / "o.csv", "-m", "token_f1", "--on-error", "skip", "--resume"]
+    first, again = program(*command), program(*command)
+    assert (first.code, again.code) == (0, 0)
+    assert "o.csv was complete: no row was scored again" in " ".join(again.out.split())
+    assert "5 rows (5 of them earlier) scored in" in again.out
+    figures = [line for line in first.out.splitlines() if "token_f1" in line or "rejected" in line]
+    assert len(figures) > 1
+    assert set(figures) <= set(again.out.splitlines())
 
 
 def test_concurrent_runs_with_one_output_raise(tmp_path, source):
@@ -320,7 +365,7 @@ def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
         stdout, stderr = start(numbers, output, 0).communicate()
         assert stdout == f"cannot write {output}: No space left on device\n", stderr
         assert not output.exists()
-        assert (small_disk / "o.parquet.partial" / "journal.jsonl").stat().st_size > 0
+        assert any((small_disk / "o.parquet.partial" / "records").iterdir())
     subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
     assert start(numbers, output, 0).communicate() == ("", "")
     assert output.read_bytes() == whole_of(numbers, tmp_path / "whole.parquet")

@@ -115,23 +115,6 @@ def test_progress_of_a_resumed_run_counts_each_row_once(tmp_path: Path, source: 
     assert len(kept) > 1, "parts that are kept are counted one by one"
 
 
-def test_part_with_missing_rejects_is_scored_again(tmp_path: Path, source: Path) -> None:
-    """And no line of a rejects file is taken over without its part."""
-    whole = go(source, tmp_path / "whole.csv")
-    for harm in ("remove", "double", "change"):
-        with pytest.raises(StopError):
-            go(source, tmp_path / f"{harm}.csv", progress=stopping(20))
-        kept = sorted((tmp_path / f"{harm}.csv.partial" / "rejects").iterdir())
-        text = kept[1].read_text()
-        if harm == "remove":
-            kept[1].unlink()
-        else:
-            kept[1].write_text(text * 2 if harm == "double" else text.replace('"reason": "', '"reason": "not '))
-        made = go(source, tmp_path / f"{harm}.csv", resume=True)
-        assert made.rejects.read_bytes() == whole.rejects.read_bytes()
-        assert (made.rows, made.rejected) == (whole.rows, whole.rejected)
-
-
 def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
     """Where the program has been mended in between, and rows that were bad are no more."""
     rows = pa.table(

@@ -105,7 +105,7 @@ def journals(attacker: Attacker) -> list[str]:
             work = out / f"{attacker.target(name)}.partial"
             (work / "parts").mkdir(parents=True)
             (work / "owner").write_text("1")
-            for file in ("run.json", "journal.jsonl", "commit.json"):
+            for file in ("run.json", "schema.arrow", "finished"):
                 if attacker.chance.random() < 0.7:
                     (work / file).write_text(text)
             faults += refused(f"{name} with {text[:20]!r}", attacker.run(name, out, "--resume"), 0, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import fsspec
@@ -15,7 +16,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
-from fastmetrics.tables.outputs import folder_target, page_target, table_target, write_whole
+from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
 from tests.support.program import alone, jsonl, program
 
@@ -224,41 +225,31 @@ def test_files_beside_the_output_stay(name: str) -> None:
 
 
 def test_of_two_runs_into_one_file_the_second_says_so() -> None:
-    for overwrite in (False, True):
-        Path("old.csv").write_text("old")
-        for name in ("old.csv", "new.csv")[: 1 + (not overwrite)]:
-            if not overwrite:
-                Path("old.csv").unlink(missing_ok=True)
-            first, second = (table_target(name, (), overwrite=overwrite) for _ in range(2))
-            write_whole(TABLE, first, {}, set())
-            written = Path(name).read_bytes()
-            with pytest.raises(OutputError, match="was written by another run in the meantime, and stays"):
-                write_whole(pa.table({"x": [2]}), second, {}, set())
-            assert Path(name).read_bytes() == written
-            Path(f"{name}.meta.json").unlink()
-            Path(name).unlink()
+    for name in ("out.csv", "out.parquet"):
+        first, second, replacing = (table_target(name, (), overwrite=overwrite) for overwrite in (False, False, True))
+        write_whole(TABLE, first, {}, set())
+        written = Path(name).read_bytes()
+        with pytest.raises(OutputError, match=f"{name} exists, which was not there when this run began; choose"):
+            write_whole(pa.table({"x": [2]}), second, {}, set())
+        assert Path(name).read_bytes() == written
+        write_whole(pa.table({"x": [2]}), replacing, {}, set())
+        assert Path(name).read_bytes() != written
 
 
-@pytest.mark.parametrize("name", ["page.html", "out.parquet", "out.csv"])
-@pytest.mark.parametrize("existed", [True, False])
-def test_what_another_program_wrote_meanwhile_stays(name: str, existed: bool) -> None:
-    """Even with overwriting, and of one file without another beside it: it replaces only what was there before."""
-    if existed:
-        Path(name).write_text("before")
-    is_page = name.endswith(".html")
-    place = (page_target if is_page else table_target)(name, (), overwrite=True)
-    Path(name).write_text("of another program")
-    with pytest.raises(OutputError, match=f"{name} was written by another run in the meantime, and stays"):
-        place.write("mine") if is_page else write_whole(TABLE, place, {}, set())
-    assert Path(name).read_text() == "of another program"
+def test_what_another_program_wrote_meanwhile_stays() -> None:
+    place = page_target("page.html", ())
+    Path("page.html").write_text("of another program")
+    with pytest.raises(OutputError, match=r"page\.html exists, which was not there when this run began"):
+        place.write("mine")
+    assert Path("page.html").read_text() == "of another program"
 
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
-def test_a_folder_is_replaced_or_brought_back(monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
-    """However many of the two renames a run made before it was killed."""
-    for name in ("old", "new"):
-        Path(name).mkdir()
-        Path(name, name).touch()
+def test_a_folder_is_replaced_whole(monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
+    """However many of the two renames a run made before it was killed, nothing is lost, and the next one succeeds."""
+    for name in ("old", "work/new"):
+        Path(name).mkdir(parents=True)
+        Path(name, Path(name).name).touch()
     replace, made = os.replace, []
 
     def kill(source: Path, target: Path) -> None:
@@ -267,19 +258,14 @@ def test_a_folder_is_replaced_or_brought_back(monkeypatch: pytest.MonkeyPatch, r
         made.append(target)
         replace(source, target)
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
         patch.setattr(os, "replace", kill)
-        try:
-            replace_folder(Path("new"), Path("old"))
-        except KeyboardInterrupt:
-            restored = renames < 2
-        else:
-            restored = False
-    folder_target("old", (), "old" if restored else "new", overwrite=True)
-    assert [path.name for path in Path("old").iterdir()] == (["old"] if restored else ["new"])
-    replace_folder(Path("new"), Path("old")) if restored else None
+        replace_folder(Path("work/new"), Path("old"))
+    if renames < 2:
+        assert list(Path().rglob("old/old") if not renames else Path().rglob("replaced/old"))
+        replace_folder(Path("work/new"), Path("old"))
     assert [path.name for path in Path("old").iterdir()] == ["new"]
-    assert sorted(path.name for path in Path().iterdir() if "replaced" in path.name) == []
+    assert not list(Path("work").iterdir())
 
 
 def test_output_in_a_folder_of_inputs_is_no_input() -> None:

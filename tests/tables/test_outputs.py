@@ -29,6 +29,10 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+COUNTS = {"n_rejected": 0, "n_rows": 1000}
+"""What the metadata of an output always count."""
+
+
 def test_scores_and_metadata_are_written_without_leftovers(tmp_path, source):
     result = run(open_source(source), JOB, tmp_path / "out.parquet", limits=Limits(64, 1 << 20, 300))
     made = pq.read_table(result.output)
@@ -58,8 +62,13 @@ def test_output_formats_hold_equal_scores(tmp_path, source, name):
     batches = [made.conform(chunk, selection) for chunk in made.chunks(selection)]
     assert pa.Table.from_batches(batches).to_pydict() == expected.to_pydict()
     inputs = describe_inputs([("in.parquet", source.stat().st_size)])
-    assert read_metadata(tmp_path / "o.parquet") == {**JOB.signature, "inputs": inputs}
-    beside = {**JOB.signature, "inputs": inputs, "output": {"id": "string", "length": "double", "ratio": "double"}}
+    assert read_metadata(tmp_path / "o.parquet") == {**JOB.signature, **COUNTS, "inputs": inputs}
+    beside = {
+        **JOB.signature,
+        **COUNTS,
+        "inputs": inputs,
+        "output": {"id": "string", "length": "double", "ratio": "double"},
+    }
     written = json.loads((tmp_path / f"{name}.meta.json").read_text())
     assert written == beside
     assert read_metadata(tmp_path / name).items() >= beside.items()
@@ -84,7 +93,11 @@ def test_folder_output_holds_parts_and_metadata(tmp_path, source):
         assert names(result.output) == parts
         assert pq.read_table(result.output).num_rows == 1000
     inputs = describe_inputs([("in.parquet", source.stat().st_size)])
-    assert json.loads((tmp_path / "out" / "_fastmetrics.json").read_text()) == {**JOB.signature, "inputs": inputs}
+    assert json.loads((tmp_path / "out" / "_fastmetrics.json").read_text()) == {
+        **JOB.signature,
+        **COUNTS,
+        "inputs": inputs,
+    }
     with pytest.raises(OutputError) as caught:
         run(open_source(source), JOB, tmp_path / "out")
     assert str(caught.value) == f"{tmp_path}/out exists; choose overwrite=True to replace it"
@@ -180,7 +193,7 @@ def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source
     job = Job(score, KINDS, {"version": "1"}, observe, conclude)
     result = run(open_source(source), job, tmp_path / "o.parquet", limits=Limits(part_rows=300))
     made = read_metadata(result.output)
-    del made["inputs"]
+    assert {name: made.pop(name) for name in (*COUNTS, "inputs")}.items() >= COUNTS.items()
     answers = table(1000)["answer"].to_pylist()
     assert made == {"version": "1", "counts": [1000, answers.count(None), answers.count("")], "parts": 4, "rejected": 0}
     assert [rows for rows, _, _ in result.observed] == [300, 300, 300, 100]

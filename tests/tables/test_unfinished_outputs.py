@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
-from fastmetrics.tables.run_outputs import WorkFolder
 from tests.support.program import jsonl, program
 
 
@@ -63,45 +61,8 @@ def test_failed_write_leaves_nothing() -> None:
     assert not list(Path().iterdir())
 
 
-def work_folder(commit: object) -> None:
-    """A work folder of an interrupted run, with a journal of renames by somebody else."""
-    rows()
-    folder = Path("o.parquet.partial")
-    (folder / "parts").mkdir(parents=True)
-    (folder / "owner").write_text("1")
-    (folder / "run.json").write_text("{}")
-    (folder / "commit.json").write_text(commit if isinstance(commit, str) else json.dumps(commit))
-
-
 @pytest.mark.parametrize(
-    "commit",
-    [
-        [["parts", "precious"]],
-        [["../precious/file", "o.parquet"]],
-        [["output.parquet", "../o.parquet"]],
-        [["output.parquet", "precious/file"]],
-        "[" * 100_000,
-        "{",
-        [[1, 2]],
-        [1],
-        None,
-        {"a": 1},
-    ],
-)
-def test_foreign_list_of_renames_moves_nothing(monkeypatch: pytest.MonkeyPatch, commit: object) -> None:
-    work_folder(commit)
-    Path("precious").mkdir()
-    Path("precious/file").write_text("mine")
-    monkeypatch.setattr("fastmetrics.engines.run_job.compare", lambda *_: None)
-    monkeypatch.setattr("fastmetrics.engines.run_job.decode_schema", lambda _: pa.schema([("answer", pa.string())]))
-    done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
-    assert (done.code, "commit.json does not name the files of" in done.err) == (4, True), done.err
-    assert Path("precious/file").read_text() == "mine"
-    assert program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite").code == 0
-
-
-@pytest.mark.parametrize(
-    "name", ["", "owner", "lock", "parts", "journal.jsonl", "output.parquet", "parts/part-000000.arrow"]
+    "name", ["", "owner", "lock", "parts", "run.json", "output.parquet", "parts/part-000000.arrow"]
 )
 def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
     rows()
@@ -115,11 +76,11 @@ def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
     is_folder = name in ("", "parts")
     (folder / name).symlink_to(Path("precious" if is_folder else "precious/owner").absolute())
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite")
-    assert (done.code, "is a link, which no run makes in its work folder; delete" in done.err) == (4, True), done.err
+    assert (done.code, "is not the work folder of a run" in done.err) == (4, True), done.err
     assert [path.read_text() for path in Path("precious").iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "7", '{"schema": 7}', '{"schema": "AAAA"}'])
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "7", "{}"])
 def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
     rows()
     assert program("score", "in.jsonl", "-o", "whole.parquet", "-m", "token_f1").code == 0
@@ -127,30 +88,11 @@ def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
     (folder / "parts").mkdir(parents=True)
     (folder / "owner").write_text("1")
     (folder / "run.json").write_text(text)
-    (folder / "journal.jsonl").write_text('{"number": 0}\n' + "[" * 100_000)
+    (folder / "records").mkdir()
+    (folder / "records" / "000000.json").write_text("[" * 100_000)
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
     if done.code:  # a record of other settings
         assert (done.code, "cannot resume" in done.err) == (4, True), done.err
         assert program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite").code == 0
     assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
     assert not folder.exists()
-
-
-def test_changed_line_of_the_journal_is_ignored() -> None:
-    from fastmetrics.tables.table_chunks import Position
-
-    work = WorkFolder(Path("o.csv.partial").absolute(), "o.csv", ".arrow")
-    with work:
-        work.start({})
-        work.save(0, [pa.py_buffer(b"data")], rows=5, rejects="", stop=Position(0, 5), observed={"n": 1})
-        journal = work.path / "journal.jsonl"
-        line = journal.read_text()
-        for old, new in (('"n": 1', '"n": 2'), ('"rows": 5', '"rows": "5"'), ("[0, 5]", '["0", {}]')):
-            assert old in line
-            journal.write_text(line.replace(old, new))
-            work.load()
-            assert work.parts == {}
-        journal.write_text(line)
-        work.load()
-        assert list(work.parts) == [0]
-        os.unlink(journal)
