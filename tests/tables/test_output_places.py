@@ -250,7 +250,8 @@ def test_a_folder_is_replaced_whole(monkeypatch: pytest.MonkeyPatch, renames: in
     for name in ("old", "work/new"):
         Path(name).mkdir(parents=True)
         Path(name, Path(name).name).touch()
-    replace, made = os.replace, []
+    replace = os.replace
+    made: list[Path] = []
 
     def kill(source: Path, target: Path) -> None:
         if len(made) == renames:
