@@ -170,9 +170,10 @@ class DataFile:
         """The decompressed bytes as a stream, and a counter of the bytes read."""
         with reading(self.shown):
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
-            stream = unpacked(file, self.compression)
+            stream = unpacked(file, self.compression if self.size else None)
             if self.settings.encoding is not None and self.format in ("csv", "tsv"):
-                stream = _from_blocks(_recoded(stream, self.settings.encoding), stream)
+                blocks = _Blocks(_recoded(stream, self.settings.encoding), stream)
+                stream = pa.PythonFile(io.BufferedReader(blocks, SIZES.stream_block_bytes), mode="r")
             return stream, file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
@@ -199,7 +200,7 @@ def reading(shown: str) -> Iterator[None]:
         raise
     except pa.ArrowMemoryError as error:
         raise FileFormatError(f"{shown}: cannot be read: not enough memory: {error}") from error
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, EOFError, lzma.LZMAError) as error:
         raise FileFormatError(f"{shown}: cannot be read: {_first_line(error)}") from error
     except OSError as error:
         if error.errno is not None and error.strerror:
@@ -249,13 +250,9 @@ SPARE = 1 << 30
 """Free bytes that a copy of a stream leaves on the disk."""
 _CHECKED_BYTES = 64 << 20
 """Bytes of a stream that are copied between two looks at the free bytes."""
-_MOST_MEMORY = 1 << 28
 
-PACKED: Mapping[str, Callable[[], Any]] = {
-    "bz2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY),
-}
-"""Decompressors of compressions that Arrow does not support everywhere."""
+_PACKED: Mapping[str, Callable[[Any], Any]] = {"bz2": bz2.BZ2File, "xz": lzma.LZMAFile}
+"""Readers of compressions that Arrow does not support everywhere."""
 
 
 class _Blocks(io.RawIOBase):
@@ -288,35 +285,6 @@ class _Blocks(io.RawIOBase):
         super().close()
 
 
-def _from_blocks(blocks: Iterator[bytes], file: pa.NativeFile) -> pa.PythonFile:
-    return pa.PythonFile(io.BufferedReader(_Blocks(blocks, file), SIZES.stream_block_bytes), mode="r")
-
-
-def _decompressed(file: pa.NativeFile, compression: str) -> Iterator[bytes]:
-    """The decompressed bytes of one or several consecutive compressed streams, perhaps with zeros between them.
-
-    Raises ``OSError`` if the bytes are damaged or the file ends within a stream.
-    """
-    unpacker, begun = PACKED[compression](), False
-    while True:
-        data = unpacker.unused_data.lstrip(b"\0") if unpacker.eof else b""
-        if not data and (unpacker.eof or unpacker.needs_input):
-            data = file.read(SIZES.stream_block_bytes)
-            if not data and begun and not unpacker.eof:
-                raise OSError(f"the {compression} data ends too early")
-            if not data:
-                return
-            data = data.lstrip(b"\0") if unpacker.eof else data
-        begun = True
-        if unpacker.eof and data:
-            unpacker = PACKED[compression]()
-        if not unpacker.eof:
-            try:
-                yield unpacker.decompress(data, SIZES.stream_block_bytes)
-            except (lzma.LZMAError, OSError, ValueError) as error:
-                raise OSError(f"damaged {compression} data: {error}") from error
-
-
 def _recoded(file: pa.NativeFile, encoding: str) -> Iterator[bytes]:
     """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
     errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
@@ -330,8 +298,8 @@ def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
     """The decompressed bytes of a file."""
     if compression is None:
         return file
-    if compression in PACKED:
-        return _from_blocks(_decompressed(file, compression), file)
+    if compression in _PACKED:
+        return pa.PythonFile(_PACKED[compression](file), mode="r")
     return pa.CompressedInputStream(file, compression)
 
 
