@@ -26,7 +26,7 @@ from fastmetrics.engines.run_job import Threads, results_of, run_on
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
-from fastmetrics.models.calls import REPLY, Answer, Call, completion
+from fastmetrics.models.calls import REPLY, Answer, Call, completion, is_blank
 from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
 from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, open_calls_output, summed
 from fastmetrics.models.judged_tables import described, sampled
@@ -242,7 +242,7 @@ def _answer_in(answer: Answer, call: Call) -> Answered:
     if "returned" in body and reply.text is None:  # a function that answers with nothing but its other columns
         return Answered(None, OK, None, *spent)
     _, found, is_cut = split_thoughts(reply.text or "")
-    text = found if found.strip() else None
+    text = None if is_blank(found) else found
     if reply.truncated:
         return Answered(text, TRUNCATED, "the reply reached the token limit", *spent)
     if is_cut or text is None:

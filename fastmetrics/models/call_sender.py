@@ -593,7 +593,7 @@ class CallSender:
         self._budget.spending.unstructured = not client.structured
         if isinstance(came, Failure):
             self._shared.in_progress.discard(call.key)
-            self._budget.back(call, None)
+            self._budget.back(call, came.charged)
             if came.retry_after is not None:
                 self._budget.spending.wait(came.retry_after)
             if came.limited:

@@ -113,12 +113,12 @@ class Answer(NamedTuple):
 # The interface of the clients that send calls.
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """The failure of a request.
 
     ``retry_after`` is the waiting time requested by the server, in seconds; ``passing`` faults are transient, ``fatal``
-    ones affect every other call too.  ``limited`` is a refusal for too many requests.
+    ones affect every other call too.  ``limited`` is a refusal for too many requests.  ``charged`` is the reply of a
+    request that has its price without an answer.
     """
 
     outcome: str
@@ -127,6 +127,7 @@ class Failure:
     passing: bool = True
     fatal: bool = False
     limited: bool = False
+    charged: Answer | None = None
 
 
 @dataclass(frozen=True)
@@ -283,8 +284,20 @@ def completion(body: str) -> Completion:
         refused = refused or _filter_words(choice, end)
     trace = next(filter(None, (_nonempty(message.get(name)) for name in _THOUGHTS)), None)
     text = _text(message.get("content"))
-    lacks = None if text is not None and text.strip() else _lack(choices, message)
+    lacks = _lack(choices, message) if is_blank(text) else None
     return Completion(text, refused, end in _CUT_ENDS, trace, lacks)
+
+
+_BLANK = re.compile("[\\s\u200b-\u200d\u2060\ufeff]*")
+
+
+def is_blank(text: str | None) -> bool:
+    """Whether a text has no visible sign.
+
+    >>> is_blank(" \\n"), is_blank("no")
+    (True, False)
+    """
+    return text is None or _BLANK.fullmatch(text) is not None
 
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -328,8 +341,6 @@ def _lack(choices: Any, message: dict[str, Any]) -> str:
 
 
 _STATUS_OF_KIND = {
-    "insufficient_quota": 402,
-    "invalid_api_key": 401,
     "authentication": 401,
     "unauthenticated": 401,
     "permission": 403,
@@ -349,15 +360,26 @@ _STATUS_OF_KIND = {
 }
 """The HTTP status that the words of an error's type or code stand for."""
 
+_FINAL_CODES = (
+    "insufficient_quota",
+    "invalid_api_key",
+    "model_not_found",
+    "unsupported_parameter",
+    "unsupported_value",
+)
+_FINAL_STATUSES = (401, 402, 403, 404, 405)
+"""Refusals that every other call would get as well."""
 
-_SHOWN = 200
-"""Characters of a body that a message shows."""
+_PASSING_STATUSES = (408, 409, 425, 429)
+
+_SHOWN, _SHOWN_WORDS = 200, 400
+"""Characters of a body, and of a server's words, that a message shows."""
 
 
 class ServerError(NamedTuple):
     """An error in the body of a response: the server's ``message``, its ``code`` and ``type``, and a ``status``.
 
-    ``status`` is the HTTP status that the body names; None is unknown.
+    ``status`` is the HTTP status, or the one that a body with HTTP status 200 names; None is unknown.
     """
 
     message: str
@@ -369,6 +391,38 @@ class ServerError(NamedTuple):
     def is_filter(self) -> bool:
         """Whether a filter blocked the prompt or the reply."""
         return self.code in _FILTER_CODES or self.type in _FILTER_CODES
+
+    @property
+    def is_about_format(self) -> bool:
+        """Whether the server refused structured output."""
+        mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
+        return self.status in (400, 404, 415, 422, 501) and mentions_format
+
+    @property
+    def reason(self) -> str:
+        """The server's words after the status, and what helps against a refused temperature."""
+        words = self.message[:_SHOWN_WORDS]
+        words = words if self.status is None else f"{self.status}: {words}"
+        is_about_temperature = self.status in (400, 422) and "temperature" in self.message.lower()
+        return words + ("; to send none, use --parameters temperature=null" if is_about_temperature else "")
+
+    def failure(self, retry_after: float | None = None) -> Failure:
+        """The failure, with its kind by code and status: an unknown one may pass."""
+        status = self.status
+        fatal = status in _FINAL_STATUSES or any(code in (self.code, self.type) for code in _FINAL_CODES)
+        passing = not fatal and (status is None or status >= 500 or status in _PASSING_STATUSES)
+        limited = status == 429 and not fatal
+        return Failure(HTTP, self.reason, retry_after if passing else None, passing, fatal, limited)
+
+
+def refusal_in(body: str, status: int) -> ServerError:
+    """The error in a body with an HTTP status that is none of success.
+
+    >>> refusal_in('{"detail": "no such model"}', 404).reason
+    '404: no such model'
+    """
+    error = _error_in(_parsed(body)) or ServerError(well_formed(body) or "an empty answer")
+    return error._replace(status=status)
 
 
 def failure_in(body: str) -> Failure | None:
@@ -386,29 +440,25 @@ def failure_in(body: str) -> Failure | None:
     content = _parsed(body)
     error = _error_in(content)
     if error is not None:
-        return None if error.is_filter else _failure(error)
+        return None if error.is_filter else error.failure()
     if not isinstance(content, dict):
         return Failure(HTTP, f"the reply is not a JSON object: {body[:_SHOWN]}")
-    choices = _mapping(content).get("choices")
+    choices = content.get("choices")
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
-    if _end_of(choice) == "error":
-        words = "the server ended its reply with an error"
-        return _failure(_server_error(choice.get("error")) or ServerError(words))
+    if _end_of(choice) == "error" or choice.get("error"):
+        ended = _server_error(choice.get("error")) or ServerError("the server ended its reply with an error")
+        return ended.failure()._replace(charged=_charged(body))
     reply = completion(body)
     message = _mapping(choice.get("message"))
     calls = message.get("tool_calls") or message.get("function_call")
-    if reply.lacks is None or reply.refused or reply.truncated or calls or "returned" in _mapping(content):
+    if reply.lacks is None or reply.refused or reply.truncated or calls or "returned" in content:
         return None
-    return Failure(HTTP, reply.lacks)
+    return Failure(HTTP, reply.lacks, charged=_charged(body))
 
 
-def _failure(error: ServerError) -> Failure:
-    """The failure of an error, by its status."""
-    status = error.status
-    reason = error.message if status is None else f"{status}: {error.message}"
-    fatal = status in (401, 402, 403, 404, 405)
-    passing = status is None or status >= 500 or status in (408, 409, 425, 429)
-    return Failure(HTTP, reason, passing=passing, fatal=fatal, limited=status == 429)
+def _charged(body: str) -> Answer:
+    """A reply without an answer, for the tokens that it cost."""
+    return Answer(REPLY, body, *usage(body))
 
 
 def _error_in(content: Any) -> ServerError | None:
@@ -438,9 +488,9 @@ def _server_error(error: Any) -> ServerError | None:
     fields = _mapping(error)
     code, kind = fields.get("code"), str(fields.get("type") or fields.get("status") or "")
     status = next(filter(None, map(_status, (code, fields.get("status"), fields.get("status_code")))), None)
-    words = f"{code} {kind}".lower()
-    if status is None or any(word in words for word in ("insufficient_quota", "invalid_api_key")):
-        status = next((number for word, number in _STATUS_OF_KIND.items() if word in words), status)
+    if status is None:
+        words = f"{code} {kind}".lower()
+        status = next((number for word, number in _STATUS_OF_KIND.items() if word in words), None)
     return ServerError(_words(error) or "an error without words", str(code), kind, status)
 
 

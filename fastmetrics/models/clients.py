@@ -40,6 +40,7 @@ from fastmetrics.models.calls import (
     Reply,
     failure_in,
     keys_of_environment,
+    refusal_in,
 )
 
 if TYPE_CHECKING:
@@ -346,13 +347,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 _LONGEST_REASON = 500
 _MOST_REDIRECTS = 5
 
-_FINAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "unsupported_parameter")
-_FINAL_STATUSES = (401, 402, 403, 404, 405)
-"""Refusals that every other call would get as well."""
-
-_PASSING_STATUSES = (408, 409, 425, 429)
-_FILTERED = ("content_filter", "content_policy_violation")
-
 
 class TooLongError(Exception):
     """The body of a response is longer than allowed."""
@@ -415,14 +409,18 @@ class ChatClient:
         if response.next_request is not None:
             return self._redirected(response.status_code, response.next_request.url)
         if not response.is_success:
-            refusal = _Refusal(response.status_code, response.headers, text)
+            refusal = refusal_in(text, response.status_code)
             if structured and refusal.is_about_format:
                 self.structured = False
                 return await self.send(call)
-            return self._refused(refusal)
-        failure = failure_in(text)
+            if refusal.is_filter:  # a reply that a filter blocked is final, like any reply
+                blocked = {"code": "content_filter", "message": self._for_message(refusal.reason)}
+                return Reply(self._without_key(json.dumps({"error": blocked})), 0.0)
+            failure: Failure | None = refusal.failure(retry_after(response.headers))
+        else:
+            failure = failure_in(text)
         if failure is not None:
-            return replace(failure, reason=self._for_message(failure.reason))
+            return failure._replace(reason=self._for_message(failure.reason))
         return Reply(self._without_key(text), latency)
 
     async def _posted(self, body: Mapping[str, Any]) -> tuple[httpx.Response, str]:
@@ -470,42 +468,10 @@ class ChatClient:
             HTTP, self._for_message(f"{reason} is the right server, use its address"), passing=False, fatal=True
         )
 
-    def _refused(self, refusal: _Refusal) -> Reply | Failure:
-        """The result for an HTTP error; a reply blocked by a filter is final, like any reply."""
-        code, reason = refusal.status, self._for_message(f"{refusal.status}: {refusal.message}")
-        if refusal.code in _FILTERED:
-            return Reply(self._without_key(json.dumps({"error": {"code": _FILTERED[0], "message": reason}})), 0.0)
-        fatal = code in _FINAL_STATUSES or refusal.code in _FINAL_CODES
-        passing = not fatal and (code >= 500 or code in _PASSING_STATUSES)
-        wait = retry_after(refusal.headers) if passing else None
-        return Failure(HTTP, reason, wait, passing, fatal, limited=code == 429 and not fatal)
-
     def _for_message(self, text: str) -> str:
         """A server's words for messages, on one line, without the key, escape sequences and control characters."""
         text = self._without_key(well_formed(text))
         return " ".join(self._without_key(without_escapes(text)).split())[:_LONGEST_REASON]
-
-
-class _Refusal:
-    """An HTTP error: its status and headers, and the server's ``message`` and ``code``, if there are any."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
-        self.status, self.headers = status, headers
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
-        error = content.get("error", content) if isinstance(content, Mapping) else None
-        fields = error if isinstance(error, Mapping) else {"message": error}
-        self.code = fields.get("code") if isinstance(fields.get("code"), str) else None
-        message = fields.get("message")
-        self.message: str = message if isinstance(message, str) else text or "an empty answer"
-
-    @property
-    def is_about_format(self) -> bool:
-        """Whether the server refused structured output."""
-        mentions_format = any(word in self.message for word in ("response_format", "json_schema", "structured output"))
-        return self.status in (400, 404, 415, 422, 501) and mentions_format
 
 
 # All clients of models: of a registered function, or of a server with an OpenAI-compatible API.

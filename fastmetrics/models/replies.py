@@ -31,7 +31,7 @@ _LOOSE = re.compile(
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _OPENING = re.compile(r"[ \t]*(?:```[\w-]*)?[ \t`*_\[(]*")
-_CLOSING = re.compile(r"(?:[\s`*_\])]|<\|\w{1,20}\|>|</s>)*")
+_CLOSING = re.compile(r"(?:[\s`*_\])}]|<\|\w{1,20}\|>|</s>)*")
 _FENCED = re.compile(r"```[\w-]*\s*$")
 _ENDS = ".!?。！？{"
 """What may follow an object that ends its sentence: the end of the sentence, or another object."""
@@ -40,11 +40,10 @@ _TRIMMED = " \t\r\n"
 
 
 class Braces(NamedTuple):
-    """Where a pair of braces begins, and where it ends, in characters; ``within`` an object that does not end."""
+    """Where a pair of braces begins, and where it ends, in characters."""
 
     start: int
     stop: int
-    within: bool = False
 
 
 class FoundObject(NamedTuple):
@@ -53,7 +52,7 @@ class FoundObject(NamedTuple):
     ``repairs`` turned the text into the object: "fences" or "braces" for the text around it, then "commas", "lines"
     (line breaks in a string), "quotes", "comments" and "names" (of fields without quotes, or Python's literals).
     ``alone`` tells whether its line holds nothing else before it, ``quoted`` whether it is part of a sentence that goes
-    on, of a line that quotes, or of an object that does not end: ``The answer says {"score": 5} but I refuse``.
+    on, or of a line that quotes: ``The answer says {"score": 5} but I refuse``.
     """
 
     content: dict[str, Any]
@@ -76,13 +75,13 @@ def objects_in(text: str, *, loose: bool = False) -> Iterator[FoundObject]:
         yield FoundObject(whole, (), True, False)
         return
     before = 0
-    for start, stop, within in _closed_braces(text, loose=loose):
+    for start, stop in _closed_braces(text, loose=loose):
         content, repairs = _repaired(text[start:stop])
         if content is not None:
             line = text[max(before, text.rfind("\n", before, start) + 1) : start]
             first = before == 0 or "\n" in text[before:start]
             alone = first and _OPENING.fullmatch(line) is not None
-            quoted = within or line.lstrip().startswith(">") or _goes_on(text, stop)
+            quoted = line.lstrip().startswith(">") or _goes_on(text, stop)
             yield FoundObject(content, (*_surroundings(text, before, start, stop), *repairs), alone, quoted)
         before = stop
 
@@ -111,7 +110,7 @@ def _goes_on(text: str, stop: int) -> bool:
 
 
 def _closed_braces(text: str, *, loose: bool) -> list[Braces]:
-    """The outermost closed pairs of braces.
+    """The outermost closed pairs of braces that are in no object without an end.
 
     Quotes count within braces only, since one in prose need not be closed.
     """
@@ -140,7 +139,7 @@ def _closed_braces(text: str, *, loose: bool) -> list[Braces]:
             if not opened:  # between objects is prose, whose quotes mean nothing
                 at = text.find("{", at)
     unfinished = min((start for start in opened if _begins_object(text, start)), default=len(text))
-    return [pair._replace(within=pair.start > unfinished) for pair in pairs]
+    return [pair for pair in pairs if pair.start < unfinished]
 
 
 def _delimits(text: str, at: int, quote: str) -> bool:
@@ -164,7 +163,9 @@ def _begins_object(text: str, start: int) -> bool:
 
 
 def _repaired(piece: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    """The object in a pair of braces, and the repairs that it needed."""
+    """The object in a pair of braces, which may be doubled as in a template, and the repairs that it needed."""
+    if piece.startswith("{{") and piece.endswith("}}"):
+        piece = piece[1:-1]
     content = _object(piece)
     if content is not None:
         return content, ()
@@ -298,7 +299,7 @@ def _holds_marks(text: str, *, loose: bool) -> bool:
     """Whether a text holds a mark of thoughts outside its objects."""
     if not has_marks(text):
         return False
-    ends = [0, *(place for pair in _closed_braces(text, loose=loose) for place in pair[:2]), len(text)]
+    ends = [0, *(place for pair in _closed_braces(text, loose=loose) for place in pair), len(text)]
     return any(has_marks(text[start:stop]) for start, stop in zip(ends[::2], ends[1::2], strict=True))
 
 

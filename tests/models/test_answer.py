@@ -101,7 +101,9 @@ def test_replies_without_answer_have_status_and_can_be_retried(tmp_path):
     with judge_server(reply=lambda body: replies[asked(body)]) as judge:
         one = bot(judge, tmp_path, tries=1, concurrency=1)
         table = {"question": list(replies)}
-        found = fm.answer(table, one)
+        spending = []
+        found = fm.answer(table, one, watch=spending.append)
+        assert spending[0].prompt_tokens == 800, "a reply without an answer has its price"
         reasons = ("answer", "answer_status", "answer_reason")
         assert list(zip(*(found[name].to_pylist() for name in reasons), strict=True)) == [
             ("It is", "truncated", "the reply reached the token limit"),
