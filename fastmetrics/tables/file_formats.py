@@ -12,12 +12,10 @@ import pyarrow as pa
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.tables.addresses import as_local, is_database, is_url, last_name, shown_address
 from fastmetrics.tables.arrow_files import ARROW, PARQUET
-from fastmetrics.tables.csv_files import CSV, TSV
+from fastmetrics.tables.csv_files import CSV, TSV, XLSX
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.formats import Format
-from fastmetrics.tables.inspect_logs import EVAL
-from fastmetrics.tables.json_documents import JSON, JSONL
-from fastmetrics.tables.sheets import XLSX
+from fastmetrics.tables.json_documents import EVAL, JSON, JSONL
 
 # The formats of files, and detecting the format of a file by its name or its first bytes.
 
