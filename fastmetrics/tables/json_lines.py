@@ -123,6 +123,10 @@ def outline(head: bytes) -> dict[str, None]:
 # JSON lines: Arrow parses blocks of whole lines; a rejected block is parsed line by line to report the error.
 
 
+Entry = tuple[int, bytes, dict[str, Any] | WrongValueError]
+"""A record, or what is wrong with it, with its number and the line that it is of."""
+
+
 class NoGoodLineError(FileFormatError):
     """No line of the first block is a JSON object."""
 
@@ -204,70 +208,54 @@ class JsonLinesReader(Reader):
         keys = {json.dumps(name, ensure_ascii=plain).encode() for plain in (True, False)}
         for block in self.blocks():
             if block.cut:
-                raise FileFormatError(str(self._cut(block, 0)))
+                raise FileFormatError(str(self._cut(block, 0, block.line)))
             if any(key in block.data for key in keys):
                 return True
         return False
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
-        """The lines from ``start`` on."""
-        if self.has_records:
-            yield from self._records(selection, number, start)
-            return
-        in_json = self._in_json(selection)
-        for block in self.blocks():
-            first, data, offset = block.line, block.data, block.offset
-            lines = 1 if block.cut else data.count(b"\n") + (not data.endswith(b"\n"))
-            if first + lines <= start:
-                continue
-            if block.cut:
-                nothing = np.empty(0, np.int64), batch_of(selection.schema)
-                yield Chunk(number, *nothing, (self._cut(block, number),), offset)
-                continue
-            if first < start:
-                data = data.split(b"\n", start - first)[-1]
-                first, lines = start, lines - (start - first)
-            batch = None if in_json is None else _parse(data, lines, in_json, threads)
-            if batch is not None:
-                columns = [self._column(batch, field, selection) for field in selection.schema]
-                batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
-                yield Chunk(number, np.arange(first, first + lines, dtype=np.int64), batch, (), offset)
-            else:
-                yield self._one_by_one(_parsed_lines(data, first), offset, number, selection)
-
-    def _records(self, selection: Selection, number: int, start: int) -> Iterator[Chunk]:
-        """The records within each line from row ``start`` on."""
+        """The lines, or the records within them, from ``start`` on."""
+        in_json = None if self.has_records else self._in_json(selection)
         row = 0
         for block in self.blocks():
+            row = row if self.has_records else block.line
             if block.cut:
-                reject = self._reject(Position(number, row), None, block.cut, block.data)
-                yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), (reject,), block.offset)
+                if row >= start:
+                    nothing = np.empty(0, np.int64), batch_of(selection.schema)
+                    yield Chunk(number, *nothing, (self._cut(block, number, row),), block.offset)
                 row += 1
                 continue
-            found = list(self._within(block))
-            entries = [(at, *entry) for at, entry in enumerate(found, row) if at >= start]
-            row += len(found)
-            if entries:
-                yield self._one_by_one(entries, block.offset, number, selection)
+            if not self.has_records:
+                first, stop = max(row, start), row + block.data.count(b"\n") + (not block.data.endswith(b"\n"))
+                if stop <= start:
+                    continue
+                data = block.data.split(b"\n", first - row)[-1] if first > row else block.data
+                batch = None if in_json is None else _parse(data, stop - first, in_json, threads)
+                if batch is not None:
+                    columns = [self._column(batch, field, selection) for field in selection.schema]
+                    batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
+                    yield Chunk(number, np.arange(first, stop, dtype=np.int64), batch, (), block.offset)
+                    continue
+            entries = self._entries(block, row)
+            row += len(entries)
+            yield self._one_by_one((entry for entry in entries if entry[0] >= start), block.offset, number, selection)
 
-    def _within(self, block: LineBlock) -> Iterator[tuple[bytes, dict[str, Any] | WrongValueError]]:
-        """The records within the lines of a block, each with its line."""
-        for _, line, record in _parsed_lines(block.data, block.line):
-            if isinstance(record, WrongValueError):
-                yield line, record
-                continue
+    def _entries(self, block: LineBlock, first: int) -> list[Entry]:
+        """The lines of a block that are not blank, or the records within them, numbered from ``first``."""
+        lines = _parsed_lines(block.data, first)
+        if not self.has_records:
+            return list(lines)
+        found: list[tuple[bytes, dict[str, Any] | WrongValueError]] = []
+        for _, line, record in lines:
             try:
-                for found in records_at(record, self.within) if self.within else (record,):
-                    if self._only is None or self._only.value(found) is not None:
-                        yield line, found
-            except PathError as error:
-                yield line, WrongValueError(str(error))
-
-    def _check_records(self, block: LineBlock) -> None:
-        """Raise ``FileFormatError`` if no line of the first block has a record."""
-        if not any(True for _ in self._within(block)):
-            path = spelled(self.within) if self._only is None else self.preset.only if self.preset else ""
-            raise FileFormatError(f"{self.file.shown}: no {self.where(0).split()[0]} has an object at {path!r}")
+                if isinstance(record, WrongValueError):
+                    raise record
+                for one in records_at(record, self.within) if self.within else (record,):
+                    if self._only is None or self._only.value(one) is not None:
+                        found.append((line, one))
+            except (PathError, WrongValueError) as error:
+                found.append((line, WrongValueError(str(error))))
+        return [(row, *entry) for row, entry in enumerate(found, first)]
 
     def _infer(self, block: LineBlock) -> pa.Schema:
         """The columns of a block and their types; if rows disagree, the most general type."""
@@ -275,8 +263,11 @@ class JsonLinesReader(Reader):
         if block.cut:
             raise NoGoodLineError(f"{shown}, {self.where(block.line)}: {block.cut}")
         if self.has_records:
-            self._check_records(block)
-            return _types_of((entry for _, entry in self._within(block)), lambda row: f"{shown}, {self.where(row)}")
+            entries = self._entries(block, 0)
+            if not entries:
+                path = spelled(self.within) if self._only is None else self.preset.only if self.preset else ""
+                raise FileFormatError(f"{shown}: no {self.where(0).split()[0]} has an object at {path!r}")
+            return _types_of((record for *_, record in entries), lambda row: f"{shown}, {self.where(row)}")
         return _infer(block, lambda row: f"{shown}, {self.where(row)}")
 
     def _in_json(self, selection: Selection) -> pa.Schema | None:
@@ -306,17 +297,11 @@ class JsonLinesReader(Reader):
             return array if array.type == field.type else array.cast(field.type)
         return batch.column(field.name)
 
-    def _cut(self, block: LineBlock, number: int) -> Reject:
+    def _cut(self, block: LineBlock, number: int, row: int) -> Reject:
         """The error for a truncated line."""
-        return self._reject(Position(number, block.line), None, block.cut, block.data)
+        return self._reject(Position(number, row), None, block.cut, block.data)
 
-    def _one_by_one(
-        self,
-        entries: Iterable[tuple[int, bytes, dict[str, Any] | WrongValueError]],
-        offset: int,
-        number: int,
-        selection: Selection,
-    ) -> Chunk:
+    def _one_by_one(self, entries: Iterable[Entry], offset: int, number: int, selection: Selection) -> Chunk:
         rows: list[int] = []
         values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
         rejects = []
@@ -382,7 +367,7 @@ def record_of(line: bytes) -> dict[str, Any]:
     return record
 
 
-def _parsed_lines(data: bytes, first: int) -> Iterator[tuple[int, bytes, dict[str, Any] | WrongValueError]]:
+def _parsed_lines(data: bytes, first: int) -> Iterator[Entry]:
     """The lines that are not blank with their numbers, and their records, or what is wrong with them."""
     for row, line in enumerate(data.split(b"\n"), first):
         if line.strip():
