@@ -86,12 +86,12 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
 def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     """Judge a file, and print what it took."""
     import fastmetrics as fm
-    from fastmetrics.models.call_sender import CallLoop
+    from fastmetrics.models.call_sender import CallSender
 
     profile = cProfile.Profile()
     if profiled == "profiled":
-        plain = CallLoop._run
-        CallLoop._run = lambda loop: profile.runcall(plain, loop)  # type: ignore[method-assign]
+        plain = CallSender._run
+        CallSender._run = lambda sender: profile.runcall(plain, sender)  # type: ignore[method-assign]
     settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()

@@ -77,7 +77,7 @@ def watch_spending(quiet: bool) -> Callable[[Spending], None] | None:
 
 def _show(spending: Spending) -> None:
     add_to_progress(partial(spent, spending))
-    spending.on_wait = lambda seconds: print_error(f"the server asks to wait {seconds:,.0f} s; waiting")
+    spending.on_wait = print_error
 
 
 # The bots of the commands that ask one: which, and what it reads.

@@ -416,7 +416,7 @@ class FunctionBot:
             store,
             connect=lambda: _Client(self),
             budget=budget,
-            limits=lambda: RateLimits(self.concurrency, None, None),
+            limits=RateLimits(self.concurrency, None, None),
             concurrency=self.concurrency,
             retries=Retries(1),
             breaker=CircuitBreaker(self.name),

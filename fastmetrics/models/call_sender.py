@@ -8,21 +8,26 @@ import math
 import random
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol
+
+import tenacity
 
 from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
-from fastmetrics.models.call_store import CallStore, SharedStore
+from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model, Reply, usage
 from fastmetrics.models.clients import LONGEST_WAIT
 from fastmetrics.results.prices import REPLY_TOKENS, Price, estimated_tokens
 
-# How often and when a failed call is repeated.
+# How often and when a request is repeated, by the kind of its failure.
+
+
+_MOST_DOUBLED = 7
+_MOST_REFUSALS = 30
+"""Number of refusals for too many requests after which a call fails; refusals are not attempts."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,38 @@ class Retries:
     tries: int = 5
     pause: float = 0.5
 
+    async def last(self, request: Callable[[], Awaitable[Answer | Failure]]) -> Answer | Failure:
+        """Repeat a request until there is a reply, a failure that lasts, or too many of its kind."""
+        refusals = 0
+
+        def is_enough(state: tenacity.RetryCallState) -> bool:
+            nonlocal refusals
+            refusals += _failure(state).limited
+            return refusals >= _MOST_REFUSALS or state.attempt_number - refusals >= self.tries
+
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_result(_passing),
+            stop=is_enough,
+            wait=lambda state: self.wait(state.attempt_number, _failure(state).retry_after),
+            retry_error_callback=_failure,
+        )
+        return await retrying(request)
+
     def wait(self, failures: int, retry_after: float | None) -> float:
         """Seconds before the next attempt, as the server requests, or after this many failures."""
-        jitter = 1 + random.random() / 4
-        if retry_after is not None:
-            return min(retry_after, LONGEST_WAIT) * jitter
-        return min(self.pause * 2 ** (failures - 1), LONGEST_WAIT) * jitter
+        seconds = self.pause * 2 ** (min(failures, _MOST_DOUBLED) - 1) if retry_after is None else retry_after
+        return min(seconds, LONGEST_WAIT) * (1 + random.random() / 4)
+
+
+def _failure(state: tenacity.RetryCallState) -> Failure:
+    """The failure of the last attempt."""
+    assert state.outcome is not None
+    failure: Failure = state.outcome.result()
+    return failure
+
+
+def _passing(came: Answer | Failure) -> bool:
+    return isinstance(came, Failure) and came.passing
 
 
 # The spending of a run, and its limits.
@@ -76,8 +107,8 @@ class Spending:
     """Why the budget refused a call; no call is sent after that."""
     waits_until: float = 0.0
     """Until when the server asks to send nothing, by ``time.monotonic``."""
-    on_wait: Callable[[float], None] | None = None
-    """Receives the seconds of each wait of ``LONG_WAIT`` or more."""
+    on_wait: Callable[[str], None] | None = None
+    """Receives why the run waits, if it does so for ``LONG_WAIT`` or more, or for another run."""
     unstructured: bool = False
     """Whether the server refused structured output and was asked without it."""
 
@@ -95,8 +126,13 @@ class Spending:
         """Record that the server asks to send nothing for so many seconds."""
         now = time.monotonic()
         is_new, self.waits_until = self.waits_until <= now, max(self.waits_until, now + seconds)
-        if is_new and seconds >= LONG_WAIT and self.on_wait is not None:
-            self.on_wait(seconds)
+        if is_new and seconds >= LONG_WAIT:
+            self.announce(f"the server asks to wait {seconds:,.0f} s; waiting")
+
+    def announce(self, text: str) -> None:
+        """Say why the run waits."""
+        if self.on_wait is not None:
+            self.on_wait(text)
 
 
 class Budget:
@@ -215,9 +251,8 @@ IN_A_ROW = 20
 class CircuitBreaker:
     """Counts consecutive failures; a reply resets the count.
 
-    Failures alone do not tell whether the server or the calls are at fault.  An error of ``failed`` is therefore a
-    suspicion: the caller checks the server with another call, and reports the result with ``is_alive`` or by raising
-    the error.
+    Failures alone do not tell whether the server or the calls are at fault.  After a ``suspicion``, the caller
+    therefore checks the server with another call, and reports the result with ``is_alive`` or by raising the error.
     """
 
     def __init__(self, address: str) -> None:
@@ -240,14 +275,16 @@ class CircuitBreaker:
         self._requests = self._calls = 0
         self._most *= 2
 
-    def failed(self, failure: Failure, *, given_up: bool) -> ServiceError | None:
-        """Record a failed request, or with the last attempt a failed call; the error to check for, if due."""
+    def failed(self, failure: Failure) -> None:
+        """A request failed."""
         self._requests += not failure.limited
-        self._calls += given_up
-        return self.suspicion(failure, given_up=given_up)
+
+    def gave_up(self) -> None:
+        """A call failed, with its last attempt."""
+        self._calls += 1
 
     def suspicion(self, failure: Failure, *, given_up: bool) -> ServiceError | None:
-        """The error that ends the run, unless the server answers a check."""
+        """The error that ends the run after this failure, unless the server answers a check."""
         if failure.fatal and not self._refuses_some:
             return ServiceError(f"{self._address} refuses all calls: {failure.reason}")
         nothing_yet = not self._has_worked and failure.passing
@@ -289,18 +326,14 @@ class RateLimits:
         self._per_token = 0.0 if tokens is None else _MINUTE / tokens
         self.allowed = float(most)
         """The current maximum of concurrent calls."""
-        self._under_way = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._places = asyncio.Semaphore(most)
+        self._empty = 0
         self._next = self._blocked_until = 0.0
         self._cut = -math.inf
 
     async def enter(self, tokens: float) -> None:
         """Wait until a call of about this many tokens may be sent; call ``leave`` when it has returned."""
-        while self._under_way >= int(self.allowed):
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            await waiter
-        self._under_way += 1
+        await self._places.acquire()
         try:
             await self._wait_for_turn(tokens)
         except BaseException:
@@ -318,17 +351,14 @@ class RateLimits:
             start = max(start, self._blocked_until)
 
     def leave(self) -> None:
-        """Record that a call is no longer in progress."""
-        self._under_way -= 1
-        self._wake()
+        """Record that a call is no longer in progress; its place stays empty while fewer calls are allowed."""
+        self._empty += 1
+        self._fill()
 
-    def _wake(self) -> None:
-        room = int(self.allowed) - self._under_way
-        while room > 0 and self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                room -= 1
+    def _fill(self) -> None:
+        while self._empty > self._most - int(self.allowed):
+            self._empty -= 1
+            self._places.release()
 
     def used(self, guessed: float, tokens: float) -> None:
         """Record the actual tokens of a call, in place of the estimate."""
@@ -337,7 +367,7 @@ class RateLimits:
     def worked(self) -> None:
         """Record a reply: raise the limit slightly."""
         self.allowed = min(self._most, self.allowed + 1 / self.allowed)
-        self._wake()
+        self._fill()
 
     def limited(self, retry_after: float | None) -> None:
         """Record a refusal for too many requests: reduce the limit, and send nothing for the requested time."""
@@ -349,45 +379,6 @@ class RateLimits:
             self._blocked_until = max(self._blocked_until, now + retry_after)
 
 
-# The event loop of a sender, on its own thread, and the queue of its workers.
-
-
-Task: TypeAlias = tuple[Call, int, bool]
-"""A call to send, with the number of earlier requests, and whether its reply replaces a stored one."""
-
-Queue: TypeAlias = "asyncio.Queue[Task]"
-
-
-class CallLoop:
-    """An event loop on its own thread, and the queue of its workers."""
-
-    def __init__(self, work: Callable[[Queue], Coroutine[None, None, None]]) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._queue: Queue = asyncio.Queue()
-        self._task = self._loop.create_task(work(self._queue))
-        self._thread = threading.Thread(target=self._run, name="fastmetrics-calls", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._loop.run_until_complete(asyncio.wait([self._task]))
-        finally:
-            self._loop.close()
-
-    def put(self, item: Task) -> None:
-        """Give the workers a task, from any thread."""
-        self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
-
-    def stop(self) -> None:
-        """Cancel the work."""
-        with suppress(RuntimeError):  # the loop may have ended already
-            self._loop.call_soon_threadsafe(self._task.cancel)
-
-    def close(self, patience: float) -> None:
-        """Wait until the work has ended, at most this many seconds."""
-        self._thread.join(patience)
-
-
 # Sending calls within limits: each distinct call is sent once, and stored calls are not sent.
 
 
@@ -397,11 +388,14 @@ _PATIENCE = 1.0
 _LAST_REPLIES = 120.0
 """Seconds to wait for the replies to calls in progress if the output cannot be written: they are paid for."""
 
-_MOST_REFUSALS = 30
-"""Number of refusals for too many requests after which a call fails; refusals are not attempts."""
+_SPACE = 60.0
+"""Seconds to wait for space on the disk of the store before replies that are only in memory are lost."""
+
+_BETWEEN_LOOKS = 0.1
+"""Seconds between looks whether another run has ended, the last calls have, or the disk has space."""
 
 _CHECKS = 2
-"""Number of requests that check whether a server answers at all."""
+"""Number of requests that check whether a server answers at all, unless it refuses the first one."""
 
 
 class ModelCalls(Protocol):
@@ -416,10 +410,10 @@ class CallSender:
     """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
     A call with a stored reply is not sent; equal concurrent calls are sent once, also by several runs that share the
-    store.  Every reply is stored before it is parsed.  ``connect`` creates the client before the first call is sent.
-    Before failures end the run, a call that worked before, or else ``neutral``, or else another row, checks whether the
-    server answers.  Use it as a context manager: leaving it cancels the calls in progress, or, after an
-    ``OutputError``, waits for their replies.
+    store, since these take turns.  Every reply is stored before it is parsed.  ``connect`` creates the client before
+    the first call is sent.  Before failures end the run, a call that worked before, or else ``neutral``, or else
+    another row, checks whether the server answers.  Use it as a context manager: leaving it cancels the calls in
+    progress, or, after an ``OutputError``, waits for their replies.
     """
 
     def __init__(
@@ -428,43 +422,57 @@ class CallSender:
         store: CallStore,
         connect: Callable[[], Client],
         budget: Budget,
-        limits: Callable[[], RateLimits],
+        limits: RateLimits,
         concurrency: int,
         retries: Retries,
         breaker: CircuitBreaker,
         neutral: Call | None = None,
     ) -> None:
-        self._store, self._connect = store, connect
-        self._shared = SharedStore(store, model)
-        self._budget, self._limits, self._concurrency = budget, limits, concurrency
-        self._retries, self._breaker = retries, breaker
+        self._model, self._store, self._connect = model, store, connect
+        self._budget, self._limits, self._retries, self._breaker = budget, limits, retries, breaker
+        self._neutral = neutral
+        self._last = store.last
         self._lock = threading.Lock()
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
-        self._neutral = neutral
-        self._worked: Call | None = None
-        self._queued: dict[bytes, Call] = {}
-        self._early: dict[bytes, asyncio.Task[Reply | Failure]] = {}
-        self._checking = asyncio.Lock()
         self._broken: BaseException | None = None
-        self._loop: CallLoop | None = None
+        self._thread: threading.Thread | None = None
+        # of the loop's thread alone
+        self._places = asyncio.Semaphore(concurrency)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[bytes, Call] = {}
+        self._worked: Call | None = None
+        self._checking = asyncio.Lock()
+        self._turn, self._end = asyncio.Event(), asyncio.Event()
+        self._in_progress = 0
 
     def is_old(self, answer: Answer) -> bool:
-        """Whether an answer was stored before this sender was made."""
-        return self._shared.is_old(answer)
+        """Whether an answer was stored before this sender was made; clocks do not matter."""
+        return answer.place <= self._last
+
+    def _holds(self, answer: Answer | None, again: bool) -> bool:
+        """Whether an answer is a reply that is not to be requested ``again``."""
+        return answer is not None and answer.outcome == REPLY and not (again and self.is_old(answer))
 
     def __enter__(self) -> CallSender:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OutputError) and self._loop is not None:
-            self._shared.fail(error)
-            if self._shared.in_progress:
-                self._loop.close(_LAST_REPLIES)
         self._break(ServiceError("the run has ended"))
-        if self._loop is not None:
-            self._loop.close(_PATIENCE)
-        self._shared.end(error)
+        if self._thread is not None:
+            if isinstance(error, OutputError):
+                _wait_until(lambda: not self._in_progress, _LAST_REPLIES)
+            self._loop.call_soon_threadsafe(self._end.set)
+            self._thread.join(_PATIENCE)
+        unsaved = self._store.unsaved
+        if unsaved:
+            _wait_until(lambda: not self._store.save(), _SPACE if isinstance(error, Exception) else 0.0)
+        if unsaved and isinstance(error, OutputError):
+            left = self._store.unsaved
+            stored = f"the {unsaved:,} results that could not be written were kept, and are stored now"
+            lost = f"{left:,} results that were paid for could not be stored and are lost"
+            outcome = f"; no further calls were made; {lost if left else stored}; make space, and run again"
+            raise OutputError(error.message, outcome) from error
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """The results of the calls, in their order; blocks until all have arrived.
@@ -477,76 +485,74 @@ class CallSender:
             if self._broken is not None:
                 raise self._broken
             stored = self._store.find(list(distinct))
-            answers = {key: answer for key, answer in stored.items() if self._shared.holds(answer, again=again)}
+            answers = {key: answer for key, answer in stored.items() if self._holds(answer, again)}
             self._worked = next((distinct[key] for key in answers), self._worked)
             self._budget.spending.from_store += sum(map(self.is_old, answers.values()))
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
-            self._store.check_writable(len(distinct.keys() - answers.keys()))
-            waiting = {}
-            for key, call in distinct.items():
-                if key not in answers:
-                    before = stored[key].attempt if key in stored else 0
-                    waiting[key] = self._under_way.get(key) or self._send(call, before, again)
+            missing = [call for key, call in distinct.items() if key not in answers]
+            self._store.check_writable(len(missing))
+            new = {call.key: Future[Answer]() for call in missing if call.key not in self._under_way}
+            self._under_way |= new
+            waiting = {call.key: self._under_way[call.key] for call in missing}
+            if new:
+                self._start()
+                self._loop.call_soon_threadsafe(self._begin, [call for call in missing if call.key in new], again)
         answers |= {key: future.result() for key, future in waiting.items()}
         return [answers[call.key] for call in calls]
 
-    def _send(self, call: Call, attempt: int, again: bool) -> Future[Answer]:
-        future: Future[Answer] = Future()
-        self._under_way[call.key] = future
-        self._queued[call.key] = call
-        if self._loop is None:
-            self._loop = CallLoop(self._work)
-        self._loop.put((call, attempt, again))
-        return future
+    # The work of the loop, on a thread of its own.
 
-    async def _work(self, queue: Queue) -> None:
-        """Create the client, and let ``concurrency`` workers process calls until they are cancelled."""
-        client, limits, ended = None, self._limits(), None
+    def _start(self) -> None:
+        if self._thread is None:
+            self._client, self._loop = self._connect(), asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._run, name="fastmetrics-calls", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
         try:
-            client = self._connect()
-            work = [self._worker(client, limits, queue) for _ in range(self._concurrency)]
-            workers = [asyncio.ensure_future(job) for job in (*work, self._shared.watch())]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
-            ended = error
+            self._loop.run_until_complete(self._serve())
         finally:
-            if client is not None:
-                await client.close()
-        if ended is not None:  # only now, since this cancels the work, and so would the closing of connections
-            self._break(ended)
+            self._loop.close()
 
-    async def _worker(self, client: Client, limits: RateLimits, queue: Queue) -> None:
-        shared = self._shared
-        while shared.error is None:
-            task = await queue.get()
-            self._queued.pop(task[0].key, None)
-            answer = None
-            try:
-                if shared.error is None and shared.take(task[0], partial(queue.put_nowait, task)):
-                    answer = await self._result(task, client, limits)
-            except OutputError as error:
-                shared.fail(error)
-            if answer is not None and shared.error is None:
-                self._settle(task[0], answer)
-        shared.check_end()
+    async def _serve(self) -> None:
+        """Wait for the turn of this run, let calls be sent until its end, and cancel what is left."""
+        try:
+            await self._wait_for_turn()
+        except OutputError as error:
+            self._break(error)
+        await self._end.wait()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._client.close()
 
-    async def _result(self, task: Task, client: Client, limits: RateLimits) -> Answer:
-        """The stored result of a claimed call, which another run may just have made."""
-        call, attempt, again = task
-        answer = self._shared.find(call, again=again)
-        if answer is not None:
-            self._budget.spending.from_store += 1
-            return answer
-        answer = await self._answer(call, attempt, client, limits)
-        return self._shared.put(call, answer, again=again)
+    async def _wait_for_turn(self) -> None:
+        is_new = True
+        while (holder := self._store.take_turn(self._model)) is not None and not self._end.is_set():
+            if is_new:
+                asked = f"{self._model.name} through the store {self._store.path}"
+                self._budget.spending.announce(f"{holder} asks {asked}; waiting for its end")
+            is_new = False
+            await asyncio.sleep(_BETWEEN_LOOKS)
+        self._turn.set()
 
-    def _settle(self, call: Call, answer: Answer) -> None:
-        """Give an answer to those who wait for it."""
+    def _begin(self, calls: Sequence[Call], again: bool) -> None:
+        for call in calls:
+            self._waiting[call.key] = call
+            task = self._loop.create_task(self._settle(call, again))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _settle(self, call: Call, again: bool) -> None:
+        """Find the result of a call, and give it to those who wait for it; an error ends all calls."""
+        try:
+            async with self._places:
+                await self._turn.wait()
+                self._waiting.pop(call.key, None)
+                answer = await self._result(call, again)
+        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
+            self._break(error)
+            return
         with self._lock:
             if answer.outcome != REPLY:
                 self._failed[call.key] = answer
@@ -555,97 +561,107 @@ class CallSender:
         if future is not None:
             future.set_result(answer)
 
-    async def _answer(self, call: Call, attempt: int, client: Client, limits: RateLimits) -> Answer:
-        """Retry a call until there is a reply, or a final failure."""
-        failures = refusals = 0
-        while True:
-            came = await self._sent(call, client, limits)
-            if came is None or (isinstance(came, Failure) and self._shared.error is not None):
-                return Answer(BUDGET, "the budget is spent", attempt=attempt)
-            attempt += 1
-            if isinstance(came, Answer):
-                self._breaker.worked()
-                self._worked = call
-                return came._replace(attempt=attempt)
-            failures, refusals = failures + (not came.limited), refusals + came.limited
-            given_up = not came.passing or failures >= self._retries.tries or refusals >= _MOST_REFUSALS
-            if self._breaker.failed(came, given_up=given_up) is not None:
-                await self._check(came, client, limits, given_up=given_up)
-            if given_up:
-                return Answer(came.outcome, came.reason, time=time.time(), attempt=attempt)
-            await asyncio.sleep(self._retries.wait(max(failures, min(refusals, 6)), came.retry_after))
+    async def _result(self, call: Call, again: bool) -> Answer:
+        """The reply that another run has stored meanwhile, or the stored result of requests."""
+        stored = self._store.find([call.key]).get(call.key)
+        if stored is not None and self._holds(stored, again):
+            self._budget.spending.from_store += 1
+            return stored
+        attempt = 0 if stored is None else stored.attempt
 
-    async def _sent(self, call: Call, client: Client, limits: RateLimits) -> Answer | Failure | None:
-        """Send a call once; None if the budget does not allow it, or its result could not be stored."""
+        async def request() -> Answer | Failure:
+            nonlocal attempt
+            came = await self._sent(call, attempt + 1, store=True, again=again)
+            if came.outcome != BUDGET:
+                attempt += 1
+            if isinstance(came, Failure):
+                self._breaker.failed(came)
+                await self._check(came, given_up=False)
+            return came
+
+        came = await self._retries.last(request)
+        if isinstance(came, Answer):
+            return came
+        self._breaker.gave_up()
+        await self._check(came, given_up=True)
+        return self._store.put(call, self._model, Answer(came.outcome, came.reason, time=time.time(), attempt=attempt))
+
+    async def _sent(self, call: Call, attempt: int = 0, *, store: bool, again: bool = False) -> Answer | Failure:
+        """Send a call once, and ``store`` its reply; an answer of the outcome BUDGET if it was not to be sent."""
         guessed = tokens_of(call) + REPLY_TOKENS
-        await limits.enter(guessed)
+        await self._limits.enter(guessed)
         try:
-            if not await self._budget.take(call):
-                return None
-            if self._shared.error is not None:
-                self._budget.back(call, None)
-                return None
-            self._shared.in_progress.add(call.key)
-            early = self._early.pop(call.key, None)
-            came = await (client.send(call) if early is None else early)
+            if self._broken is not None or not await self._budget.take(call):
+                return Answer(BUDGET, "the budget is spent", attempt=attempt - 1)
+            self._in_progress += 1
+            try:
+                came = await self._client.send(call)
+                return self._received(call, came, guessed, attempt, store, again)
+            finally:
+                self._in_progress -= 1
         finally:
-            limits.leave()
-        self._budget.spending.unstructured = not client.structured
+            self._limits.leave()
+
+    def _received(
+        self, call: Call, came: Reply | Failure, guessed: int, attempt: int, store: bool, again: bool
+    ) -> Answer | Failure:
+        """Count what a request brought, and store a reply."""
+        spending = self._budget.spending
+        spending.unstructured = not self._client.structured
         if isinstance(came, Failure):
-            self._shared.in_progress.discard(call.key)
             self._budget.back(call, came.charged)
             if came.retry_after is not None:
-                self._budget.spending.wait(came.retry_after)
+                spending.wait(came.retry_after)
             if came.limited:
-                limits.limited(came.retry_after)
+                self._limits.limited(came.retry_after)
             return came
         prompt, completion = usage(came.body)
-        answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time())
+        answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time(), attempt)
         self._budget.back(call, answer)
-        limits.used(guessed, (prompt or 0) + (completion or 0))
-        limits.worked()
+        self._limits.used(guessed, (prompt or 0) + (completion or 0))
+        self._limits.worked()
+        if store:
+            self._worked = call
+            self._breaker.worked()
+            answer = self._store.put(call, self._model, answer, replace=again)
         return answer
 
-    async def _check(self, failure: Failure, client: Client, limits: RateLimits, *, given_up: bool) -> None:
-        """Raise the breaker's error unless the server answers another call; one check at a time."""
+    async def _check(self, failure: Failure, *, given_up: bool) -> None:
+        """Raise the error that the breaker suspects unless the server answers another call; one check at a time."""
+        if self._breaker.suspicion(failure, given_up=given_up) is None:
+            return
         async with self._checking:
             error = self._breaker.suspicion(failure, given_up=given_up)
             if error is None:  # a reply came meanwhile
                 return
-            reference = self._worked or (None if failure.fatal else self._neutral)
-            if reference is not None:
-                answered = await self._answers(reference, client, limits)
-            else:
-                answered = not failure.fatal and await self._answers_another(client)
-            if not answered:
+            if not await self._answers():
                 raise error
             self._breaker.is_alive()
 
-    async def _answers(self, reference: Call, client: Client, limits: RateLimits) -> bool:
+    async def _answers(self) -> bool:
         """Whether the server answers a call; a refusal for too many requests, or a spent budget, is no evidence."""
+        reference = self._worked or self._neutral
+        if reference is None:  # a function: the last waiting row, if there is one
+            return not self._waiting or isinstance(await self._sent(self._waiting.popitem()[1], 1, store=True), Answer)
         for _ in range(_CHECKS):
-            came = await self._sent(reference, client, limits)
-            self._shared.in_progress.discard(reference.key)  # its reply is not stored
-            if not isinstance(came, Failure) or came.limited:
+            came = await self._sent(reference, store=False)
+            if isinstance(came, Answer) or came.limited:
                 return True
+            if not came.passing:
+                break
         return False
 
-    async def _answers_another(self, client: Client) -> bool:
-        """Whether the last waiting call works, which is thus sent early; without one there is no evidence."""
-        if not self._queued:
-            return True
-        key, call = self._queued.popitem()
-        if not self._shared.take(call, lambda: None):  # another run makes it, so there is no evidence
-            return True
-        self._early[key] = asyncio.ensure_future(client.send(call))
-        return isinstance(await asyncio.shield(self._early[key]), Reply)
-
     def _break(self, error: BaseException) -> None:
-        """Stop all calls: every waiting caller gets the error."""
+        """No further calls are sent: every waiting caller gets the error."""
         with self._lock:
             self._broken = self._broken or error
             waiting, self._under_way = list(self._under_way.values()), {}
-            if self._loop is not None:
-                self._loop.stop()
         for future in waiting:
             future.set_exception(self._broken)
+
+
+def _wait_until(happened: Callable[[], bool], seconds: float) -> None:
+    """Wait for something, at most so long."""
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(_BETWEEN_LOOKS)

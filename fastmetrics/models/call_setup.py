@@ -213,7 +213,7 @@ class CallSettings(CallOptions):
             store,
             connect=lambda: connect(connection),
             budget=budget,
-            limits=lambda: RateLimits(self.concurrency, self.rpm, self.tpm),
+            limits=RateLimits(self.concurrency, self.rpm, self.tpm),
             concurrency=self.concurrency,
             retries=Retries(self.tries, self.pause),
             breaker=CircuitBreaker(self.endpoint_name),

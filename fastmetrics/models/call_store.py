@@ -2,106 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import math
 import os
-import shutil
 import socket
 import sqlite3
-import tempfile
 import threading
 import time
-import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import filelock
 import pyarrow as pa
+import tenacity
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Model
+from fastmetrics.models.calls import REPLY, Answer, Call, Model
 from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.addresses import as_local, is_url
 from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
 from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.tables.targets import make_private_folder
 
-# Opening the SQLite file of a store of calls: a new one for its owner alone, one that can only be read as it is.
+# The file of a store: where it may be, and how it is opened.
 
 
 IN_MEMORY = Path(":memory:")
 """The path of a store that ends with its run."""
 
-_PATIENCE = 60.0
+_PATIENCE = 10.0
 """Seconds to wait for another process to finish writing."""
 
 _BETWEEN_TRIES = 0.02
-
-
-class StoreFile:
-    """A connection to the SQLite file of a store.
-
-    A new file can be read and written by its owner alone, and so can the folders that are created for it; SQLite gives
-    its temporary files the same permissions.  If the file or its folder cannot be written, the connection is
-    ``read_only``.  SQLite then needs its shared memory beside the file, or a file without a log of changes; a log that
-    an earlier run left is read in a temporary copy.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.read_only = path != IN_MEMORY and path.exists() and not _is_writable(path)
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
-        if self.read_only:
-            self.connection = self._open_to_read(path)
-            return
-        if path != IN_MEMORY:
-            make_private_folder(path.parent)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        self.connection = _connect(str(path))
-
-    def _open_to_read(self, path: Path) -> sqlite3.Connection:
-        log = Path(f"{path}-wal")
-        if not (log.exists() and log.stat().st_size):
-            return _connect(f"{_uri(path)}?mode=ro&immutable=1", uri=True)
-        connection = _connect(f"{_uri(path)}?mode=ro", uri=True)
-        try:
-            connection.execute("pragma schema_version").fetchone()
-        except sqlite3.OperationalError:
-            connection.close()
-        else:
-            return connection
-        self._copy = tempfile.TemporaryDirectory(prefix="fastmetrics-")
-        copied = Path(self._copy.name) / path.name
-        for source in (path, log):
-            shutil.copyfile(source, copied.with_name(source.name))
-        return _connect(str(copied))
-
-    def log_changes(self) -> None:
-        """Let readers and one writer work at the same time, by a log of changes beside the file."""
-        end = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self.connection.execute("pragma journal_mode = wal")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                    raise
-                # another run is opening the store, for which SQLite does not wait here
-                time.sleep(_BETWEEN_TRIES)
-            else:
-                return
-
-    def close(self) -> None:
-        """Close the connection; closing it twice does nothing."""
-        self.connection.close()
-        if self._copy is not None:
-            self._copy.cleanup()
-            self._copy = None
 
 
 def check_apart(store: Path, output: str | Path) -> None:
@@ -122,12 +61,21 @@ def _is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
-def _uri(path: Path) -> str:
-    return f"file:{quote(str(path.absolute()))}"
+def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """A connection to the file of a store; a new one can be read and written by its owner alone.
 
-
-def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    SQLite gives its temporary files the same permissions.  A file that can only be read is read as it is, without the
+    memory that SQLite shares between processes, unless a run has left its log of changes.
+    """
+    address = str(path)
+    if read_only:
+        log = Path(f"{path}-wal")
+        has_log = log.exists() and log.stat().st_size
+        address = f"file:{quote(str(path.absolute()))}?mode=ro{'' if has_log else '&immutable=1'}"
+    elif path != IN_MEMORY:
+        make_private_folder(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=read_only)
 
 
 # A store on disk of all calls and their results, so that no call is paid for twice.
@@ -157,14 +105,9 @@ _TABLES = (
         attempt integer not null
     ) strict
     """,
-    "create table if not exists claims (key blob primary key, claimant text not null) strict",
-    """
-    create table if not exists claimants (
-        name text primary key, machine text not null, process integer not null, beat integer not null
-    ) strict
-    """,
+    "create table if not exists turns (asked text primary key, holder text not null) strict",
 )
-"""The calls, and the runs that are making some of them now; the row ids of calls are in the order of their results."""
+"""The calls, and the processes that ask a model now; the row ids of calls are in the order of their results."""
 
 
 def _total(name: str) -> str:
@@ -190,6 +133,8 @@ select key, model, endpoint, repeat, {_COLUMNS} from calls where (time, key) > (
 class CallStore:
     """A store of calls in one SQLite file, which several threads and processes may share.
 
+    Of the runs that ask the same model, one has its ``turn`` at a time, so that no call is paid for twice.
+
     A reply is final: only another reply requested on purpose replaces it, and the tokens of a call are then those of
     all its replies.  A failure is recorded until a reply arrives.  Everything written by ``put`` survives the end of
     the process, even a crash.  Results that cannot be written, on a full disk for example, are kept in memory for
@@ -213,15 +158,15 @@ class CallStore:
         self._unsaved: dict[bytes, tuple[Any, ...]] = {}
         if not create and not self.path.exists():
             raise OutputError(f"{self.path}: no such store of calls")
+        self.read_only = self.path != IN_MEMORY and self.path.exists() and not _is_writable(self.path)
+        self._turn: filelock.BaseFileLock | None = None
         with self._failing():
-            self._file = StoreFile(self.path)
-        self._connection = self._file.connection
-        self.read_only = self._file.read_only
+            self._connection = _connect(self.path, read_only=self.read_only)
         try:
             with self._failing():
                 self._open()
         except BaseException:
-            self._file.close()
+            self._connection.close()
             raise
 
     def _open(self) -> None:
@@ -236,7 +181,11 @@ class CallStore:
                 self._connection.execute(statement)
         finally:
             self._connection.execute("commit")
-        self._file.log_changes()
+        # readers and one writer work at the same time; SQLite does not wait here for another run that opens the store
+        busy = tenacity.retry_if_exception(lambda error: getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_BUSY)
+        patience, pause = tenacity.stop_after_delay(_PATIENCE), tenacity.wait_fixed(_BETWEEN_TRIES)
+        waiting = tenacity.Retrying(retry=busy, stop=patience, wait=pause, reraise=True)
+        waiting(self._connection.execute, "pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = normal")
 
     def _check_mark(self) -> bool:
@@ -256,7 +205,9 @@ class CallStore:
     def close(self) -> None:
         """Close the file; closing it twice does nothing."""
         with self._lock:
-            self._file.close()
+            self._connection.close()
+            if self._turn is not None:
+                self._turn.release()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -277,21 +228,28 @@ class CallStore:
                 Argument("store"),
             )
 
+    def take_turn(self, model: Model) -> str | None:
+        """Take the turn of the runs that ask a model, until the store is closed; if another has it, its process."""
+        asked = f"{model.name} at {model.endpoint}"
+        name = f"{self.path}.{hashlib.sha256(asked.encode()).hexdigest()[:8]}.lock"
+        lock = filelock.FileLock(name, mode=0o600, thread_local=False)
+        with self._lock, self._failing():
+            try:
+                lock.acquire(blocking=False)
+            except filelock.Timeout:
+                holder = self._connection.execute("select holder from turns where asked = ?", (asked,)).fetchone()
+                return "another process" if holder is None else str(holder[0])
+            self._turn = lock
+            holder = f"process {os.getpid()} on {socket.gethostname()}"
+            self._connection.execute("insert or replace into turns values (?, ?)", (asked, holder))
+        return None
+
     @property
     def last(self) -> int:
         """The place of the latest result in the order of arrival; later results have higher places."""
-        [[place]] = self.select("select coalesce(max(rowid), 0) from calls")
+        with self._lock, self._failing():
+            [place] = self._connection.execute("select coalesce(max(rowid), 0) from calls").fetchone()
         return int(place)
-
-    def select(self, query: str) -> list[Any]:
-        """The rows of a query."""
-        with self._lock, self._failing():
-            return self._connection.execute(query).fetchall()
-
-    def change(self, statement: str, values: Sequence[Any]) -> int:
-        """The number of rows that a statement changed."""
-        with self._lock, self._failing():
-            return self._connection.execute(statement, values).rowcount
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """The stored results of some calls by key, looked up in groups of hundreds."""
@@ -313,17 +271,26 @@ class CallStore:
         """
         row = (call.key, model.name, model.endpoint, call.repeat, *answer[:-1], replace)
         try:
-            self.change(_PUT, row)
+            self._write(row)
         except OutputError:
             self._unsaved[call.key] = row
             raise
         return self.find([call.key])[call.key]
 
+    def _write(self, row: tuple[Any, ...]) -> None:
+        with self._lock, self._failing():
+            try:
+                self._connection.execute(_PUT, row)
+            except sqlite3.OperationalError:
+                # a full disk may have room once the changes in the log are in the file itself
+                self._connection.execute("pragma wal_checkpoint(truncate)")
+                self._connection.execute(_PUT, row)
+
     def save(self) -> int:
         """Write the results that could not be written before; returns the number that still cannot."""
         for key, row in list(self._unsaved.items()):
             try:
-                self.change(_PUT, row)
+                self._write(row)
             except OutputError:
                 break
             del self._unsaved[key]
@@ -365,213 +332,6 @@ class CallStore:
             self._connection.execute("vacuum")
             self._connection.execute("pragma wal_checkpoint(truncate)")
         return deleted
-
-
-# Claims of calls in a store, so that of several runs only one sends a call, and the others wait for its reply.
-
-
-BEAT = 5.0
-"""Seconds between the signs of life of a run."""
-
-_SILENCE = 60.0
-"""Seconds without a sign of life after which a run counts as dead."""
-
-_TAKE = """
-insert into claims (key, claimant) values (?, ?)
-on conflict (key) do update set claimant = excluded.claimant where claimant = excluded.claimant
-"""
-"""Claim a call that is free, or this run's own already."""
-
-
-class CallClaims:
-    """The claims of one run; ``take`` a call before it is sent, and ``release`` it when its result is stored.
-
-    A run gives signs of life by raising a number in the store.  A run whose number stands still for a minute, by the
-    observer's monotonic clock, or whose process has ended on this machine, has lost its claims.
-    """
-
-    def __init__(self, store: CallStore) -> None:
-        self._store = store
-        self._name = uuid.uuid4().hex
-        self._registered = False
-        self._seen: dict[str, tuple[int, float]] = {}
-        """The last sign of life of the other runs, and when it was first seen."""
-
-    def take(self, key: bytes) -> bool:
-        """Claim a call; returns whether no other run has claimed it."""
-        if not self._registered:
-            row = (self._name, _machine(), os.getpid())
-            self._store.change("insert into claimants (name, machine, process, beat) values (?, ?, ?, 0)", row)
-            self._registered = True
-        return bool(self._store.change(_TAKE, (key, self._name)))
-
-    def release(self, key: bytes) -> None:
-        """End the claim of a call."""
-        self._store.change("delete from claims where key = ? and claimant = ?", (key, self._name))
-
-    def beat(self) -> None:
-        """Give a sign of life."""
-        if self._registered:
-            self._store.change("update claimants set beat = beat + 1 where name = ?", (self._name,))
-
-    def free(self, keys: Collection[bytes]) -> list[bytes]:
-        """Those of some calls that no other run is working on any more; claims of dead runs are deleted."""
-        claimed = set()
-        query = "select key, claimant, machine, process, beat from claims left join claimants on claimant = name"
-        dead = set()
-        for key, name, machine, process, beat in self._store.select(query):
-            if name != self._name and not self._is_alive(name, machine, process, beat):
-                dead.add(name)
-            else:
-                claimed.add(key)
-        for name in dead:
-            self._forget(name)
-        return [key for key in keys if key not in claimed]
-
-    def close(self) -> None:
-        """End all claims of this run."""
-        if self._registered:
-            self._forget(self._name)
-            self._registered = False
-
-    def _forget(self, name: str) -> None:
-        self._store.change("delete from claims where claimant = ?", (name,))
-        self._store.change("delete from claimants where name = ?", (name,))
-
-    def _is_alive(self, name: str, machine: str | None, process: int | None, beat: int | None) -> bool:
-        if machine is None or process is None or beat is None:
-            return False  # another run has just declared it dead
-        if machine == _machine() and _has_ended(process):
-            return False
-        now = time.monotonic()
-        last, since = self._seen.get(name, (-1, now))
-        if beat != last:
-            since = now
-        self._seen[name] = (beat, since)
-        return now - since < _SILENCE
-
-
-@cache
-def _machine() -> str:
-    """The name of this machine since its start; on Linux also of its processes, which containers have of their own."""
-    parts = [socket.gethostname()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-        parts.append(os.readlink("/proc/self/ns/pid"))
-    return " ".join(parts)
-
-
-def _has_ended(process: int) -> bool:
-    """Whether no process of this machine has this number; False if unknown."""
-    if os.name != "posix":
-        return False  # on Windows, signal 0 would end the process
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-# The store of a run's calls, shared with other runs, and what happens when it can be written no longer.
-
-
-_SPACE = 60.0
-"""Seconds to wait for space on the disk of the store before replies that are only in memory are lost."""
-
-_BETWEEN_WRITES = 0.5
-_BETWEEN_LOOKS = 0.1
-"""Seconds between looks at the claims of other runs."""
-
-
-class SharedStore:
-    """The results of one run: a call that another run has claimed is left to it, and its reply is waited for.
-
-    After an ``error`` of the store, or of the run's output, no further call is to be made.  The replies to those in
-    progress are waited for, kept in memory, and stored by ``end`` as soon as there is space.
-    """
-
-    def __init__(self, store: CallStore, model: Model) -> None:
-        self._store, self._model = store, model
-        self._claims = CallClaims(store)
-        self._elsewhere: dict[bytes, Callable[[], None]] = {}
-        self._last = store.last
-        self.in_progress: set[bytes] = set()
-        """Calls that were sent, and whose results are not stored yet."""
-        self.error: OutputError | None = None
-
-    def is_old(self, answer: Answer) -> bool:
-        """Whether an answer was stored before this run began; clocks do not matter."""
-        return answer.place <= self._last
-
-    def holds(self, answer: Answer, *, again: bool) -> bool:
-        """Whether an answer is a reply that is not to be requested ``again``."""
-        return answer.outcome == REPLY and not (again and self.is_old(answer))
-
-    def take(self, call: Call, free: Callable[[], None]) -> bool:
-        """Claim a call; if another run has claimed it, ``free`` is called when that claim ends."""
-        is_claimed = self._claims.take(call.key)
-        if not is_claimed:
-            self._elsewhere[call.key] = free
-        return is_claimed
-
-    def find(self, call: Call, *, again: bool) -> Answer | None:
-        """The stored reply, if it is not to be requested ``again``; ends the claim if there is one."""
-        answer = self._store.find([call.key]).get(call.key)
-        if answer is None or not self.holds(answer, again=again):
-            return None
-        self._claims.release(call.key)
-        return answer
-
-    def put(self, call: Call, answer: Answer, *, again: bool) -> Answer:
-        """Store the result of a call and end its claim; a call without a request has no result to store."""
-        if answer.outcome != BUDGET:
-            answer = self._store.put(call, self._model, answer, replace=again)
-        self.in_progress.discard(call.key)
-        self._claims.release(call.key)
-        return answer
-
-    def fail(self, error: OutputError) -> None:
-        """Record that no further result can be written."""
-        self.error = self.error or error
-
-    def check_end(self) -> None:
-        """Raise the error, if there is one and no more replies are expected."""
-        if self.error is not None and len(self.in_progress) <= self._store.unsaved:
-            raise self.error
-
-    async def watch(self) -> None:
-        """Give signs of life to other runs, and free the calls whose claims have ended."""
-        beat = time.monotonic()
-        while self.error is None:
-            await asyncio.sleep(_BETWEEN_LOOKS)
-            try:
-                if time.monotonic() - beat > BEAT:
-                    self._claims.beat()
-                    beat = time.monotonic()
-                for key in self._claims.free(self._elsewhere) if self._elsewhere else ():
-                    self._elsewhere.pop(key)()
-            except OutputError as error:
-                self.fail(error)
-        self.check_end()
-
-    def end(self, error: BaseException | None) -> None:
-        """Store the results that are only in memory, and end the claims of this run, which ended with an ``error``.
-
-        Raises ``OutputError`` if results had to be kept, with what became of them.
-        """
-        unsaved = self._store.unsaved
-        end = time.monotonic() + (_SPACE if isinstance(error, Exception) else 0.0)
-        while (left := self._store.save()) and time.monotonic() < end:
-            time.sleep(_BETWEEN_WRITES)
-        with suppress(OutputError):  # the claims of a process that has ended do not count
-            self._claims.close()
-        if unsaved and isinstance(error, OutputError):
-            stored = f"the {unsaved:,} results that could not be written were kept, and are stored now"
-            lost = f"{left:,} results that were paid for could not be stored and are lost"
-            outcome = f"; no further calls were made; {lost if left else stored}; make space, and run again"
-            raise OutputError(error.message, outcome) from error
 
 
 # Counting, exporting and deleting the calls in a store.

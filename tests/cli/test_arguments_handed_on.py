@@ -257,6 +257,5 @@ def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
         monkeypatch.setattr(call_setup, name, record)
     chosen = settings(tmp_path / "s.sqlite")
     with CallStore(chosen.store_path) as store:
-        sender = chosen.sender(store, chosen.budget())
-        sender._limits()
+        chosen.sender(store, chosen.budget())
     assert received == RECEIVED

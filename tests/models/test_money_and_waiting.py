@@ -202,7 +202,7 @@ def test_a_shorter_wait_does_not_end_a_longer_one():
     spending.wait(100.0)
     spending.wait(10.0)
     assert 90 < spending.waits <= 100
-    assert announced == [100.0]
+    assert announced == ["the server asks to wait 100 s; waiting"]
 
 
 def test_the_higher_of_two_limits_of_a_reply_is_reserved():

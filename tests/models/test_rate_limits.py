@@ -120,9 +120,9 @@ def test_cancelled_call_frees_its_slot():
             one.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         allowed.leave()
-        return allowed
+        assert not allowed._places.locked()
 
-    assert asyncio.run(run())._under_way == 0
+    asyncio.run(run())
 
 
 def test_waits_double_unless_the_server_sets_them():
@@ -139,7 +139,16 @@ def failing(count, *, given_up=False, worked=False, **kind):
     breaker = CircuitBreaker("here")
     if worked:
         breaker.worked()
-    return [breaker.failed(Failure("http", "why", **kind), given_up=given_up) for _ in range(count)]
+    return [suspicion(breaker, given_up, **kind) for _ in range(count)]
+
+
+def suspicion(breaker, given_up, **kind):
+    """What a breaker suspects after a failed request, or call."""
+    failure = Failure("http", "why", **kind)
+    breaker.failed(failure)
+    if given_up:
+        breaker.gave_up()
+    return breaker.suspicion(failure, given_up=given_up)
 
 
 def test_run_with_only_failures_stops():
@@ -157,8 +166,8 @@ def test_run_with_only_failures_stops():
 def test_one_reply_resets_the_failure_count():
     breaker = CircuitBreaker("here")
     for _ in range(100):
-        assert breaker.failed(Failure("http", "why"), given_up=False) is None
-        assert breaker.failed(Failure("http", "why"), given_up=False) is None
+        assert suspicion(breaker, False) is None
+        assert suspicion(breaker, False) is None
         breaker.worked()
 
 
@@ -168,7 +177,7 @@ def test_checks_of_a_server_that_answers_come_after_twice_as_many_failures():
 
     def failures_until_check():
         count = 1
-        while breaker.failed(Failure("http", "why", passing=False), given_up=True) is None:
+        while suspicion(breaker, True, passing=False) is None:
             count += 1
         return count
 

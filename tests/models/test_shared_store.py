@@ -6,24 +6,25 @@ import json
 import os
 import re
 import shutil
-import signal
+import socket
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OutputError
+from fastmetrics.base.errors import OutputError, ServiceError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.models import call_store
-from fastmetrics.models.call_store import CallClaims, CallStore
+from fastmetrics.models import call_sender
+from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.judge_server import completion, judge_server
 from tests.support.optional_parts import NO_MOUNT
-from tests.support.program import ENVIRONMENT, jsonl, program
+from tests.support.program import jsonl, program
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +72,6 @@ def test_two_windows_of_one_process_send_each_call_once(tmp_path):
         assert judge.count == 60
     outputs = {(tmp_path / f"{name}.parquet").read_bytes() for name in names}
     assert len(outputs) == 1
-    with CallStore(tmp_path / "s.sqlite") as store:
-        assert store.select("select * from claims") == store.select("select * from claimants") == []
 
 
 def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
@@ -92,52 +91,37 @@ def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
         assert judge.count == 20
 
 
-CLAIMANT = """
-import sys, time
-from fastmetrics.models.call_store import CallClaims
-from fastmetrics.models.call_store import CallStore
-store = CallStore(sys.argv[1])
-assert CallClaims(store).take(b"key")
-print("taken", flush=True)
-time.sleep(600)
-"""
+def test_a_run_waits_for_the_turn_of_another_and_says_whose_it_is(tmp_path):
+    path, announced = written(tmp_path / "rows.jsonl", 3), []
+    store = CallStore(tmp_path / "s.sqlite")
+    with judge_server() as judge:
+        asked = settings(tmp_path, judge)
+        assert store.take_turn(asked.configured_model) is None
+
+        def waited(text):
+            announced.append(text)
+            store.close()
+
+        table = pa.table({"question": ["q"], "answer": ["a"]})
+        fm.judge(table, settings(tmp_path, judge, endpoint="elsewhere"))  # another model or server is asked meanwhile
+        assert announced == []
+        fm.judge(path, asked, watch=lambda spending: setattr(spending, "on_wait", waited))
+        assert judge.count == 4
+    whole = f"process {os.getpid()} on {socket.gethostname()} asks m through the store {tmp_path / 's.sqlite'}"
+    assert announced == [f"{whole}; waiting for its end"]
 
 
-def test_the_claims_of_a_killed_run_are_free_at_once(tmp_path):
-    path = tmp_path / "s.sqlite"
-    process = subprocess.Popen(
-        [sys.executable, "-c", CLAIMANT, str(path)], stdout=subprocess.PIPE, env=ENVIRONMENT, text=True
-    )
-    assert process.stdout.readline() == "taken\n"
-    with CallStore(path) as store:
-        claims = CallClaims(store)
-        assert not claims.take(b"key")
-        assert claims.free([b"key", b"other"]) == [b"other"]
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        assert claims.free([b"key"]) == [b"key"]
-        assert claims.take(b"key")
-
-
-def test_a_run_without_signs_of_life_loses_its_claims(tmp_path, monkeypatch):
-    with CallStore(tmp_path / "s.sqlite") as store:
-        silent, other = CallClaims(store), CallClaims(store)
-        assert silent.take(b"key")
-        now = time.monotonic()
-        for seconds, free in ((0, []), (50, []), (109, []), (111, [b"key"])):
-            monkeypatch.setattr(call_store.time, "monotonic", lambda seconds=seconds: now + seconds)
-            if seconds == 50:
-                silent.beat()
-            assert other.free([b"key"]) == free, seconds
-        assert other.take(b"key")
-
-
-def test_claims_of_another_machine_need_signs_of_life_only(tmp_path):
-    with CallStore(tmp_path / "s.sqlite") as store:
-        store.change("insert into claimants values ('far', 'elsewhere', 1, 0)", ())
-        store.change("insert into claims values (?, 'far')", (b"key",))
-        assert CallClaims(store).free([b"key"]) == []
+def test_a_run_that_is_interrupted_while_it_waits_for_its_turn_ends(tmp_path):
+    with judge_server() as judge, CallStore(tmp_path / "s.sqlite") as store:
+        asked = settings(tmp_path, judge)
+        store.take_turn(asked.configured_model)
+        with CallStore(tmp_path / "s.sqlite") as other, ThreadPoolExecutor(1) as pool:
+            call = CallMaker(asked.configured_model, None).call([Message("user", "a")])
+            with asked.sender(other, asked.budget()) as sender:
+                waiting = pool.submit(sender.ask, [call])
+                time.sleep(0.1)
+            assert isinstance(waiting.exception(10), ServiceError)
+        assert judge.count == 0
 
 
 def full(store, seconds=None):
@@ -158,6 +142,29 @@ def full(store, seconds=None):
     store._connection = Full()
 
 
+def test_room_that_the_log_of_changes_takes_is_freed_for_a_reply(tmp_path):
+    with CallStore(tmp_path / "s.sqlite") as store:
+        real = store._connection
+
+        class Full:
+            """A disk that is full until the log is written to the file."""
+
+            room = False
+
+            def execute(self, statement, *values):
+                self.room = self.room or "wal_checkpoint" in statement
+                if statement.split()[0] == "insert" and not self.room:
+                    raise sqlite3.OperationalError("database or disk is full")
+                return real.execute(statement, *values)
+
+            def close(self):
+                real.close()
+
+        store._connection = Full()
+        assert store.put(CallMaker(MODEL, None).call([Message("user", "a")]), MODEL, Answer("reply", "{}")).body == "{}"
+        assert store.unsaved == 0
+
+
 @pytest.fixture
 def disk(tmp_path):
     """A disk of 400 KB."""
@@ -174,7 +181,7 @@ def disk(tmp_path):
 
 @pytest.mark.parametrize("seconds", [1.5, None])
 def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds):
-    monkeypatch.setattr(call_store, "_SPACE", 60.0 if seconds else 0.2)
+    monkeypatch.setattr(call_sender, "_SPACE", 60.0 if seconds else 0.2)
     path = written(tmp_path / "rows.jsonl", 100)
     with judge_server(delay=0.05) as judge:
         opened = []
@@ -202,8 +209,6 @@ def test_replies_that_meet_a_full_store_are_kept(tmp_path, monkeypatch, seconds)
         else:
             assert (kept < paid, f"{paid - kept} results that were paid for" in str(raised.value)) == (True, True)
         assert not (tmp_path / "o.parquet").exists()
-        with CallStore(tmp_path / "s.sqlite") as store:
-            store.change("delete from claims", ())  # as after the end of the process, which could not write
         fm.judge(path, settings(tmp_path, judge), output=tmp_path / "o.parquet", resume=True)
         assert judge.count == 100 + paid - kept
 
@@ -292,21 +297,9 @@ def test_a_read_only_store_is_read_and_a_run_that_needs_more_pays_nothing(tmp_pa
     check_read_only(tmp_path, path, judge, tmp_path / "kept" / "s.sqlite")
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_a_store_on_a_read_only_disk_is_read(tmp_path, filled, log):
+def test_a_store_on_a_read_only_disk_is_read(tmp_path, filled):
     path, judge = filled
     folder = tmp_path / "kept"
-    if log:  # as a killed run leaves it: the replies are in a log of changes, without shared memory
-        whole = tmp_path / "kept" / "s.sqlite"
-        (folder := tmp_path / "left").mkdir()
-        with CallStore(folder / "s.sqlite") as store:
-            store.change("attach ? as whole", (str(whole),))
-            store.change("insert into calls select * from whole.calls", ())
-            for name in ("copy", "copy-wal"):
-                shutil.copy(folder / name.replace("copy", "s.sqlite"), folder / name)
-        for name in ("copy", "copy-wal"):
-            (folder / name).replace(folder / name.replace("copy", "s.sqlite"))
-        assert (folder / "s.sqlite-wal").stat().st_size > 10_000
     if subprocess.run(["mount", "--bind", folder, folder], check=False, capture_output=True).returncode:
         pytest.skip(NO_MOUNT)
     try:
