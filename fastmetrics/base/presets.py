@@ -44,6 +44,13 @@ def _otlp(*names: str, kind: str = "stringValue", then: str = "") -> str:
     return " || ".join(f"attributes[key={name}].value.{kind}{then}" for name in names)
 
 
+def _otlp_message(name: str, item: int) -> str:
+    """The path of the text of a GenAI message that an attribute holds as JSON, or as values of OTLP."""
+    parts = f"attributes[key={name}].value.arrayValue.values[{item}].kvlistValue.values[key=parts].value.arrayValue"
+    as_values = f"{parts}.values[0].kvlistValue.values[key=content].value.stringValue"
+    return f"{_otlp(name, then=_LAST if item else _FIRST)} || {as_values}"
+
+
 def _attributes(*names: str, then: str = "") -> str:
     """The path of the first of several attributes of a span as an object has them."""
     return " || ".join(f"attributes.{name}{then}" for name in names)
@@ -150,8 +157,8 @@ _ALL = (
         "spans of model calls in OTLP JSON, one export a line",
         {
             "id": "spanId",
-            "question": f"{_otlp('gen_ai.input.messages', then=_LAST)} || {_otlp(*_ASKED)}",
-            "answer": f"{_otlp('gen_ai.output.messages', then=_FIRST)} || {_otlp(*_SAID)} unless status.message",
+            "question": f"{_otlp_message('gen_ai.input.messages', -1)} || {_otlp(*_ASKED)}",
+            "answer": f"{_otlp_message('gen_ai.output.messages', 0)} || {_otlp(*_SAID)} unless status.message",
             "latency_ms": "endTimeUnixNano since startTimeUnixNano",
             "prompt_tokens": _otlp(*_INPUT_TOKENS, kind="intValue"),
             "completion_tokens": _otlp(*_OUTPUT_TOKENS, kind="intValue"),

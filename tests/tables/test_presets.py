@@ -214,8 +214,16 @@ def test_tools_still_write_such_files(tmp_path: Path) -> None:
 # Files in the documented form of their tools: what each preset finds in them.
 
 
-def otlp(**attributes: str) -> dict[str, Any]:
-    listed = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+def otlp_value(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        return {"stringValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [otlp_value(item) for item in value]}}
+    return {"kvlistValue": {"values": [{"key": key, "value": otlp_value(item)} for key, item in value.items()]}}
+
+
+def otlp(**attributes: Any) -> dict[str, Any]:
+    listed = [{"key": key, "value": otlp_value(value)} for key, value in attributes.items()]
     return {
         "resourceSpans": [
             {
@@ -225,6 +233,10 @@ def otlp(**attributes: str) -> dict[str, Any]:
             }
         ]
     }
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
 TEXT = [{"type": "text", "text": "Paris"}]
@@ -484,6 +496,17 @@ DOCUMENTED: list[tuple[str, Any, dict[str, Any]]] = [
         "otlp",
         otlp(**{"openinference.span.kind": "LLM", "input.value": "Where?", "output.value": "Paris", "session.id": "c"}),
         {"id": "s", "question": "Where?", "answer": "Paris", "session_id": "c"},
+    ),
+    (
+        "otlp",
+        otlp(
+            **{
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": [message("system", "Be short."), message("user", "Where?")],
+                "gen_ai.output.messages": [message("assistant", "Paris")],
+            }
+        ),
+        {"id": "s", "question": "Where?", "answer": "Paris"},
     ),
 ]
 
