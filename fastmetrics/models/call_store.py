@@ -230,6 +230,8 @@ class CallStore:
 
     def take_turn(self, model: Model) -> str | None:
         """Take the turn of the runs that ask a model, until the store is closed; if another has it, its process."""
+        if self.path == IN_MEMORY:
+            return None
         asked = f"{model.name} at {model.endpoint}"
         name = f"{self.path}.{hashlib.sha256(asked.encode()).hexdigest()[:8]}.lock"
         lock = filelock.FileLock(name, mode=0o600, thread_local=False)

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.models.call_store import CallStore, prune_calls
+from fastmetrics.models.call_store import IN_MEMORY, CallStore, prune_calls
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.program import ENVIRONMENT
 
@@ -183,6 +183,14 @@ def test_processes_and_threads_share_a_store(tmp_path):
             thread.join()
         [counts] = store.counts()
     assert (counts["calls"], counts["outcome"], counts["prompt_tokens"]) == (1200, "reply", 12_000)
+
+
+def test_a_store_in_memory_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with CallStore(IN_MEMORY) as store:
+        assert store.take_turn(MODEL) is None
+        assert stored(store, call("a"), GOOD) == GOOD
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_locked_store_is_waited_for(tmp_path):
