@@ -186,6 +186,7 @@ def stored_calls(
     prices: Annotated[str | None, typer.Option(help=descriptions(CallOptions)["prices"])] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    excel: Excel = False,
     as_json: AsJson = False,
     arguments: Arguments,
 ) -> Any:

@@ -12,6 +12,7 @@ from fastmetrics.cli.options import (
     AsJson,
     Before,
     EmbedderName,
+    Excel,
     Files,
     FromText,
     Guard,
@@ -144,6 +145,7 @@ def search(
     ] = 0.98,
     overwrite: Overwrite = False,
     guard: Guard = True,
+    excel: Excel = False,
 ) -> None:
     """Find the nearest rows of an index for every query.
 
@@ -155,7 +157,7 @@ def search(
     place = table_target(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)
     run = arguments.call()
-    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard)
+    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard, excel=excel)
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
     echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
     if run.comparison:

@@ -436,7 +436,9 @@ def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
     return StoredCalls(counts, store.path.stat().st_size, prices is not None)
 
 
-def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True) -> tuple[int, int]:
+def export(
+    store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True, excel: bool = False
+) -> tuple[int, int]:
     """Write all calls to a file, sorted by time; returns their number, and the number of guarded CSV cells.
 
     Raises the errors of ``write_whole``, also if the file is the store.
@@ -455,7 +457,8 @@ def export(store: CallStore, out: str | Path, *, overwrite: bool = False, guard:
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
     reader = pa.RecordBatchReader.from_batches(SCHEMA, batches())
-    quoted = write_whole(reader, place, {"store of calls": store.path.name}, set(), guard=guard)
+    about = {"store of calls": store.path.name}
+    quoted = write_whole(reader, place, about, set(), guard=guard, excel=excel)
     return written, quoted
 
 

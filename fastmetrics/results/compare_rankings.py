@@ -36,17 +36,18 @@ def compare_rankings(
     no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
     depth: int | None = None,
+    drop_self: bool = False,
     missing: Literal["zero", "skip"] = "zero",
 ) -> Comparison:
     """Compare rankings query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
     ``rankings`` maps names to rankings as in ``rank``, or is a list of files, named by file name.  ``qrels``,
-    ``measures``, ``relevance_level``, ``no_relevant``, ``duplicates`` and ``depth`` are as in ``rank``, the others as
-    in :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for judged queries that a
-    ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no ranking gains by failing; ``"skip"`` compares
-    the queries that both rankings have.  Tables, notes and ``missing_queries`` of the result count them under either
-    rule.  For three rankings or more, each measure also has an order by Tukey's test, and ``to_latex`` gives the table
-    of rankings × measures with the letters of the rankings that each ranking beats.
+    ``measures``, ``relevance_level``, ``no_relevant``, ``duplicates``, ``depth`` and ``drop_self`` are as in
+    ``rank``, the others as in :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for
+    judged queries that a ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no ranking gains by
+    failing; ``"skip"`` compares the queries that both rankings have.  Tables, notes and ``missing_queries`` of the
+    result count them under either rule.  For three rankings or more, each measure also has an order by Tukey's test,
+    and ``to_latex`` gives the table of rankings × measures with the letters of the rankings that each ranking beats.
 
     Parameters:
 
@@ -68,6 +69,7 @@ def compare_rankings(
       as in trec_eval.
     - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
     - ``depth``: Use only this many documents of each query.
+    - ``drop_self``: Leave out documents whose id is that of the query.
     - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
       or zero (score 0, as by trec_eval -c; the default for several).
 
@@ -98,6 +100,7 @@ def compare_rankings(
             no_relevant=no_relevant,
             duplicates=duplicates,
             depth=depth,
+            drop_self=drop_self,
             threads=threads,
         )
         for name, ranking in rankings.items()

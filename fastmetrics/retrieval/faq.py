@@ -276,6 +276,7 @@ def match(
     threads: int | None = None,
     overwrite: bool = False,
     guard: bool = True,
+    excel: bool = False,
 ) -> Any:
     """Answer every question from the row of a FAQ whose question shares the most words with it.
 
@@ -294,6 +295,7 @@ def match(
       profile one.
     - ``overwrite``: Replace the output if it exists.
     - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
+    - ``excel``: Write CSV that Excel opens with all its letters: it begins with a byte order mark.
 
     >>> import fastmetrics as fm
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}
@@ -310,13 +312,14 @@ def match(
     """
     workers = cores(threads)
     if output is None:
-        check_without_target(overwrite=overwrite, guard=guard)
+        check_without_target(overwrite=overwrite, guard=guard, excel=excel)
     inputs = [table for table in (questions, faq) if is_paths(table)]
     place = None if output is None else table_target(output, inputs, overwrite=overwrite)
     matched = _matched(open_table(questions, name="questions"), open_table(faq, name="faq"), columns, workers)
     if place is None:
         return matched
-    cells = write_whole(matched, place, {"bot": "strict match"}, set(matched.column_names), guard=guard)
+    keys = set(matched.column_names)
+    cells = write_whole(matched, place, {"bot": "strict match"}, keys, guard=guard, excel=excel)
     return MatchedQuestions(matched.num_rows, cells)
 
 

@@ -183,7 +183,7 @@ def pairwise_scores(
     score, workers = _parsed(metric), cores(threads)
     paths = [table for table in (candidates, references) if is_paths(table, or_column=True)]
     if output is None:
-        check_without_target(overwrite=overwrite, guard=True)
+        check_without_target(overwrite=overwrite)
     place = None if output is None else table_target(output, paths, overwrite=overwrite)
     (other,) = set(score.metric.needs) - {_CANDIDATE}
     pairs = AllPairs(score, _CANDIDATE, other, workers)

@@ -50,9 +50,9 @@ def _checked(place: Target, inputs: Any, overwrite: bool) -> Target:
     return place
 
 
-def check_without_target(*, overwrite: bool, guard: bool) -> None:
+def check_without_target(*, overwrite: bool, guard: bool = True, excel: bool = False) -> None:
     """Raise ``OptionError`` for an option of files where no file is written."""
-    for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True)):
+    for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True), ("excel", excel, False)):
         if value != default:
             raise OptionError(Argument(name, value), ": applies to a file; name it with ", Argument("output"))
 

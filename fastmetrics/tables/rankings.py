@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -137,10 +137,12 @@ class RankingColumns:
             raise ColumnError(f"{self.name}, from row {row}: expected the {self.kind} as a number: {error}") from None
 
 
-# Rankings and judgements as JSON or Python objects: ``{query: {document: number}}``, or a list of records.
+# Rankings and judgements as JSON or Python objects: ``{query: {document: number}}``, or ``{query: [documents]}``.
 
 
 _UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError)
+_MTEB = "mteb_model_meta"
+"""The first key of mteb's files of predictions, beside which are those of each subset and split."""
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -163,30 +165,36 @@ def in_order(docs: Sequence[Any], kind: str) -> list[tuple[Any, float]]:
     return [(doc, float(len(docs) - place) if kind == "score" else 1.0) for place, doc in enumerate(docs)]
 
 
-def load(text: bytes, name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]) -> pa.Table:
-    """The table of a JSON file; ``columns`` finds the columns of query, document and ``kind`` in records.
-
-    Raises a ``FileFormatError`` or ``ColumnError`` with the expected form for other JSON.
-    """
-    form = f"{{query: {{document: {kind}}}}}, or a list of objects with query, document and {kind}"
+def load(text: bytes, name: str, kind: str) -> pa.Table:
+    """The table of a JSON file; raises a ``FileFormatError`` with the expected form for other JSON."""
+    form = f"{{query: {{document: {kind}}}}} or {{query: [documents]}}"
     try:
         loaded = json.loads(text, object_pairs_hook=Pairs)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{name}: malformed JSON: {error}; expected {form}") from None
-    if isinstance(loaded, Pairs):
-        if all(are_ids(docs) and not isinstance(docs, Pairs) for _, docs in loaded):  # {query: [documents]}
-            return table_of([(query, in_order(docs, kind)) for query, docs in loaded], name, kind)
-        for query, docs in loaded:
-            if not isinstance(docs, Pairs):
-                got = f"query {_brief(query)} holds {_description(docs)}"
-                raise FileFormatError(f"{name}: expected {form}; {got}")
-        return table_of(loaded, name, kind)
-    if not isinstance(loaded, list):
-        raise FileFormatError(f"{name}: expected {form}; got {_description(loaded)}")
-    for row, record in enumerate(loaded):
-        if not isinstance(record, Pairs):
-            raise FileFormatError(f"{name}: expected {form}; item {row} is {_description(record)}")
-    return _of_records([dict(record) for record in loaded], name, kind, columns)
+    loaded = _predictions(loaded, name)
+    for query, docs in loaded:
+        if not isinstance(docs, Pairs) and not are_ids(docs):
+            raise FileFormatError(f"{name}: expected {form}; query {_brief(query)} holds {_description(docs)}")
+    queries = [(query, docs if isinstance(docs, Pairs) else in_order(docs, kind)) for query, docs in loaded]
+    return table_of(queries, name, kind)
+
+
+def _predictions(loaded: Pairs, name: str) -> Pairs:
+    """The queries of mteb's predictions of one subset and split; other rankings as they are."""
+    if _MTEB not in dict(loaded):
+        return loaded
+    splits = [
+        (f"{subset}/{split}", queries)
+        for subset, of_subset in loaded
+        if subset != _MTEB and isinstance(of_subset, Pairs)
+        for split, queries in of_subset
+        if isinstance(queries, Pairs)
+    ]
+    if len(splits) != 1:
+        found = quoted([split for split, _ in splits])
+        raise FileFormatError(f"{name}: expected mteb's predictions of one subset and split, got {found}")
+    return splits[0][1]
 
 
 def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str, kind: str) -> pa.Table:
@@ -204,33 +212,6 @@ def table_of(queries: Sequence[tuple[Any, Sequence[tuple[Any, Any]]]], name: str
         values = pa.array([_number(value, f"{name}, {where}") for where, value in places_and_values], pa.float64())
     docs = _texts([str(doc) for doc, _ in pairs])
     return pa.table({"query": pa.DictionaryArray.from_arrays(positions, heads), "doc": docs, kind: values})
-
-
-def _of_records(
-    records: list[dict[str, Any]], name: str, kind: str, columns: Callable[[Sequence[str]], list[str]]
-) -> pa.Table:
-    if not records:
-        return table_of([], name, kind)
-    query, doc, value = columns(list(dict.fromkeys(key for record in records for key in record)))
-    values = [record.get(value) for record in records]
-    try:
-        numbers = pa.array(values)
-    except _UNFIT:
-        numbers = pa.array([_number(number, f"{name}, row {row}") for row, number in enumerate(values)], pa.float64())
-    return pa.table({"query": _ids(records, query, name), "doc": _ids(records, doc, name), kind: numbers})
-
-
-def _ids(records: list[dict[str, Any]], key: str, name: str) -> pa.Array:
-    """The ids of records as text, null if missing."""
-    ids: list[str | None] = []
-    for row, record in enumerate(records):
-        value = record.get(key)
-        if isinstance(value, bool) or not isinstance(value, str | int | None):
-            raise ColumnError(
-                f"{name}, row {row}: expected a string or a whole number as {key!r}, got {_description(value)}"
-            )
-        ids.append(None if value is None else str(value))
-    return _texts(ids)
 
 
 def _number(value: Any, where: str) -> float | None:
@@ -267,8 +248,22 @@ def _brief(name: Any) -> str:
 # of a run are ignored, as in trec_eval.
 
 
-_RUN = "query Q0 document rank score tag"
-_JUDGEMENTS = "query 0 document grade"
+class _Form(NamedTuple):
+    """The fields of a line: their names, those of query, document and value, and whether more are wrong."""
+
+    line: str
+    fields: tuple[int, int, int]
+    is_whole: bool = True
+
+
+_JUDGEMENTS = _Form("query 0 document grade", (0, 2, 3))
+_RUN = _Form("query Q0 document rank score tag", (0, 2, 4), is_whole=False)
+# without the fields of trec_eval that are always the same, as of MS MARCO
+_RANKS = _Form("query document rank", (0, 1, 2))
+_SCORES = _Form("query document score", (0, 1, 2))
+_IN_ORDER = _Form("query document", (0, 1, 1))
+_HEAD_OF_FORM = 1 << 16
+"""The bytes in which the first line of a run is looked for."""
 
 
 def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -277,7 +272,7 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
     tail, line = b"", 1
-    short = None
+    form = _JUDGEMENTS if judgements else None
     while True:
         block = stream.read(block_bytes)
         text = tail + block
@@ -285,9 +280,8 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
         tail = text[end:]
         if end:
             data = np.frombuffer(text, np.uint8, end)
-            if short is None and not judgements:
-                short = _short_form(text[: min(end, _HEAD_OF_FORM)])
-            yield _batch(data, path, line, judgements, short or "")
+            form = form or _form_of_run(text[: min(end, _HEAD_OF_FORM)])
+            yield _batch(data, path, line, form)
             line += kernels.count_lines(data)
         if len(tail) > MAX_ROW_BYTES:
             raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
@@ -295,43 +289,33 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
             return
 
 
-_HEAD_OF_FORM = 1 << 16
-"""The bytes in which the first line of a run is looked for."""
-
-_SHORT = {"rank": "query document rank", "score": "query document score", "order": "query document"}
-"""The forms of a run without the fields of trec_eval that are always the same, as of MS MARCO."""
-
-
-def _short_form(text: bytes) -> str:
-    """Which short form the first line of a run has; empty for the form of trec_eval."""
+def _form_of_run(text: bytes) -> _Form:
+    """The form of the first line of a run."""
     lines = (line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(b"#"))
     first = next(lines, [])
-    if len(first) == 2:
-        return "order"
-    return ("rank" if first[2] == b"1" else "score") if len(first) == 3 else ""
+    if len(first) == 3:
+        return _RANKS if first[2] == b"1" else _SCORES
+    return _IN_ORDER if len(first) == 2 else _RUN
 
 
-def _batch(data: NDArray[np.uint8], path: str, line: int, judgements: bool, brief: str = "") -> pa.RecordBatch:
+def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form) -> pa.RecordBatch:
     most = int(kernels.count_lines(data)) + 1
-    fields = (0, 2, 3) if judgements else (0, 2, 4)
-    if brief:
-        fields = (0, 1, 1) if brief == "order" else (0, 1, 2)
     starts, stops = np.empty((5, most), np.int64), np.empty((5, most), np.int64)
     numbers = np.empty(most, np.int64)
     rows = kernels.cut_fields(data, starts, stops, numbers)
     numbers = numbers[:rows] + line
-    excess = starts[4, :rows] >= 0 if judgements else np.zeros(rows, np.bool_)
-    if brief:
-        excess = starts[fields[-1] + 1, :rows] >= 0
-    short = np.flatnonzero((starts[fields[-1], :rows] < 0) | excess)
-    if short.size:
-        form = _SHORT[brief] if brief else _JUDGEMENTS if judgements else _RUN
-        raise FileFormatError(f"{path}, line {numbers[short[0]]}: expected a line {form!r}")
-    query, doc, value = (_texts_of_trec_text(data, starts[field, :rows], stops[field, :rows], path) for field in fields)
-    if brief == "order":
-        return pa.record_batch({"query": query, "doc": doc, "value": pa.array(-numbers.astype(np.float64))})
-    values = _floats(value, numbers, path)
-    return pa.record_batch({"query": query, "doc": doc, "value": pc.negate(values) if brief == "rank" else values})
+    last = form.fields[-1]
+    wrong = starts[last, :rows] < 0
+    if form.is_whole:
+        wrong |= starts[last + 1, :rows] >= 0
+    if wrong.any():
+        raise FileFormatError(f"{path}, line {numbers[np.argmax(wrong)]}: expected a line {form.line!r}")
+    query, doc, value = (
+        _texts_of_trec_text(data, starts[field, :rows], stops[field, :rows], path) for field in form.fields
+    )
+    values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path)
+    values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values
+    return pa.record_batch({"query": query, "doc": doc, "value": values})
 
 
 def _texts_of_trec_text(
@@ -366,12 +350,14 @@ def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
 BOM = b"\xef\xbb\xbf"
 _UNSEEN = "ranking"
 _HEAD = 16
+_NESTED = "nested"
+"""The format of a JSON dictionary of queries."""
 
 
 def ranking_files(path: str | Path) -> list[DataFile]:
     """The files of a path; for a folder, all files except hidden ones.
 
-    Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json`` or ``trec``, or in a database.
+    Each is ``parquet``, ``arrow``, ``jsonl``, ``csv``, ``tsv``, ``json``, ``trec`` or ``nested``, or in a database.
     """
     return side_by_side(_recognised, expand(path, _UNSEEN, (_UNSEEN,)))
 
@@ -400,7 +386,7 @@ def _recognised(file: DataFile) -> DataFile:
     if len(line) == file.max_row_bytes and not is_json:
         raise FileFormatError(f"{file.shown}, line 1: the line is longer than {file.max_row_bytes:,} bytes")
     if is_json:
-        return replace(file, format="jsonl" if _is_record(begin) else "json")
+        return replace(file, format="json" if begin[:1] == b"[" else "jsonl" if _is_record(begin) else _NESTED)
     return replace(file, format=_table_format(begin, file.shown) or "trec")
 
 
@@ -420,8 +406,6 @@ def _table_format(head: bytes, where: str) -> str | None:
 
 def _is_record(line: bytes) -> bool:
     """Whether a line is one row of JSON lines, not (the beginning of) a dictionary of dictionaries."""
-    if not line.startswith(b"{"):
-        return False
     try:
         record = record_of(line)
     except WrongValueError:
@@ -433,9 +417,9 @@ def _is_record(line: bytes) -> bool:
 
 # Rankings and judgements, from files and from tables in memory, as record batches of query, doc and value.
 #
-# A file is TREC text, Parquet, Arrow IPC, JSON lines, CSV or TSV with a header, or a JSON dictionary
-# ``{query: {document: value}}``, each (except Parquet and Arrow) optionally compressed (gz, zst, bz2, xz); the
-# format is detected from the contents, not the name.  Columns are found by name.  Ids become text, so that 301 and
+# A file is TREC text, Parquet, Arrow IPC, JSON lines, an array of JSON records, CSV or TSV with a header, or a JSON
+# dictionary ``{query: {document: value}}``, each (except Parquet and Arrow) optionally compressed (gz, zst, bz2, xz);
+# the format is detected from the contents, not the name.  Columns are found by name.  Ids become text, so that 301 and
 # "301" are one id in any format.
 
 
@@ -505,13 +489,13 @@ def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> 
     if file.format == "trec":
         with reading(file.shown), opened(file) as stream:
             yield from read_trec(stream, file.shown, columns.kind == "grade", sizes.trec_block_bytes)
-    elif file.format == "json":
+    elif file.format == _NESTED:
         with reading(file.shown), opened(file) as stream:
             text = stream.read(_LONGEST_JSON + 1)
         if len(text) > _LONGEST_JSON:
             longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
-        table = load(text, file.shown, columns.kind, columns.columns_among)
+        table = load(text, file.shown, columns.kind)
         yield from columns.of(iter(table.to_batches(sizes.rows)), table.schema.names)
     else:
         read_sizes = ReadSizes(parquet_rows=sizes.rows, parquet_bytes=64 << 20, arrow_rows=sizes.rows)

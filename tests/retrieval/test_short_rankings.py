@@ -89,3 +89,16 @@ def test_documents_with_the_id_of_their_query_are_left_out(tmp_path: Path, kind:
         ranking = tmp_path / "run"
     assert fm.rank(ranking, qrels, MEASURES, drop_self=True).mean == expected
     assert fm.rank(ranking, qrels, MEASURES).mean != expected
+    compared = fm.compare_rankings({"a": ranking, "b": without}, qrels, MEASURES, drop_self=True)
+    assert {name: compared[name].delta for name in expected} == dict.fromkeys(expected, 0.0)
+
+
+def test_predictions_of_mteb_are_read(tmp_path: Path) -> None:
+    """As its ``_save_task_predictions`` writes them: by subset and split, beside the model."""
+    model, ranking = {"model_name": "m", "revision": None}, {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.5}}
+    path = tmp_path / "NFCorpus_predictions.json"
+    path.write_text(json.dumps({"mteb_model_meta": model, "default": {"test": ranking}}))
+    assert fm.rank(path, QRELS, MEASURES).mean == fm.rank(ranking, QRELS, MEASURES).mean
+    path.write_text(json.dumps({"mteb_model_meta": model, "en": {"test": ranking, "dev": ranking}, "ru": {}}))
+    with pytest.raises(fm.FileFormatError, match="of one subset and split, got 'en/test', 'en/dev'"):
+        fm.rank(path, QRELS, MEASURES)

@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
-from tests.support.program import program
+from tests.support.program import jsonl, program
 from tests.support.workbooks import write_workbook
 
 ROWS: list[list[Any]] = [
@@ -150,6 +150,9 @@ def test_csv_for_excel_begins_with_a_mark_and_reads_back_alike(tmp_path: Path) -
         done = program(*asked, "-o", worst, "--excel")
         assert done.code == 0, done.err
         assert worst.read_bytes().startswith(b"\xef\xbb\xbf")
+    faq = jsonl(tmp_path / "faq.jsonl", {"question": "Где?", "answer": "Тут"})
+    assert program("match", faq, faq, "-o", tmp_path / "m.csv", "--excel").code == 0
+    assert (tmp_path / "m.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     plain = program("score", tmp_path / "rows.csv", "-m", "answer_words", "-o", tmp_path / "o.jsonl", "--excel")
     assert plain.code == 0
     assert (tmp_path / "o.jsonl").read_bytes().startswith(b"{")
