@@ -225,6 +225,8 @@ def columns_page() -> str:
                 "parses lists, `lists=['contexts=|']` divides texts at a separator, and a path reads within JSON. A "
                 "number, a flag or a list of one in place of an answer or reference is read as text, and noted. CSV "
                 "that this package wrote is no exception: Parquet keeps lists and other types.",
+                "What a reasoning model thought before its answer, as in `<think>…</think>`, is part of the answer "
+                "unless `strip_thoughts=True` (`--strip-thoughts`) leaves it out; a note tells of such answers.",
                 "## Paths\n\nWhere the data are nested, a column is a path, in `columns`, `keep` and wherever a "
                 "column of yours is named: JSON lines, structs and lists of Parquet and Arrow, dicts and lists in a "
                 "frame, and JSON in a column of text, as databases and CSV have it. A column of exactly that name "

@@ -26,6 +26,7 @@ from fastmetrics.metrics.batch import MANY, Batch, written
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
 from fastmetrics.metrics.plan import Plan, Score, parse
+from fastmetrics.text.thoughts import may_hold_thoughts
 
 # Notes on scores: one per cause and advice, with the scores and the rows that a caution concerns.
 
@@ -78,6 +79,9 @@ REASON = "no answer for "
 """The beginning of the name under which missing answers are counted by the reason that their log gives."""
 _REASONS, _VARYING = 5, re.compile(r"\b[0-9a-fA-F-]*\d[0-9a-fA-F-]*\b")
 """The number of reasons that are counted, and what differs between reasons of one kind: numbers and ids."""
+
+THOUGHTS, STRIPPED, CUT = "thoughts in ", "thoughts left out of ", "only thoughts in "
+"""The beginnings of the names under which answers with thoughts are counted: scored with them, without, or nothing."""
 
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
@@ -137,6 +141,19 @@ def reason_counts(answers: pa.Array, reasons: pa.Array) -> dict[str, list[int]]:
     return {f"{REASON}{line}": [rows, len(answers)] for line, rows in lines.most_common(_REASONS)}
 
 
+def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: bool) -> dict[str, list[int]]:
+    """The counts of answers that hold the thoughts of a model, as they were given and as they are scored."""
+    before = decoded(before)
+    if not (is_text(before.type) and is_text(answers.type)):
+        return {}
+    if not stripped:
+        rows = pc.sum(may_hold_thoughts(before)).as_py() or 0
+        return {f"{THOUGHTS}{name}": [rows, len(before)]} if rows else {}
+    changed = pc.fill_null(pc.not_equal(before, answers), fill_value=False)
+    rows, empty = (pc.sum(found).as_py() or 0 for found in (changed, pc.and_(changed, pc.equal(answers, ""))))
+    return {f"{STRIPPED}{name}": [rows, len(before)], f"{CUT}{name}": [empty, rows]} if rows else {}
+
+
 def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
     """The count of rows with a text in another script than a rubric's language; none if unknown."""
     if language not in _RUBRICS:
@@ -156,6 +173,8 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     ["blank cells are missing: 3 of 5 in gold; blank='empty' (--blank empty) reads them as empty texts"]
     >>> column_notes({"no answer for rate limit": [3, 5], "no answer for timeout": [1, 5]})
     ["answers are missing because their calls failed: 'rate limit' (3), 'timeout' (1)"]
+    >>> column_notes({"thoughts left out of answer": [3, 5], "only thoughts in answer": [1, 3]})
+    ['answer: thoughts were left out of 3 answers; 1 of them end within a thought, without an answer']
     >>> column_notes({"script for en": [3, 4]})[0].partition(";")[0]
     'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
     """
@@ -179,6 +198,17 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             elif rows and rows >= STRUCTURES[what[1]].least * total:
                 column, _, name = name.partition("=")
                 notes.append(STRUCTURES[what[1]].note(column, name, rows))
+        elif key.startswith(THOUGHTS):
+            are = "answer holds" if rows == 1 else "answers hold"
+            notes.append(
+                f"{key.removeprefix(THOUGHTS)}: {rows:,} {are} the thoughts of a model, which were scored with the "
+                "answer; strip_thoughts=True (--strip-thoughts) leaves them out"
+            )
+        elif key.startswith(STRIPPED):
+            name = key.removeprefix(STRIPPED)
+            empty, _ = counts[f"{CUT}{name}"]
+            more = f"; {empty:,} of them end within a thought, without an answer" if empty else ""
+            notes.append(f"{name}: thoughts were left out of {rows:,} {'answer' if rows == 1 else 'answers'}{more}")
         elif key.startswith(SECONDS) and rows and rows >= _MOST * total:
             name = key.removeprefix(SECONDS)
             notes.append(
@@ -219,7 +249,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     """
     scores, unknown = {}, []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, SECONDS, REASON, SCRIPT)) or _IN.match(name):
+        if not rows or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT)) or _IN.match(name):
             continue
         name = name.partition(" #")[0]
         try:

@@ -95,7 +95,7 @@ class ScoreRequest:
     computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
     columns whose texts are lists, as JSON, Python or NumPy writes them, or, as ``name=|``, joined by a separator.
     ``keep`` names columns to copy besides the ``id``, which is always copied; ``keep_counts`` stores each row's counts
-    for corpus metrics.
+    for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -108,6 +108,7 @@ class ScoreRequest:
     no_relevant: str | None = None
     lists: Sequence[str] | str = ()
     keep_counts: bool = False
+    strip_thoughts: bool = False
 
 
 # Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
@@ -197,6 +198,9 @@ class Plan:
 
     keep_counts: bool = False
     """Whether each row's counts are stored with the scores, for corpus metrics based on counts."""
+
+    strip_thoughts: bool = False
+    """Whether the thoughts of a reasoning model are left out of the answers."""
 
     @cached_property
     def kept_counts(self) -> dict[str, str]:
@@ -437,6 +441,7 @@ def plan(
         lists=text_lists(names, mapping, request.lists),
         keep_counts=counted,
         has_blanks=has_blanks,
+        strip_thoughts=request.strip_thoughts,
     )
     stated = named_columns(names, request.columns, request.schema)
     if "latency_ms" in planned.used:

@@ -189,6 +189,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         keep=planned.keep,
         lists=list_specs(planned.lists) or None,
         keep_counts=True if planned.keep_counts else None,
+        strip_thoughts=True if planned.strip_thoughts else None,
         options=planned.common or None,
         declared=to_store(planned) or None,
     )

@@ -421,8 +421,10 @@ def refusal_in(body: str, status: int) -> ServerError:
     >>> refusal_in('{"detail": "no such model"}', 404).reason
     '404: no such model'
     """
-    error = _error_in(_parsed(body)) or ServerError(well_formed(body) or "an empty answer")
-    return error._replace(status=status)
+    error = _error_in(_parsed(body))
+    if error is None:
+        return ServerError(well_formed(body) or "an empty answer", status=status)
+    return ServerError(error.message, error.code, error.type, status)
 
 
 def failure_in(body: str) -> Failure | None:

@@ -137,6 +137,7 @@ def profile(
     suites: Sequence[str] | str = (),
     no_relevant: Literal["zero", "undefined"] = "undefined",
     lists: Sequence[str] | str = (),
+    strip_thoughts: bool = False,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     reading: ReadSettings | None = None,
@@ -157,6 +158,7 @@ def profile(
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
+    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
@@ -173,7 +175,9 @@ def profile(
     Raises what ``score`` raises.
     """
     source = open_table(table, reading or ReadSettings(), schema=schema)
-    request = ScoreRequest(metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists)
+    request = ScoreRequest(
+        metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists, strip_thoughts=strip_thoughts
+    )
     planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:

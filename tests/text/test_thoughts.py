@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from fastmetrics.text.thoughts import split_thoughts, with_thoughts
+from fastmetrics.text.thoughts import may_hold_thoughts, split_thoughts, without_thoughts
 
 CLOSED = [
     "<think>a</think>b",
@@ -87,11 +87,16 @@ def test_several_and_nested_blocks_leave_the_text_between_them():
     assert split_thoughts("Sure: <think>a</think> two")[1:] == ("Sure:\ntwo", False)
 
 
-def test_columns_tell_which_texts_hold_marks():
-    texts = [*CLOSED, *CUT]
-    assert all(with_thoughts(pa.array(texts)).to_pylist())
-    plain = ["", None, "b", "analysis of b", "I was thinking...", "<p>b</p>"]
-    assert not any(with_thoughts(pa.array(plain)).to_pylist())
+def test_columns_of_texts_lose_their_thoughts_and_tell_of_most_of_them():
+    texts = [*CLOSED, *CUT, *WITHOUT, None]
+    answers = [None if text is None else split_thoughts(text).answer for text in texts]
+    for type_ in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        assert without_thoughts(pa.array(texts).cast(type_)).to_pylist() == answers
+    assert without_thoughts(pa.array([1])).to_pylist() == [1]
+    told = may_hold_thoughts(pa.array(texts)).to_pylist()
+    assert sum(told[: len(CLOSED) + len(CUT)]) >= len(CLOSED) + len(CUT) - 4
+    plain = ["", "b", "analysis of b", "I was thinking...", "<p>[THINK]"]
+    assert may_hold_thoughts(pa.array([*plain, None])).to_pylist() == [False] * len(plain) + [None]
 
 
 @pytest.mark.parametrize(

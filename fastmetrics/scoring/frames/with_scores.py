@@ -169,6 +169,7 @@ def with_scores(
     cache: str | Path | None = None,
     no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
+    strip_thoughts: bool = False,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Any:
@@ -190,6 +191,7 @@ def with_scores(
     - ``cache``: a folder that stores embeddings.
     - ``no_relevant``: the score of retrieval metrics on rows without relevant documents, ``"zero"`` or ``"undefined"``.
     - ``lists``: your columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: contexts=|.
+    - ``strip_thoughts``: whether what a reasoning model thought is left out of the answers.
     - ``threads``: the number of threads; one for each core by default.
     - ``progress``: called with the rows scored so far.
 
@@ -205,7 +207,9 @@ def with_scores(
     source = FrameSource(table)
     source.index = None  # the table keeps it
     levels = table.columns.nlevels if _is_pandas(table) else 1
-    request = ScoreRequest(metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists)
+    request = ScoreRequest(
+        metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists, strip_thoughts=strip_thoughts
+    )
     planned = plan_beside(source, request, levels=levels)
     if add is None:
         return lazy_scores(table, planned, source.names, threads)
