@@ -19,7 +19,7 @@ from fastmetrics.kernels.byte_search import DEPTH_AT, FOUND_AT, ITEM_AT, KEY_AT,
 from fastmetrics.tables.encoders import TextEncoder
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline
+from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline, record_of
 from fastmetrics.tables.table_chunks import too_long
 
 # The records of a document, each as one line.
@@ -308,7 +308,8 @@ def _unpacked(stream: Any, member: Member) -> bytes:
 
 
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
-
+_START, _VERSION = "_journal/start.json", 2
+"""What an archive begins with, and the newest version of logs whose samples are known to be found."""
 
 _KNOWN_BY = 20
 """The samples by which columns are known, even if they are long: one that failed lacks some of them."""
@@ -320,12 +321,14 @@ class InspectReader(JsonLinesReader):
     def blocks(self) -> Iterator[LineBlock]:
         """Some samples at a time, each as a line."""
         shown, most = self.file.shown, self.file.max_row_bytes
-        number, size = 0, 0
+        number = size = version = 0
         lines: list[bytes] = []
         stream, _ = self.file.open()
         with reading(shown), stream:
             try:
                 for member in members(stream, self.file.size):
+                    if member.name == _START and member.size <= most:
+                        version = record_of(_unpacked(stream, member)).get("version", 0)
                     if not _SAMPLE.fullmatch(member.name):
                         continue
                     few = not number and len(lines) < _KNOWN_BY and size < most
@@ -344,6 +347,9 @@ class InspectReader(JsonLinesReader):
                 raise FileFormatError(f"{shown}: not a whole .eval log: {error}{cut}") from error
         if lines:
             yield LineBlock(number, b"".join(lines), self.file.size)
+        elif not number and version > _VERSION:
+            read = f"versions up to {_VERSION} are read; write it as JSON (inspect log convert --to json)"
+            raise FileFormatError(f"{shown}: a log of version {version}, in which no samples are found; {read}")
 
     def where(self, row: int) -> str:
         """The row in messages."""

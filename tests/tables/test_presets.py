@@ -178,6 +178,16 @@ def test_a_log_that_is_cut_says_so(tmp_path: Path, kept: float) -> None:
         fm.score(tmp_path / "cut.json", "answer_words")
 
 
+def test_a_log_of_a_newer_version_is_named_where_no_samples_are_found(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as log:
+        log.writestr("_journal/start.json", '{"version": 9}')
+        log.writestr("attempts/1.json", '{"id": 1}')
+    with pytest.raises(
+        FileFormatError, match=r"log\.eval: a log of version 9, in which no samples are found; versions"
+    ):
+        fm.score(tmp_path / "log.eval", "answer_words")
+
+
 def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path: Path) -> None:
     data = bytearray((TOOLS / "inspect.eval").read_bytes())
     for at in range(0, len(data), 401):
