@@ -99,14 +99,14 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     watch.end()
     figures: dict[str, Any] = {
-        "rows": judged.run.rows,
+        "rows": judged.rows,
         "requests": judged.spending.requests,
         "found": judged.spending.from_store,
         "seconds": round(seconds, 2),
         "cpu_seconds": round(cpu, 2),
         "cpu_seconds_by_thread": watch.seconds,
-        "rows_per_second": round(judged.run.rows / seconds),
-        "rows_per_second_after_loading": round(judged.run.rows / judged.run.seconds["total"]),
+        "rows_per_second": round(judged.rows / seconds),
+        "rows_per_second_after_loading": round(judged.rows / judged.seconds["total"]),
         "megabytes_at_requests": watch.memory,
         "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }

@@ -16,8 +16,8 @@ def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:
     """Files to file on threads or on Ray."""
     how: dict[str, Any] = {"threads": size} if kind == "local" else {"engine": RayCluster(workers=size)}
     scored = score(rows, output=out, overwrite=True, **how)
-    seconds = {name: round(spent, 3) for name, spent in scored.run.seconds.items()}
-    return {"rows": scored.run.rows, "seconds": seconds, "summary": scored.summary.to_json()}
+    seconds = {name: round(spent, 3) for name, spent in scored.seconds.items()}
+    return {"rows": scored.rows, "seconds": seconds, "summary": scored.summary.to_json()}
 
 
 def spark(size: int, rows: str, out: str) -> dict[str, Any]:

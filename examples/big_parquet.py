@@ -39,8 +39,9 @@ def main(source: Path, target: Path) -> None:
         resume=True,
     )
     print(done.summary)
-    run = done.run
-    print(f"\n{run.rows:,} rows, {run.resumed_rows:,} of them scored earlier, {run.rejected:,} rejected: {run.output}")
+    print(
+        f"\n{done.rows:,} rows, {done.resumed_rows:,} of them scored earlier, {done.rejected:,} rejected: {done.output}"
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from fastmetrics.base.errors import ScoreWarning as ScoreWarning
 from fastmetrics.base.errors import ServiceError as ServiceError
 from fastmetrics.base.errors import UnknownNameError as UnknownNameError
 from fastmetrics.base.errors import WorkerError as WorkerError
-from fastmetrics.engines.job import RayCluster as RayCluster
+from fastmetrics.engines.column_maker import RayCluster as RayCluster
 from fastmetrics.fitting.fit import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.logs.cache_hit_rate import cache_hit_rate as cache_hit_rate

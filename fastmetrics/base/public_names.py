@@ -21,7 +21,7 @@ HOMES = {
     "with_scores": "scoring.frames.with_scores",
     "FileSettings": "tables.opening",
     "ReadSettings": "tables.input_files",
-    "RayCluster": "engines.job",
+    "RayCluster": "engines.column_maker",
     "anchors": "scoring.metric_functions",
     "verdicts": "scoring.metric_functions",
     "summarize": "results.summary",

@@ -73,15 +73,15 @@ def answer(
     done = arguments.call(bot=bot, watch=watch_spending(quiet))
     report_spent_budget(done.spending)
     if not quiet:
-        run, repeats = done.run, arguments["repeats"]
-        statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
+        repeats = arguments["repeats"]
+        statuses = ", ".join(f"{count:,} {status}" for status, count in done.counts.items())
         each = "" if repeats == 1 else f", {repeats:,} answers each"
-        echo(f"{run.rows // repeats:,} questions{each} ({statuses}) in {run.seconds['total']:.1f} s: {run.output}")
+        echo(f"{done.rows // repeats:,} questions{each} ({statuses}) in {done.seconds['total']:.1f} s: {done.output}")
         if choice.calls_model:
             echo(spent(done.spending))
-        for line in folded(run.notes):
+        for line in folded(done.notes):
             echo(line)
-        print_bad_rows(run)
+        print_bad_rows(done)
     exit_with_failed_rows(done.failed)
 
 
@@ -150,7 +150,7 @@ def evaluate_rag(
             report_spent_budget(spending)
     if not quiet:
         print_result(done.summary)
-        statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
+        statuses = ", ".join(f"{count:,} {status}" for status, count in done.counts.items())
         reused = f"; used from before: {', '.join(map(str, done.reused))}" if done.reused else ""
         echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
         if choice.calls_model and done.spending is not None:

@@ -68,11 +68,10 @@ def judge(
     judged = arguments.call(rubrics=judging, watch=watch_spending(quiet))
     report_spent_budget(judged.spending)
     if not quiet:
-        run = judged.run
         print_result(judged.summary)
-        echo(f"\n{run.rows:,} rows judged in {run.seconds['total']:.1f} s: {run.output}")
+        echo(f"\n{judged.rows:,} rows judged in {judged.seconds['total']:.1f} s: {judged.output}")
         echo(spent(judged.spending))
-        print_bad_rows(run)
+        print_bad_rows(judged)
     exit_with_failed_rows(judged.failed)
 
 

@@ -25,7 +25,7 @@ from fastmetrics.cli.options import (
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, print_folded, print_result
-from fastmetrics.engines.job import RayCluster
+from fastmetrics.engines.column_maker import RayCluster
 
 if TYPE_CHECKING:
     from fastmetrics.metrics.metric import Metric
@@ -54,11 +54,10 @@ def score(
     if arguments["output"] is None:
         _summarise(arguments, quiet)
         return
-    scored = arguments.call()
+    run = arguments.call()
     if quiet:
         return
-    print_result(scored.summary)
-    run = scored.run
+    print_result(run.summary)
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
     echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
@@ -78,7 +77,7 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
         scored = arguments.call(output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
     echo(
-        f"\n{scored.run.rows:,} rows scored in {scored.run.seconds['total']:.1f} s; the scores are not kept:\n"
+        f"\n{scored.rows:,} rows scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
 

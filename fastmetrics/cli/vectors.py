@@ -55,9 +55,8 @@ def embed(
     """
     from fastmetrics.vectors.embedder import Embedder
 
-    done = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
-    run = done.run
-    counts = ", ".join(f"{count:,} in {name}" for name, count in done.embedded.items())
+    run = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
+    counts = ", ".join(f"{count:,} in {name}" for name, count in run.counts.items())
     echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
         echo(note)

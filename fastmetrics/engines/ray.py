@@ -21,8 +21,8 @@ from fastmetrics.base.errors import Argument, FastmetricsError, MissingExtraErro
 from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.base.options import Optional, Whole, argument
 from fastmetrics.base.threads import cores, keep_to_one
-from fastmetrics.engines.job import Finished, Task, Watcher
-from fastmetrics.engines.run_job import Worker, by_part, finish, pieces
+from fastmetrics.engines.column_maker import Finished, Task, Watcher
+from fastmetrics.engines.run import Worker, by_part, finish, pieces
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import Position, Split, batch_of
 
@@ -219,7 +219,7 @@ class SplitWorker:
         self._starts = starts
         self._tries = tries
         self._task: Task = pickle.loads(task)
-        self._task.score(batch_of(self._task.selection.schema))
+        self._task.maker(batch_of(self._task.selection.schema))
         self._waited = 0.0
 
     def __call__(self, rows: pa.Table) -> Iterator[pa.Table]:

@@ -55,9 +55,9 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
 
 def fitted(plan: Plan, source: TableSource) -> Plan:
     """The plan with the options that some metrics compute from all rows of a source, which are read for them."""
-    source.select(plan.columns_read)  # all at once: a reader in memory can be read only once
     if all(score.metric.rows.fit is None for score in plan.scores):
         return plan
+    source.select(plan.columns_read)  # all at once: a reader in memory can be read only once
     selection = source.select(plan.kinds)
     while True:
         try:

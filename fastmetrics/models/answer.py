@@ -8,28 +8,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run_job import Threads, results_of, run_on
+from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run import Threads, make_columns
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.calls import REPLY, Answer, Call, completion, is_blank
 from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
 from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, open_calls_output, summed
-from fastmetrics.models.judged_tables import described, sampled
+from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.tables.opening import FileSettings
@@ -157,11 +157,12 @@ class Answered(NamedTuple):
     returned: Mapping[str, Any] = {}
 
 
-class BatchAnswerer:
-    """Maps a batch of questions to the kept columns and the answers; equal batches give equal calls."""
+class AnswerMaker(ColumnMaker):
+    """The kept columns of a table, and the answers to its questions; equal batches give equal calls."""
 
     def __init__(self, plan: AnswerPlan, sender: ModelCalls | None = None) -> None:
         self._plan, self._sender = plan, sender
+        self.rows_each = plan.repeats
         self._lock = threading.Lock()
         self._checked = 0
 
@@ -184,6 +185,33 @@ class BatchAnswerer:
         return pa.record_batch(
             {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.output_types.items()}}
         )
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns that are read."""
+        return self._plan.kinds
+
+    @cached_property
+    def signature(self) -> Mapping[str, Any]:
+        """All settings that affect the answers."""
+        return self._plan.signature.to_json()
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """Rows by status."""
+        return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
+
+    def lasts(self, observed: Mapping[str, Any]) -> bool:
+        """Whether no row of a part needs to be asked again."""
+        return not any(status in observed["statuses"] for status in UNSETTLED)
+
+    def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
+        """The metadata about the rows, with the statuses in alphabetical order."""
+        return ScoreMetadata(answered={"statuses": _by_status(observed)}, n_rejected=rejected).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the rows by status."""
+        statuses = run.metadata["answered"]["statuses"]
+        return replace(run, counts=statuses, failed=failed_calls(statuses))
 
     def check(self, batch: pa.RecordBatch) -> None:
         """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
@@ -251,36 +279,11 @@ def _answer_in(answer: Answer, call: Call) -> Answered:
     return Answered(text, OK, None, *spent)
 
 
-def observe(part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-    """Rows by status."""
-    return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
-
-
-def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The summed counts of several parts, with the statuses in alphabetical order."""
-    return {"statuses": summed(part["statuses"] for part in parts)}
-
-
-def lasts(observed: Mapping[str, Any]) -> bool:
-    """Whether no row of a part needs to be asked again."""
-    return not any(status in observed["statuses"] for status in UNSETTLED)
+def _by_status(observed: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return summed(part["statuses"] for part in observed)
 
 
 # Answering the questions of a table with a bot: ``fm.answer``.
-
-
-@dataclass(frozen=True)
-class AnsweredFiles:
-    """The result of ``answer`` with an ``output``: the output path, the rows by status, and the spending."""
-
-    run: RunResult
-    statuses: Mapping[str, int]
-    spending: Spending
-
-    @property
-    def failed(self) -> Mapping[str, int]:
-        """The rows whose calls failed, by status."""
-        return failed_calls(self.statuses)
 
 
 def answer(
@@ -348,14 +351,14 @@ def answer(
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
 
     With ``output``, the answers are written to a file that ``score`` reads; the options of outputs are those of
-    ``score``, and the result has the ``run``, the rows by status (``statuses``), and the ``spending``.  A repeated run,
+    ``score``, and the result has its paths, the rows by status (``counts``), and the ``spending``.  A repeated run,
     with or without ``resume``, pays for nothing twice.  ``watch`` receives the spending record before the first call.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Capital of France?"}')
     >>> done = fm.answer(folder / "questions.jsonl", lambda question: "Paris", output=folder / "answers.jsonl")
-    >>> done.run.rows, done.statuses
+    >>> done.rows, done.counts
     (1, {'ok': 1})
 
     Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column already
@@ -385,25 +388,13 @@ def answer(
         sample=described(sample, seed),
     )
     source = sampled(opened, plan.kinds, sample, seed)
+    plan = replace(plan, keep=with_row_numbers(plan.keep, source))
     check_prompts(plan, _columns_read(source, plan))
     with asking(plan) as (maker, spending):
         if watch is not None:
             watch(spending)
-        if target is not None:
-            job = Job(maker, plan.kinds, plan.signature.to_json(), observe, _conclude, lasts, plan.repeats)
-            result = run_on(Threads(BEHIND), source, job, target, options)
-            return AnsweredFiles(result, result.metadata["answered"]["statuses"], spending)
-        batches = results_of(source, maker, plan.kinds, BEHIND, limits, plan.repeats, progress)
-    answered = pa.Table.from_batches(batches)
-    index = None if sample is not None else getattr(opened, "index", None)
-    if index is not None:
-        answered = with_index(answered, index if repeats == 1 else index.repeat(repeats))
-    metadata = replace(plan.signature, answered=added([observe(answered)]))
-    return answered.replace_schema_metadata({**(answered.schema.metadata or {}), **metadata.for_schema()})
-
-
-def _conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
-    return ScoreMetadata(answered=added(parts), n_rejected=rejected).to_json()
+        made = make_columns(maker, source, target, options, Threads(BEHIND))
+    return made if target is None else replace(made, spending=spending)
 
 
 def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
@@ -425,18 +416,18 @@ def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
     """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
     if not (isinstance(plan.bot, CallBot) and plan.bot.asks_model):
         return
-    maker = BatchAnswerer(plan)
+    maker = AnswerMaker(plan)
     for batch in batches:
         maker.check(batch)
 
 
 @contextmanager
-def asking(plan: AnswerPlan) -> Iterator[tuple[BatchAnswerer, Spending]]:
+def asking(plan: AnswerPlan) -> Iterator[tuple[AnswerMaker, Spending]]:
     """A maker of answers, with its store and sender if it needs them, and the spending record."""
     bot = plan.bot
     if not isinstance(bot, CallBot):
-        yield BatchAnswerer(plan), Spending()
+        yield AnswerMaker(plan), Spending()
         return
     budget = bot.budget()
     with CallStore(bot.store_path) as calls, bot.sender(calls, budget) as sender:
-        yield BatchAnswerer(plan, sender), budget.spending
+        yield AnswerMaker(plan, sender), budget.spending

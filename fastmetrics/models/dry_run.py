@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.models.answer import BatchAnswerer, plan_answering
+from fastmetrics.models.answer import AnswerMaker, plan_answering
 from fastmetrics.models.bots import Bot
 from fastmetrics.models.call_sender import tokens_of
 from fastmetrics.models.call_setup import CallSettings
@@ -109,7 +109,7 @@ def estimate_answering(
     source = sampled(source, plan.kinds, sample, seed)
 
     def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:
-        answers = BatchAnswerer(plan, calls)
+        answers = AnswerMaker(plan, calls)
 
         def make(batch: pa.RecordBatch) -> None:
             answers.check(batch)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.base.columns import with_index
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
+from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run import Threads, make_columns, open_output
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
@@ -24,15 +23,15 @@ _TEXTS = ("question", "answer", "reference")
 
 
 @dataclass(frozen=True)
-class BatchEmbedder:
-    """Maps a batch to its kept columns and the embeddings of its ``texts`` (output column: yours); null for null."""
+class EmbeddingMaker(ColumnMaker):
+    """The kept columns of a table, and the embeddings of its ``texts`` (output column: yours); null for null."""
 
     embedder: Embedder
     texts: Mapping[str, str]
     keep: Sequence[str]
 
     @property
-    def kinds(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str]:
         """The input columns and their kinds."""
         return {
             **dict.fromkeys(self.keep, "any"),
@@ -40,10 +39,10 @@ class BatchEmbedder:
         }
 
     @property
-    def signature(self) -> ScoreMetadata:
+    def signature(self) -> dict[str, Any]:
         """All settings that affect the embeddings."""
         settings = {"embedder": self.embedder.signature, "columns": dict(self.texts)}
-        return ScoreMetadata(version=__version__, embeddings=settings, keep=self.keep)
+        return ScoreMetadata(version=__version__, embeddings=settings, keep=self.keep).to_json()
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, then the embeddings."""
@@ -52,29 +51,24 @@ class BatchEmbedder:
             arrays[target] = embedded(batch.column(name), self.embedder)
         return pa.record_batch(arrays)
 
-    def observe(self, part: pa.RecordBatch) -> dict[str, int]:
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, int]:
         """The number of embeddings in a part, by column."""
         return {target: count(part.column(target)) for target in self.texts}
 
-    @staticmethod
-    def conclude(parts: list[Any], rejected: int) -> dict[str, Any]:
+    def conclude(self, observed: Sequence[Mapping[str, int]], rejected: int) -> dict[str, Any]:
         """The metadata about all parts."""
-        return ScoreMetadata(embedded=dict(_added(parts)), n_rejected=rejected).to_json()
+        return ScoreMetadata(embedded=_added(observed), n_rejected=rejected).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the number of embedded texts by column."""
+        return replace(run, counts=run.metadata["embedded"])
 
 
-def _added(parts: Sequence[Mapping[str, int]]) -> Counter[str]:
+def _added(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for part in parts:
         total.update(part)
-    return total
-
-
-@dataclass(frozen=True)
-class EmbeddedFiles:
-    """The result of ``embed`` with an ``output``: the output path, and the number of embedded texts per column."""
-
-    run: RunResult
-    embedded: Mapping[str, int]
+    return dict(total)
 
 
 def embed(
@@ -118,13 +112,13 @@ def embed(
     >>> made["answer_embedding"].to_pylist(), made["reference_embedding"].to_pylist()
     ([[1.0], None], [[[1.0], [2.0]], []])
 
-    With ``output``, the rows are written to a file; the options of outputs are those of ``score``.  The result has the
-    ``run``, and in ``embedded`` the number of embedded texts by column.
+    With ``output``, the rows are written to a file; the options of outputs are those of ``score``.  The result has
+    the path and in ``counts`` the number of embedded texts by column.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "yes"}')
-    >>> fm.embed(folder / "rows.jsonl", lengths, output=folder / "embedded.parquet").embedded
+    >>> fm.embed(folder / "rows.jsonl", lengths, output=folder / "embedded.parquet").counts
     {'answer_embedding': 1}
 
     Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, or for lists of
@@ -138,13 +132,7 @@ def embed(
     target = None if output is None else open_output(output, source, options)
     copied = None if keep is None else kept_columns(keep, source.names)
     maker = _maker(source.names, embedder, listed(of), columns, copied)
-    if target is not None:
-        job = Job(maker, maker.kinds, maker.signature.to_json(), maker.observe, maker.conclude)
-        result = run_on(Threads(1), source, job, target, options)
-        return EmbeddedFiles(result, dict(result.metadata["embedded"]))
-    rows = pa.Table.from_batches(results_of(source, maker, maker.kinds, 1, progress=progress))
-    index = getattr(source, "index", None)
-    return rows if index is None else with_index(rows, index)
+    return make_columns(maker, source, target, options, Threads(1))
 
 
 def _maker(
@@ -153,7 +141,7 @@ def _maker(
     of: Sequence[str],
     columns: Mapping[str, str] | None,
     keep: Sequence[str] | None,
-) -> BatchEmbedder:
+) -> EmbeddingMaker:
     """The maker for a table with columns of these names."""
     resolved = resolve(names, columns, needed={"id", *_TEXTS})
     chosen = {name: resolved.get(name, name) for name in of or [name for name in _TEXTS if name in resolved]}
@@ -175,4 +163,4 @@ def _maker(
         raise ColumnError(
             f"the column {taken_names[0]!r} already exists; rename it, or remove it from ", Argument("keep")
         )
-    return BatchEmbedder(embedder, texts, copied)
+    return EmbeddingMaker(embedder, texts, copied)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.base.columns import with_index
-from fastmetrics.base.errors import Argument, OptionError, warn_of
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
-from fastmetrics.engines.job import Job, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run_job import Threads, results_of, run_on
+from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run import Threads, make_columns
 from fastmetrics.metrics.notes import column_notes
-from fastmetrics.models.call_sender import Spending
+from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging
 from fastmetrics.models.judged_columns import (
@@ -33,24 +32,22 @@ from fastmetrics.models.judged_columns import (
     open_calls_output,
     summed,
 )
-from fastmetrics.models.judged_tables import described, open_answers, sampled
+from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.results.summary import MetricSummary, Summary, summarize
 from fastmetrics.scoring.score import about_run, now
 from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State
-from fastmetrics.tables import Output
 from fastmetrics.tables.encoders import undefined_as_null
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.protected_inputs import check_not_read
-from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 
 # Counts of judged rows (sums of scores, statuses, repairs, tokens) and their summary.
 
 
-def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSums | None = None) -> dict[str, Any]:
-    """The sums of a part's scores, its rows by status, and its fingerprints (from its metadata by default)."""
+def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+    """The sums of a part's scores, its rows by status, and the sums in its metadata."""
     states = {}
     for axis in axes:
         states[axis] = State()
@@ -58,13 +55,8 @@ def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table, sums: BatchSum
     return {
         "scores": {axis: state.to_json() for axis, state in states.items()},
         "judged": {axis: counted(part, axis) for axis in axes},
-        **(BatchSums.of([part]) if sums is None else sums).to_json(),
+        **BatchSums.of([part]).to_json(),
     }
-
-
-def lasts(observed: Mapping[str, Any]) -> bool:
-    """Whether no row of a part needs to be asked again."""
-    return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
 
 
 def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
@@ -129,42 +121,55 @@ def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -
 # Judging every row of a table with a model, ``fm.judge``: in memory, or into a score file.
 
 
-@dataclass(frozen=True)
-class JudgedFiles:
-    """The result of ``judge`` with an ``output``: summary, spending, and failed calls by status."""
+class JudgementMaker(ColumnMaker):
+    """The judgements of a plan, made through a sender; ``about`` returns the metadata about the finished run."""
 
-    run: RunResult
-    summary: Summary
-    spending: Spending
-    failed: Mapping[str, int] = field(default_factory=dict)
+    def __init__(self, plan: JudgePlan, sender: ModelCalls, about: Callable[[], ScoreMetadata]) -> None:
+        self._plan, self._about = plan, about
+        self._judge = BatchJudge(plan, sender)
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns that are read."""
+        return self._plan.kinds
 
-def write_judgements(
-    source: TableSource,
-    plan: JudgePlan,
-    maker: BatchJudge,
-    output: Output,
-    options: RunOptions,
-    about: Callable[[], ScoreMetadata],
-    spending: Spending,
-) -> JudgedFiles:
-    """Judge a source into an open output; ``about`` returns the metadata about the run after all rows are judged."""
-    job = Job(
-        score=maker,
-        columns=plan.kinds,
-        signature=plan.signature.to_json(),
-        observe=partial(observe, plan.axes),
-        conclude=lambda observed, rejected: (conclude(plan.axes, observed, rejected) | about()).to_json(),
-        lasts=lasts,
-    )
-    result = run_on(Threads(BEHIND), source, job, output, options)
-    if result.complete:
-        summary = summarize(output.text)
-    else:
-        summary = summary_of(plan.axes, result.observed, result.rejected, plan.columns, plan.passed_over)
-    statuses = summed(axis["statuses"] for axis in result.metadata["judged"].values())
-    notes = [*result.notes, *summary.notes]
-    return JudgedFiles(result, replace(summary, notes=notes), spending, failed_calls(statuses))
+    @cached_property
+    def signature(self) -> Mapping[str, Any]:
+        """All settings that affect the judgements."""
+        return self._plan.signature.to_json()
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The judgements of a batch."""
+        return self._judge(batch)
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """The sums of a part's scores, and its rows by status."""
+        return observe(self._plan.axes, part)
+
+    def lasts(self, observed: Mapping[str, Any]) -> bool:
+        """Whether no row of a part needs to be asked again."""
+        return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
+
+    def conclude(self, observed: Sequence[Any], rejected: int) -> dict[str, Any]:
+        """The metadata about the rows and the run."""
+        return (conclude(self._plan.axes, observed, rejected) | self._about()).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the summary, and the rows without a reply."""
+        plan = self._plan
+        if run.complete:
+            summary = summarize(output)
+        else:
+            summary = summary_of(plan.axes, run.observed, run.rejected, plan.columns, plan.passed_over)
+        statuses = summed(axis["statuses"] for axis in run.metadata["judged"].values())
+        summary = replace(summary, notes=[*run.notes, *summary.notes])
+        return replace(run, summary=summary, failed=failed_calls(statuses))
+
+    def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
+        """The judgements of a table in memory with the data for ``summarize``; undefined scores are null."""
+        described, _ = super().described(table, sums)
+        batches = [undefined_as_null(batch, set(self._plan.keep)) for batch in described.to_batches()]
+        return pa.Table.from_batches(batches, described.schema), column_notes(sums.cautions)
 
 
 def judge(
@@ -257,8 +262,8 @@ def judge(
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
     With ``output``, the judgements are written to a file, as the scores of ``score``, whose options of outputs these
-    are, and the result has the ``run``, the ``summary``, the ``spending`` and the rows whose calls ``failed`` by
-    status.  A repeated run, with or without ``resume``, pays for nothing twice; it
+    are, and the result has its paths and counts, the ``summary``, the ``spending`` and the rows whose calls ``failed``
+    by status.  A repeated run, with or without ``resume``, pays for nothing twice; it
     repeats transient failures.  ``watch`` receives the spending record before the first call.
 
     >>> import pathlib
@@ -301,28 +306,11 @@ def judge(
         systems=systems,
     )
     source = sampled(opened, plan.kinds, sample, seed)
-    plan = replace(plan, has_blanks=source.has_blanks)
+    plan = replace(plan, has_blanks=source.has_blanks, keep=with_row_numbers(plan.keep, source))
     budget = judging.budget()
     with CallStore(judging.store_path) as calls, judging.sender(calls, budget) as sender:
         if watch is not None:
             watch(budget.spending)
-        maker, began = BatchJudge(plan, sender), now() if times else None
-        if target is not None:
-            about = partial(about_run, name, began)
-            return write_judgements(source, plan, maker, target, options, about, budget.spending)
-        judged = results_of(source, maker, plan.kinds, BEHIND, limits, progress=progress)
-    return _table(judged, plan, None if sample is not None else getattr(opened, "index", None))
-
-
-def _table(batches: Sequence[pa.RecordBatch], plan: JudgePlan, index: Any) -> pa.Table:
-    """The judgements as one table, with the data for ``summarize`` in the metadata."""
-    whole = pa.concat_tables([pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches])
-    observed = observe(plan.axes, whole.combine_chunks(), BatchSums.of(batches))
-    judged = pa.Table.from_batches(
-        [undefined_as_null(batch, set(plan.keep)) for batch in whole.to_batches()], whole.schema
-    )
-    metadata = plan.signature | conclude(plan.axes, [observed], 0)
-    warn_of(column_notes(BatchSums.of(batches).cautions))
-    if index is not None:
-        judged = with_index(judged, index)
-    return judged.replace_schema_metadata({**(judged.schema.metadata or {}), **metadata.for_schema()})
+        maker = JudgementMaker(plan, sender, partial(about_run, name, now() if times else None))
+        made = make_columns(maker, source, target, options, Threads(BEHIND))
+    return made if target is None else replace(made, spending=budget.spending)

@@ -16,8 +16,8 @@ from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.job import RunOptions
-from fastmetrics.engines.run_job import open_output
+from fastmetrics.engines.column_maker import RunOptions
+from fastmetrics.engines.run import open_output
 from fastmetrics.models.calls import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.models.replies import OK
 from fastmetrics.tables.run_outputs import Output

@@ -45,16 +45,30 @@ def sampled_rows(total: int, rows: int, seed: int) -> npt.NDArray[np.int64]:
     return np.array(sorted(drawn), np.int64)
 
 
+ROW = "row"
+"""The column of a sample with the number of each row in its table, from 0."""
+
+
 class SampledSource(NarrowedSource):
-    """The sampled rows of a source; the other rows are read and skipped."""
+    """The sampled rows of a source; the other rows are read and skipped.
+
+    Each row keeps its label in the index of a pandas frame, or has its number in the column ``row``.
+    """
 
     def __init__(self, source: TableSource, rows: int, seed: int) -> None:
         super().__init__(source)
         sizes = [self._size(number) for number in range(max(1, len(self.files)))]
         sample = sampled_rows(sum(sizes), rows, seed)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        self._sample = [sample[(sample >= a) & (sample < b)] - a for a, b in itertools.pairwise(starts)]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+        self._sample = [sample[(sample >= a) & (sample < b)] - a for a, b in itertools.pairwise(self._starts)]
         self.rows = len(sample)
+        index = getattr(source, "index", None)
+        self.index = None if index is None else index[sample]
+        self._own = () if self.index is not None else (ROW,)
+        if index is None:
+            if ROW in source.names:
+                raise ColumnError(f"a sample of rows has their numbers in a column {ROW!r}; rename the table's")
+            self.names = Names([*source.names, ROW], source.names.types)
 
     def _size(self, number: int) -> int:
         """The number of rows of a file, good and bad; text files are read to count them."""
@@ -65,22 +79,43 @@ class SampledSource(NarrowedSource):
         stop = Position(number + 1, 0)
         return max((chunk.stop for chunk in super().chunks(nothing, Position(number, 0), 1, stop)), default=0)
 
+    def select(self, columns: Mapping[str, str]) -> Selection:
+        """The named columns, and the numbers of the rows if they are among them."""
+        selection = super().select({name: kind for name, kind in columns.items() if name not in self._own})
+        if len(selection.schema) == len(columns):
+            return selection
+        return Selection(selection.schema.append(pa.field(ROW, pa.int64())), {**selection.kinds, ROW: "any"})
+
     def chunks(
         self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
     ) -> Iterator[Chunk]:
         """The sampled rows from ``start`` to before ``stop``; bad rows outside the sample are ignored."""
-        for chunk in super().chunks(selection, start, threads, stop):
+        own = selection.without(self._own)
+        for chunk in super().chunks(own, start, threads, stop):
             sample = self._sample[chunk.file]
             good = np.isin(chunk.rows, sample)
             rejects = tuple(reject for reject in chunk.rejects if reject.position.row in sample)
             if good.any() or rejects:
                 yield Chunk(chunk.file, chunk.rows[good], chunk.batch.filter(pa.array(good)), rejects, chunk.offset)
 
+    def conform(self, chunk: Chunk, selection: Selection) -> pa.RecordBatch:
+        """A chunk's batch with the selected types, and the numbers of its rows."""
+        names = selection.schema.names
+        batch = super().conform(chunk, selection.without(self._own))
+        if batch.num_columns == len(names):
+            return batch
+        return batch.append_column(ROW, pa.array(self._starts[chunk.file] + chunk.rows)).select(names)
+
 
 def sampled(source: TableSource, columns: Mapping[str, str], sample: int | None, seed: int) -> TableSource:
     """The rows of a random sample of a source, from which ``columns`` (yours: kind) will be read; all without one."""
     source.select(columns)  # all at once: a reader in memory can be read only once
     return source if sample is None else SampledSource(source, sample, seed)
+
+
+def with_row_numbers(keep: Sequence[str], source: TableSource) -> list[str]:
+    """The columns to copy, and the numbers of sampled rows if they have no index."""
+    return [*keep, ROW] if isinstance(source, SampledSource) and source.index is None else list(keep)
 
 
 def described(sample: int | None, seed: int) -> dict[str, int]:

@@ -23,13 +23,13 @@ from fastmetrics.base.options import Choice, Flag, Neighbours, about, argument, 
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import Progress
+from fastmetrics.engines.column_maker import Progress, RunResult
 from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of
 from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_setup import CallOptions
 from fastmetrics.models.embed import embed
-from fastmetrics.models.judge import JudgedFiles, judge
+from fastmetrics.models.judge import judge
 from fastmetrics.models.judge_batch import JudgeSettings
 from fastmetrics.models.judged_columns import failed_calls
 from fastmetrics.models.prompts import Rubric
@@ -344,7 +344,7 @@ class RagRun:
     threads: int | None
     progress: Callable[[Progress], None] | None
     spending: list[Spending] = field(default_factory=list)
-    judgements: list[JudgedFiles] = field(default_factory=list)
+    judgements: list[RunResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def _again(self) -> dict[str, Any]:

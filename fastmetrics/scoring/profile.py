@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
-from fastmetrics.engines.run_job import run
+from fastmetrics.engines.column_maker import RunOptions
+from fastmetrics.engines.run import Threads, make_columns, open_output
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, fitted, score_batch
-from fastmetrics.scoring.score import job, score
+from fastmetrics.scoring.score import ScoreMaker, score
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 
@@ -181,7 +182,9 @@ def profile(
     planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)
     with tempfile.TemporaryDirectory() as folder:
-        result = run(source, job(planned, scorer), Path(folder) / "scores.parquet", threads=threads)
+        options = RunOptions()
+        output = open_output(Path(folder) / "scores.parquet", source, options)
+        result = make_columns(ScoreMaker(planned, scorer), source, output, options, Threads(threads))
     seconds = scorer.watch.seconds
     makers = {name[5:]: spent for name, spent in seconds.items() if name.startswith("make ")}
     kernels = {score.name: seconds[score.name] for score in planned.scores}

@@ -2,60 +2,92 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from fastmetrics.base.columns import with_index
-from fastmetrics.base.errors import Argument, ColumnError, OptionError, warn_of
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import Engine, Job, Progress, RayCluster, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run_job import Threads, open_output, results_of, run_on
+from fastmetrics.engines.column_maker import (
+    ColumnMaker,
+    Engine,
+    Progress,
+    RayCluster,
+    RunOptions,
+    RunResult,
+    check_without_output,
+)
+from fastmetrics.engines.run import Threads, make_columns, open_output
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
-from fastmetrics.metrics.score_batch import Scorer, fitted, map_batches, score_batch, slices
+from fastmetrics.metrics.score_batch import Scorer, fitted
 from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
-from fastmetrics.results.summary import Summary, summarize, summary_of_run
-from fastmetrics.tables import Output
+from fastmetrics.results.summary import summarize, summary_of_run
 from fastmetrics.tables.opening import FileSettings
-from fastmetrics.tables.sources import FrameSource, TableSource
 
-# Scoring a table into a file: the job of the engines, the metadata of the file, and its summary.
-
-
-@dataclass(frozen=True)
-class ScoredFiles:
-    """The result of ``score`` with an ``output``: its paths, the numbers of rows, and the summary."""
-
-    run: RunResult
-    summary: Summary
+# The scores of a plan, for any engine and output, and their metadata.
 
 
-def write_scores(
-    engine: AbstractContextManager[Engine],
-    source: TableSource,
-    planned: Plan,
-    output: Output,
-    options: RunOptions,
-    about: Callable[[], ScoreMetadata] = ScoreMetadata,
-) -> ScoredFiles:
-    """Score an opened table into an open output."""
-    work = job(planned, Scorer(planned), about)
-    with engine as scoring:
-        result = run_on(scoring, source, work, output, options)
-    if result.complete:
-        summary = summarize(output.text)
-    else:
-        summary = summary_of_run(planned, result.observed, rejected=result.rejected, output=output.text)
-    return ScoredFiles(result, replace(summary, notes=[*result.notes, *summary.notes]))
+class ScoreMaker(ColumnMaker):
+    """Scores under a fitted plan, as a scorer computes them, with the summary of an output.
+
+    ``about`` returns the metadata about the run after all rows are scored.
+    """
+
+    def __init__(
+        self,
+        planned: Plan,
+        scorer: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+        about: Callable[[], ScoreMetadata] = ScoreMetadata,
+    ) -> None:
+        self._plan, self._about = planned, about
+        self._scorer = Scorer(planned) if scorer is None else scorer
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns that are read."""
+        return self._plan.columns_read
+
+    @cached_property
+    def signature(self) -> Mapping[str, Any]:
+        """Everything the scores depend on."""
+        return signature(self._plan).to_json()
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The digests of files of plugins."""
+        return source_digests(self._plan)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The scores of a batch."""
+        return self._scorer(batch)
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """The sums of a part's scores."""
+        return observe(self._plan.names, part)
+
+    def conclude(self, observed: Sequence[Any], rejected: int) -> dict[str, Any]:
+        """The metadata about the rows and the run."""
+        return (conclude(self._plan, observed, rejected) | self._about()).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the summary of the scores."""
+        if run.complete:
+            summary = summarize(output)
+        else:
+            summary = summary_of_run(self._plan, run.observed, rejected=run.rejected, output=output)
+        return replace(run, summary=replace(summary, notes=[*run.notes, *summary.notes]))
+
+    def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
+        """The scores of a table in memory with the data for ``summarize`` in the metadata, and the notes on them."""
+        return described(table, self._plan, sums)
 
 
 def engine_of(engine: str | RayCluster, threads: int | None) -> AbstractContextManager[Engine]:
@@ -81,25 +113,6 @@ def about_run(name: str | None, began: str | None) -> ScoreMetadata:
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def job(
-    planned: Plan,
-    score: Callable[[pa.RecordBatch], pa.RecordBatch],
-    about: Callable[[], ScoreMetadata] = ScoreMetadata,
-) -> Job:
-    """The job of an engine for a plan: ``score`` maps a batch, the rest describes it.
-
-    ``about`` returns the metadata about the run after all rows are scored.
-    """
-    return Job(
-        score=score,
-        columns=planned.columns_read,
-        signature=signature(planned).to_json(),
-        sources=source_digests(planned),
-        observe=partial(observe, planned.names),
-        conclude=lambda observed, rejected: (conclude(planned, observed, rejected) | about()).to_json(),
-    )
 
 
 # ``fm.score``: the scores of a table, in memory or in files, as a table or in a file.
@@ -253,12 +266,10 @@ def score(
     target = None if output is None else open_output(output, source, options)
     has_name = None if output is None else run_name is not None
     planned = plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name)
-    if output is None or target is None:
-        scores, notes = scores_of_source(source, planned, cores(threads), progress)
-        warn_of([*source.notes, *notes])
-        return scores
-    planned, about = fitted(planned, source), partial(about_run, run_name, now() if times else None)
-    return write_scores(runner, source, planned, target, options, about)
+    about = partial(about_run, run_name, now() if times else None)
+    maker = ScoreMaker(fitted(planned, source), about=about)
+    with runner as scoring:
+        return make_columns(maker, source, target, options, scoring)
 
 
 def _is_distributed(table: Any) -> bool:
@@ -279,65 +290,3 @@ def _distributed(
     from fastmetrics.engines.cluster_rows import score as score_dataframe
 
     return score_dataframe(table, request)
-
-
-def scores_of_source(
-    source: TableSource,
-    planned: Plan,
-    threads: int,
-    progress: Callable[[Progress], None] | None,
-    scorer: Scorer | None = None,
-) -> tuple[pa.Table, list[str]]:
-    """The scores of an opened table, with the data for ``summarize`` in the metadata, and the notes on them.
-
-    ``scorer`` is that of the plan, where earlier tables have been scored by it.
-    """
-    index = None
-    if isinstance(source, FrameSource):
-        planned, scored, index = _of_frame(source, planned, threads, progress, scorer)
-    else:
-        planned = fitted(planned, source)
-        scored = results_of(source, Scorer(planned), planned.columns_read, threads, progress=progress)
-    scores = _joined(scored, planned)
-    if index is not None:
-        scores = with_index(scores, index)
-    return described(scores, planned, BatchSums.of(scored))
-
-
-def _of_frame(
-    source: FrameSource,
-    planned: Plan,
-    threads: int,
-    progress: Callable[[Progress], None] | None,
-    scorer: Scorer | None,
-) -> tuple[Plan, list[pa.RecordBatch], Any]:
-    """The fitted plan, the scores of a table in memory, and its index; batches of a reader are scored as they come."""
-    if any(score.metric.rows.fit is not None for score in planned.scores):
-        source.hold(planned.inputs)
-        planned = fitted(planned, source)
-    schema, pieces = source.pieces(planned.kinds, planned.inputs)
-    scored: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in map_batches(scorer or Scorer(planned), _batches(pieces, threads), threads):
-        scored.append(batch)
-        rows += batch.num_rows
-        if progress is not None:
-            progress(Progress(rows, source.rows, 0, source.nbytes))
-    return planned, scored or [score_batch(pa.RecordBatch.from_pylist([], schema), planned)], source.index
-
-
-def _batches(pieces: Iterator[pa.Table], threads: int) -> Iterator[pa.RecordBatch]:
-    """The batches of consecutive tables; one that is alone is divided evenly over the threads if it is small."""
-    head = list(itertools.islice((piece for piece in pieces if piece.num_rows), 2))
-    for piece in itertools.chain(head, pieces):
-        yield from slices(piece, threads if len(head) == 1 else 1)
-
-
-def _joined(scored: Sequence[pa.RecordBatch], planned: Plan) -> pa.Table:
-    """One table from the scores of all batches; types of kept columns may differ between batches."""
-    tables = [pa.Table.from_batches([batch]).replace_schema_metadata() for batch in scored]
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        columns = ", ".join(map(repr, planned.keep))
-        raise ColumnError(f"column {columns}: the batches hold values of different types: {error}") from error

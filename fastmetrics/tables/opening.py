@@ -119,7 +119,7 @@ class FileSettings(ReadSettings):
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
     >>> files = fm.FileSettings(format="jsonl", on_error="skip")
-    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).run.rows
+    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).rows
     1
 
     Raises ``OptionError`` for an invalid setting.

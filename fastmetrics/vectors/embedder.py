@@ -529,7 +529,7 @@ def _vectors(texts: pa.Array, embedder: Embedder, progress: bool) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(vectors, embedder.dim, mask=texts.is_null())
 
 
-def count(embeddings: pa.Array) -> int:
+def count(embeddings: pa.Array | pa.ChunkedArray) -> int:
     """The number of embeddings in a column."""
-    items = embeddings.flatten() if is_list(embeddings.type.value_type) else embeddings
+    items = pc.list_flatten(embeddings) if is_list(embeddings.type.value_type) else embeddings
     return len(items) - int(items.null_count)

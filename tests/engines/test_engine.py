@@ -21,10 +21,8 @@ from hypothesis import strategies as st
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.base.threads import ordered
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
-from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
+from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
 @pytest.fixture
@@ -58,7 +56,7 @@ def test_bad_rows_stop_the_run_or_are_rejected(tmp_path, threads):
     lines[59] = "[]"
     path = tmp_path / "in.jsonl"
     path.write_text("\n".join(lines))
-    job = Job(choosy, KINDS)
+    job = FunctionMaker(choosy, KINDS)
     limits = Limits(batch_rows=8, part_rows=16)
     with pytest.raises(FileFormatError) as caught:
         run(open_source(path), job, tmp_path / "o.parquet", threads=threads, limits=limits)
@@ -81,7 +79,7 @@ def test_bad_rows_stop_the_run_or_are_rejected(tmp_path, threads):
 def test_a_row_that_cannot_be_scored_is_named(tmp_path):
     pq.write_table(pa.table({"id": range(9000), "answer": ["ok"] * 8999 + ["bad"]}), tmp_path / "in.parquet")
     with pytest.raises(InputError) as caught:
-        run(open_source(tmp_path / "in.parquet"), Job(choosy, KINDS), tmp_path / "o.parquet", threads=2)
+        run(open_source(tmp_path / "in.parquet"), FunctionMaker(choosy, KINDS), tmp_path / "o.parquet", threads=2)
     assert str(caught.value) == f"{tmp_path}/in.parquet, row 8999: column 'answer': expected a good one"
 
 
@@ -121,7 +119,7 @@ def test_program_bugs_are_not_bad_rows(tmp_path, source):
 
     for on_error in ("fail", "skip"):
         with pytest.raises(OptionError, match=r"^no such thing$"):
-            run(open_source(source), Job(broken, KINDS), tmp_path / "o.parquet", threads=2, on_error=on_error)
+            run(open_source(source), FunctionMaker(broken, KINDS), tmp_path / "o.parquet", threads=2, on_error=on_error)
     assert names(tmp_path) == ["in.parquet"]
 
 
@@ -264,16 +262,15 @@ NO_POOL = {"OPENBLAS_NUM_THREADS": "1"}
 ONE_THREAD = """
 import os, sys
 import pyarrow as pa
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import open_source
+from tests.support.toy_scores import FunctionMaker, run
 before, count = len(os.listdir("/proc/self/task")), pa.cpu_count()
 most = 0
 def score(batch):
     global most
     most = max(most, len(os.listdir("/proc/self/task")))
     return batch
-run(open_source(sys.argv[1]), Job(score, {"id": "id", "answer": "text"}), sys.argv[2], threads=1)
+run(open_source(sys.argv[1]), FunctionMaker(score, {"id": "id", "answer": "text"}), sys.argv[2], threads=1)
 print(most - before, pa.cpu_count() == count)
 """
 
@@ -288,7 +285,7 @@ def test_one_thread_is_one_thread(tmp_path, name):
     else:
         run_table = tmp_path / "t.parquet"
         pq.write_table(made, run_table)
-        run(open_source(run_table), Job(lambda batch: batch, KINDS), tmp_path / name)
+        run(open_source(run_table), FunctionMaker(lambda batch: batch, KINDS), tmp_path / name)
     done = subprocess.run(
         [sys.executable, "-c", ONE_THREAD, str(tmp_path / name), str(tmp_path / "o.parquet")],
         capture_output=True,

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.job import Job, RunResult
-from fastmetrics.engines.run_job import run
+from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables import Limits, open_source
-from tests.support.toy_scores import KINDS, choosy
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 
 class CrashError(Exception):
@@ -30,7 +29,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def go(source: Path, output: Path | str, rows: int = 100, **options: object) -> RunResult:
-    job = Job(choosy, KINDS, {"version": "1"})
+    job = FunctionMaker(choosy, KINDS, {"version": "1"})
     return run(open_source(source), job, output, limits=Limits(part_rows=rows), on_error="skip", **options)
 
 

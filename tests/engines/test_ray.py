@@ -19,14 +19,14 @@ from bench.memory import workers
 from fastmetrics import RayCluster, score, summarize
 from fastmetrics.base.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.base.limits import RETRY_LIMITS, STANDARD, ReadSizes
-from fastmetrics.engines.job import Job, RunOptions
-from fastmetrics.engines.run_job import open_output, run, run_on
+from fastmetrics.engines.column_maker import RunOptions
+from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.embedder import Embedder
 from tests.support.fitted_models import CUTS, features, written
 from tests.support.program import ENVIRONMENT, alone
-from tests.support.toy_scores import JOB, KINDS, choosy
+from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, run
 
 ray = pytest.importorskip("ray")
 
@@ -80,10 +80,10 @@ def test_bytes_and_summary_equal_the_local_engine(tmp_path, rows, name, workers)
     metrics = [*METRICS, "response_exact_match_rate"]
     here = score(rows, output=f"{tmp_path}/local/{name}", metrics=metrics)
     there = score(rows, output=f"{tmp_path}/ray/{name}", metrics=metrics, engine=RayCluster(workers=workers))
-    assert files(there.run.output) == files(here.run.output)
+    assert files(there.output) == files(here.output)
     assert there.summary.to_json() == here.summary.to_json()
-    assert there.run.observed == here.run.observed
-    assert set(there.run.seconds) == {*here.run.seconds, "finish", "transfer"}
+    assert there.observed == here.observed
+    assert set(there.seconds) == {*here.seconds, "finish", "transfer"}
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
@@ -111,8 +111,8 @@ def test_notes_equal_the_local_engine(tmp_path, monkeypatch, name):
         "rouge1_f1: 30 of 90 scored",
         "reciprocal_rank: 32 of 93 scored",
     ]
-    assert there.summary.notes == here.summary.notes == summarize(there.run.output).notes
-    assert files(there.run.output) == files(here.run.output)
+    assert there.summary.notes == here.summary.notes == summarize(there.output).notes
+    assert files(there.output) == files(here.output)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def splits_of_two_files(folder, line_block_bytes=STANDARD.line_block_bytes):
 def run_on_ray(source, job, output, **options):
     """As ``run`` does on threads of this process, on two workers."""
     opened, chosen = open_table(source), RunOptions.of(**options)
-    return run_on(RayEngine(2), opened, job, open_output(output, opened, chosen), chosen)
+    return make_columns(job, opened, open_output(output, opened, chosen), chosen, RayEngine(2))
 
 
 def both(source, job, tmp_path, name, **options):
@@ -155,7 +155,7 @@ def both(source, job, tmp_path, name, **options):
 
 
 def test_bad_rows_are_rejected_once(tmp_path, bad, monkeypatch):
-    here, there = both(splits_of_two_files(bad), Job(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
+    here, there = both(splits_of_two_files(bad), FunctionMaker(choosy, KINDS), tmp_path, "o.jsonl", on_error="skip")
     assert files(there.output) == files(here.output)
     assert there.rejected == here.rejected == 6 * (2 + 4)
 
@@ -177,8 +177,8 @@ def test_bad_row_error_keeps_finished_parts(tmp_path, bad, monkeypatch):
 def _fail(engine, bad, tmp_path):
     output = tmp_path / f"{engine}.parquet"
     if engine == "local":
-        return run(bad, Job(choosy, KINDS), output, limits=LIMITS)
-    return run_on_ray(bad, Job(choosy, KINDS), output, limits=LIMITS)
+        return run(bad, FunctionMaker(choosy, KINDS), output, limits=LIMITS)
+    return run_on_ray(bad, FunctionMaker(choosy, KINDS), output, limits=LIMITS)
 
 
 def test_late_string_id_widens_the_column_in_all_parts(tmp_path, bad, monkeypatch):
@@ -219,8 +219,8 @@ def test_run_can_be_resumed_on_the_other_engine(tmp_path, rows, name, first):
     with pytest.raises(OutputError, match="contains an unfinished run"):
         score(rows, output=output, metrics=METRICS, engine=second)
     made = score(rows, output=output, metrics=METRICS, engine=second, resume=True)
-    assert 0 < made.run.resumed_rows < made.run.rows
-    assert files(made.run.output) == files(whole.run.output)
+    assert 0 < made.resumed_rows < made.rows
+    assert files(made.output) == files(whole.output)
     assert made.summary.to_json() == whole.summary.to_json()
 
 
@@ -235,7 +235,7 @@ def held(go: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="finds the workers through /proc")
 def test_killed_workers_do_not_change_results(tmp_path, rows):
-    whole = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "whole.parquet")
+    whole = run(open_source(rows), FunctionMaker(JOB.score, KINDS), tmp_path / "whole.parquet")
     rng, killed, seen, go = random.Random(3), [], [], tmp_path / "go"
 
     def kill(progress: object) -> None:
@@ -250,7 +250,7 @@ def test_killed_workers_do_not_change_results(tmp_path, rows):
         if len(seen) == 4:
             go.touch()
 
-    job = Job(partial(held, go), KINDS)
+    job = FunctionMaker(partial(held, go), KINDS)
     made = run_on_ray(rows, job, tmp_path / "o.parquet", progress=kill)
     assert len(set(killed)) == 2
     assert len(seen) == pq.ParquetFile(whole.output).num_row_groups
@@ -270,9 +270,9 @@ def test_worker_that_always_dies_raises(tmp_path, rows, monkeypatch):
         return JOB.score(batch)
 
     with pytest.raises(WorkerError, match=r"^the worker died 2 times on the rows of .*2\.parquet from row 0 on$"):
-        run_on_ray(rows, Job(deadly, KINDS), tmp_path / "o.parquet")
+        run_on_ray(rows, FunctionMaker(deadly, KINDS), tmp_path / "o.parquet")
     assert deaths.read_text() == "xx", "as often as it says, no more and no less"
-    made = run(open_source(rows), Job(JOB.score, KINDS), tmp_path / "o.parquet", resume=True)
+    made = run(open_source(rows), FunctionMaker(JOB.score, KINDS), tmp_path / "o.parquet", resume=True)
     assert made.resumed_rows > 0
 
 
@@ -281,7 +281,7 @@ def test_program_errors_show_their_origin(tmp_path, rows):
         return JOB.score(batch).slice(1) if batch.num_rows else JOB.score(batch)
 
     with pytest.raises(AssertionError, match="rows gave") as caught:
-        run_on_ray(rows, Job(broken, KINDS), tmp_path / "o.parquet")
+        run_on_ray(rows, FunctionMaker(broken, KINDS), tmp_path / "o.parquet")
     assert "in _scores" in caught.value.__notes__[0]
 
 
@@ -343,7 +343,7 @@ def test_embedders_are_sent_to_workers(tmp_path, monkeypatch):
         for engine in ("local", "ray"):
             options = {"suites": ["semantic"], "embedder": embedder, "cache": cache, "engine": engine}
             made.append(score("in.jsonl", output=f"{engine}.csv", overwrite=True, **options))
-        assert made[0].run.output.read_bytes() == made[1].run.output.read_bytes()
+        assert made[0].output.read_bytes() == made[1].output.read_bytes()
         assert made[1].summary["euclidean_distance"].n == 50
 
 
@@ -374,6 +374,6 @@ def test_rows_far_from_the_labelled_ones_are_noted_as_by_the_local_engine(tmp_pa
         source = open_source(folder, sizes=ReadSizes(split_bytes=1))
         made.append(score(source, output=f"{tmp_path}/{engine}/{name}", metrics=metrics, engine=engine))
     here, there = made
-    assert files(there.run.output) == files(here.run.output)
+    assert files(there.output) == files(here.output)
     assert there.summary.notes == here.summary.notes
     assert "these 303 rows are far from the labelled rows" in there.summary.notes[0]

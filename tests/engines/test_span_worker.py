@@ -17,12 +17,12 @@ import pytest
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError, WorkerError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.engines import ray as engine
-from fastmetrics.engines.job import Finished, Task
-from fastmetrics.engines.run_job import Scored, Worker, by_part, finish, pieces
+from fastmetrics.engines.column_maker import Finished, Task
+from fastmetrics.engines.run import Scored, Worker, by_part, finish, pieces
 from fastmetrics.tables import FileSource, Limits, Position, Split, open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_chunks import batch_of
-from tests.support.toy_scores import KINDS, choosy
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy
 
 LIMITS = Limits(batch_rows=7, part_rows=20)
 
@@ -45,7 +45,7 @@ def source(tmp_path: Path) -> FileSource:
 def task(source: FileSource, score=choosy, *, skip: bool = True) -> Task:
     selection = source.select(KINDS)
     schema = choosy(batch_of(selection.schema)).schema
-    return Task(source, selection, score, schema, LIMITS, skip=skip, observe=observe)
+    return Task(source, selection, FunctionMaker(score, KINDS, observed=observe), schema, LIMITS, skip=skip)
 
 
 class Attempts:

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, Position, Split, cut, open_source
 from tests.support.table_files import FORMATS, write
-from tests.support.toy_scores import JOB, KINDS, choosy
+from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, run
 
 LIMITS = Limits(batch_rows=7, part_rows=10)
 
@@ -134,7 +132,7 @@ def test_run_resumes_within_and_between_spans(tmp_path, name, threads):
                 raise StopError
             return JOB.score(batch)
 
-        return Job(score, KINDS, JOB.signature)
+        return FunctionMaker(score, KINDS, JOB.signature)
 
     for row in (15, 31, 32, 33, 44, 45, 57, 101, 102):
         with pytest.raises(StopError):
@@ -169,7 +167,7 @@ def test_spans_without_rows_or_with_only_bad_rows(tmp_path, threads):
         paths[-1].write_text("\n".join([*lines, " " * 100]))
     source = open_source(paths, sizes=SMALL)
     assert len(source.splits()) == len(source.files)
-    result = run(source, Job(choosy, KINDS), tmp_path / "o.jsonl", on_error="skip", threads=threads)
+    result = run(source, FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl", on_error="skip", threads=threads)
     assert [json.loads(line)["id"] for line in result.output.read_text().splitlines()] == ["a", "c"]
     assert result.rejected == 4
     rejects = [json.loads(line) for line in result.rejects.read_text().splitlines()]

@@ -308,7 +308,7 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     scored = score(
         "in.jsonl", output="out.parquet", metrics="token_f1", files=FileSettings(batch_rows=10), threads=1, resume=True
     )
-    assert scored.run.resumed_rows > 0
+    assert scored.resumed_rows > 0
     assert scored.summary.notes == whole.notes
 
 

@@ -161,7 +161,7 @@ def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str)
         lists="reference",
         files=fm.FileSettings(on_error="skip"),
     )
-    assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
+    assert (skipped.rows, skipped.rejected) == (1, 1)
 
 
 def test_only_some_columns_hold_lists(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_several_texts_for_one_answer_are_a_bad_row(tmp_path: Path) -> None:
         fm.score(table, "exact_match")
     path = write(table, tmp_path / "t.parquet")
     skipped = fm.score(path, "exact_match", output=tmp_path / "a.parquet", files=fm.FileSettings(on_error="skip"))
-    assert (skipped.run.rows, skipped.run.rejected) == (1, 1)
+    assert (skipped.rows, skipped.rejected) == (1, 1)
 
 
 def test_numbers_among_texts_of_json_lines(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_unreadable_rows_are_not_counted_as_documents(tmp_path: Path) -> None:
         found = fm.score(
             path, output=tmp_path / f"{len(bad)}.parquet", metrics=[spec], files=fm.FileSettings(on_error="skip")
         )
-        assert found.run.rejected == len(bad)
+        assert found.rejected == len(bad)
         made.append(pq.read_table(tmp_path / f"{len(bad)}.parquet")[spec].to_pylist())
     assert made[0] == made[1]
 

@@ -292,7 +292,7 @@ def test_interrupted_answering_resumes(tmp_path):
         assert not (tmp_path / "o.jsonl").exists()
         judge.draw, before = (lambda body, seen: None), judge.count
         done = fm.answer(path, one, output=tmp_path / "o.jsonl", resume=True)
-        assert (judge.count - before, done.spending.from_store, done.statuses) == (20, 40, {"ok": 60})
+        assert (judge.count - before, done.spending.from_store, done.counts) == (20, 40, {"ok": 60})
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert [row["answer"] for row in rows] == [f"about {n}?" for n in range(60)]
 

@@ -250,14 +250,14 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
         assert (estimate.rows, estimate.calls, estimate.stored_calls) == (40, 70, 50)
         before = judge.count
         run = fm.answer(path, bot, output=tmp_path / "o.parquet", repeats=3, resume=True)
-        assert (judge.count - before, run.spending.from_store, run.statuses) == (70, 50, {"ok": 120})
+        assert (judge.count - before, run.spending.from_store, run.counts) == (70, 50, {"ok": 120})
         again = fm.answer(path, bot, output=tmp_path / "again.parquet", repeats=3)
         assert again.spending.requests == 0
         more = fm.answer(path, bot, output=tmp_path / "more.parquet", repeats=4)  # the first three are stored
         assert (more.spending.requests, more.spending.from_store) == (40, 120)
         limited = fm.FullContextBot("k", "m", base_url=judge.url, store=tmp_path / "t.sqlite", max_calls=7)
         part = fm.answer(path, limited, output=tmp_path / "part.parquet", repeats=3)
-        assert part.statuses == {"budget": 113, "ok": 7}
+        assert part.counts == {"budget": 113, "ok": 7}
         command = ["answer", path, "-o", tmp_path / "c.parquet", "--bot", "full-context", "--knowledge", tmp_path / "k"]
         (tmp_path / "k").write_text("k")
         command += ["--model", "m", "--base-url", judge.url, "--store", tmp_path / "s.sqlite", "--repeats", 3]

@@ -39,13 +39,13 @@ class Counting:
 def test_files_get_the_embeddings_that_tables_get(tmp_path):
     path, count = jsonl(tmp_path / "rows.jsonl", *ROWS), Counting()
     done = fm.embed(path, fm.Embedder(count), output=tmp_path / "o.parquet")
-    assert (done.run.rows, done.embedded) == (400, {"question_embedding": 342, "answer_embedding": 400})
+    assert (done.rows, done.counts) == (400, {"question_embedding": 342, "answer_embedding": 400})
     found = pq.read_table(tmp_path / "o.parquet")
     expected = embed(pa.Table.from_pylist(ROWS), fm.Embedder(Counting()), ["question", "answer"])
     assert found.column_names == expected.column_names
     for name in expected.column_names:
         assert found[name].to_pylist() == expected[name].to_pylist()
-    assert find_metadata(tmp_path / "o.parquet", open_source(tmp_path / "o.parquet").files)["embedded"] == done.embedded
+    assert find_metadata(tmp_path / "o.parquet", open_source(tmp_path / "o.parquet").files)["embedded"] == done.counts
     scored = fm.score(found.rename_columns({"question_embedding": "reference_embedding"}), "semantic_similarity")
     assert scored["semantic_similarity"].null_count == 58
 
@@ -57,7 +57,7 @@ def test_no_text_is_embedded_twice_and_a_column_may_have_any_name(tmp_path):
         embedder = fm.Embedder(count, cache=tmp_path / "cache", revision="1")
         done = fm.embed(path, embedder, "text", output=tmp_path / f"{turn}.jsonl", keep=[])
         assert sorted(count.seen)[1:] == ([] if turn else [f"t{n}" for n in range(5)])  # "a" determines the dimension
-        assert done.embedded == {"text_embedding": 50}
+        assert done.counts == {"text_embedding": 50}
     first, second = ((tmp_path / f"{turn}.jsonl").read_bytes() for turn in range(2))
     assert first == second
     assert list(json.loads(first.splitlines()[0])) == ["qid", "text_embedding"]
@@ -138,7 +138,7 @@ def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, ro
     done = fm.embed(tmp_path / "rows.parquet", embedder, output=out)
     table = pa.Table.from_pylist(SEVERAL).slice(0, rows)
     texts = [one for row in SEVERAL[:rows] for one in row["reference"] or []]
-    assert done.embedded["reference_embedding"] == len(texts)
+    assert done.counts["reference_embedding"] == len(texts)
     expected = [plain_best(row) for row in SEVERAL[:rows]]
     fm.score(out, output=tmp_path / "scores.parquet", metrics=SEMANTIC)
     scores = pq.read_table(tmp_path / "scores.parquet")
@@ -149,7 +149,7 @@ def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, ro
         assert scores[name].equals(undefined_as_null(of_text[name]))
     if rows:
         again = fm.embed(tmp_path / "rows.parquet", embedder, output=tmp_path / f"p.{suffix}", keep=["answer"])
-        assert again.embedded == done.embedded
+        assert again.counts == done.counts
 
 
 def test_lists_of_references_are_embedded_alike_in_memory_and_in_files(tmp_path):

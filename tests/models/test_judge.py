@@ -195,7 +195,7 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
             sample=7,
             seed=3,
         )
-        assert (made.run.rows, judge.count, held.num_rows) == (7, 7, 7)
+        assert (made.rows, judge.count, held.num_rows) == (7, 7, 7)
         assert pq.read_table(tmp_path / "o.parquet")["id"].equals(held["id"])
         assert fm.judge(table, "safety", sample=500, **common).num_rows == 50
 

@@ -249,7 +249,7 @@ def test_calls_in_progress_are_stored_when_the_output_cannot_be_written(tmp_path
             time.sleep(0.1)  # until further calls are in progress
             raise OutputError("cannot write o.parquet: No space left on device")
 
-        monkeypatch.setattr("fastmetrics.engines.run_job.PartWriter.add", broken)
+        monkeypatch.setattr("fastmetrics.engines.run.PartWriter.add", broken)
         monkeypatch.setattr(SIZES, "call_rows", 20)
         monkeypatch.setattr(SIZES, "answered_part_rows", 40)
         with pytest.raises(OutputError, match="No space left"):

@@ -169,7 +169,7 @@ def test_resumed_run_has_the_name_of_its_last_call(tmp_path):
         fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="first", progress=stop)
     assert fm.list_runs(tmp_path).num_rows == 0  # unfinished runs are not listed
     found = fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="second", resume=True)
-    assert found.run.resumed_rows > 0
+    assert found.resumed_rows > 0
     undisturbed = tmp_path / "once" / "scores.parquet"
     undisturbed.parent.mkdir()
     fm.score(tmp_path / "rows.parquet", output=undisturbed, metrics="token_f1", name="second")

@@ -13,14 +13,13 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines import run_job
-from fastmetrics.engines.run_job import run
+from fastmetrics.engines import run as engine_run
 from fastmetrics.metrics.plan import ScoreRequest, plan
-from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.metrics.stored_metadata import source_digests
-from fastmetrics.scoring.score import job
+from fastmetrics.scoring.score import ScoreMaker
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.sources import TableSource
+from tests.support.toy_scores import run
 
 PLUGIN = """
 import math
@@ -68,7 +67,7 @@ def start(folder: Path, progress: Callable[[Any], None] | None = None) -> Any:
     source = written(folder.parent)
     planned = plan(source.names, ScoreRequest(["changing"]))
     output, limits = folder.parent / "scores.parquet", Limits(batch_rows=50, part_rows=100)
-    return run(source, job(planned, Scorer(planned)), output, threads=1, limits=limits, resume=True, progress=progress)
+    return run(source, ScoreMaker(planned), output, threads=1, limits=limits, resume=True, progress=progress)
 
 
 def written(folder: Path) -> TableSource:
@@ -109,7 +108,7 @@ def test_a_changed_file_prevents_resuming(folder: Path, name: str, old: str, new
 def test_a_changed_package_prevents_resuming(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(folder)
     with monkeypatch.context() as changed:
-        changed.setattr(run_job, "source_digest", lambda: "of another commit")
+        changed.setattr(engine_run, "source_digest", lambda: "of another commit")
         with pytest.raises(OutputError, match=r"the source of 'fastmetrics' was '\w+', is 'of another commit'"):
             start(folder)
     assert 0 < start(folder).resumed_rows < 400

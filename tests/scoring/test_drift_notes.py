@@ -99,7 +99,7 @@ def test_a_resumed_run_counts_what_was_done_before(path, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fm.score(tmp_path / "rows.parquet", output=tmp_path / "out.parquet", progress=stopping, **options)
     scored = fm.score(tmp_path / "rows.parquet", output=tmp_path / "out.parquet", resume=True, **options)
-    assert scored.run.resumed_rows > 0
+    assert scored.resumed_rows > 0
     assert drift_notes(scored.summary.notes) == drift_notes(fm.summarize(tmp_path / "whole.parquet").notes) != []
 
 

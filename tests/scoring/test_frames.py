@@ -108,7 +108,7 @@ def test_files_may_hold_anything_in_columns_that_are_not_read(tmp_path, suffix):
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
     done = fm.score(path, output=tmp_path / "scores.parquet", metrics="token_f1,exact_match", keep="maps")
-    scores = pq.read_table(done.run.output)
+    scores = pq.read_table(done.output)
     assert scores["token_f1"].to_pylist() == EXPECTED
     assert scores.column_names == ["id", "maps", "token_f1", "exact_match"]
 

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.engines.run_job import PartWriter
+from fastmetrics.engines.run import PartWriter
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
 

@@ -71,7 +71,7 @@ def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) ->
     made, expected = _KEPT[kind]
     rows = _write(tmp_path / f"in.{suffix}", kept=made())
     for name in ("o.parquet", "o.arrow", "o.csv", "o/"):
-        assert score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], keep=["kept"]).run.rows == 2
+        assert score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], keep=["kept"]).rows == 2
     out = tmp_path / "o.jsonl"
     score(rows, output=out, metrics=["token_f1"], keep=["kept"])
     assert [json.loads(line)["kept"] for line in out.read_text().splitlines()] == expected

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics import score
-from fastmetrics.engines import run_job as run
+from fastmetrics.engines import run
 from fastmetrics.tables.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
@@ -124,7 +124,7 @@ def test_numbers_of_the_user_stay_as_they_were(tmp_path: Path, name: str, type_:
     odd = pa.array(ODD, type_, from_pandas=False)
     rows = pa.table({"id": range(8), "answer": ["a"] * 8, "reference": ["a"] * 8, "latency_ms": odd, "odd": odd})
     pq.write_table(rows, tmp_path / "in.parquet")
-    made = score(tmp_path / "in.parquet", output=f"{tmp_path}/{name}", metrics=["latency_ms"], keep=["odd"]).run.output
+    made = score(tmp_path / "in.parquet", output=f"{tmp_path}/{name}", metrics=["latency_ms"], keep=["odd"]).output
     if name == "o.csv":
         found = [line.split(",")[1] for line in made.read_text().splitlines()[1:]]
         assert found[:4] == ["nan", "inf", "-inf", "-0"]

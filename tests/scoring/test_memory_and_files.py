@@ -20,7 +20,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.job import RunOptions
+from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.tables import Limits, read_metadata
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
@@ -55,7 +55,7 @@ KINDS: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several parts of several batches."""
-    for name, size in (("part_rows", 16), ("read_batch_rows", 6), ("folder_part_rows", 16)):
+    for name, size in (("part_rows", 16), ("read_batch_rows", 6), ("batch_rows", 6), ("folder_part_rows", 16)):
         monkeypatch.setattr(SIZES, name, size)
 
 
@@ -86,7 +86,7 @@ def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
     of_file = fm.score(rows, output=tmp_path / "file" / name, **options)
     in_memory = fm.score(KINDS[kind](), output=tmp_path / "memory" / name, **options)
     assert in_memory.summary == of_file.summary
-    assert in_memory.run.rows == 40
+    assert in_memory.rows == 40
     assert without_inputs(tmp_path / "memory" / name) == without_inputs(tmp_path / "file" / name)
     if name == "s.parquet":
         made, expected = (pq.read_table(tmp_path / where / name) for where in ("memory", "file"))
@@ -231,7 +231,7 @@ def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
     scored = fm.score(
         long, "token_f1", output=tmp_path / "o.jsonl", files=fm.FileSettings(max_row_bytes=150, on_error="skip")
     )
-    assert (scored.run.rows, scored.run.rejected) == (2, 1)
+    assert (scored.rows, scored.rejected) == (2, 1)
     [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
     assert (reject["file"], reject["row"]) == ("the table", 1)
 
@@ -259,7 +259,7 @@ def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(
     with pytest.raises(OutputError, match="input"):
         fm.score(TABLE.slice(1), "token_f1", output=out, resume=True)
     resumed = fm.score(TABLE, "token_f1", output=out, resume=True)
-    assert 0 < resumed.run.resumed_rows < 40
+    assert 0 < resumed.resumed_rows < 40
     fm.score(TABLE, "token_f1", output=tmp_path / "whole.jsonl")
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
@@ -298,7 +298,7 @@ def test_bots_answer_tables_and_files_alike(tmp_path: Path, rows: Path, kind: st
         fm.answer(KINDS[kind](), shouted, **options),
         fm.answer(rows, shouted, **options),
         *(
-            pq.read_table(fm.answer(given, shouted, output=tmp_path / f"{name}.parquet", **options).run.output)
+            pq.read_table(fm.answer(given, shouted, output=tmp_path / f"{name}.parquet", **options).output)
             for name, given in (("memory", KINDS[kind]()), ("file", rows))
         ),
     ]
@@ -314,7 +314,7 @@ def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path
         fm.embed(KINDS[kind](), embedder, keep="note"),
         fm.embed(rows, embedder, keep="note"),
         *(
-            pq.read_table(fm.embed(given, embedder, output=tmp_path / f"{name}.parquet", keep="note").run.output)
+            pq.read_table(fm.embed(given, embedder, output=tmp_path / f"{name}.parquet", keep="note").output)
             for name, given in (("memory", KINDS[kind]()), ("file", rows))
         ),
     ]
@@ -334,7 +334,7 @@ def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample:
             fm.judge(rows, settings, **options),
             fm.judge(KINDS["reader"](), "safety", model="m", base_url=server.url, store=settings.store, **options),
             *(
-                pq.read_table(fm.judge(given, settings, output=tmp_path / f"{name}.parquet", **options).run.output)
+                pq.read_table(fm.judge(given, settings, output=tmp_path / f"{name}.parquet", **options).output)
                 for name, given in (("memory", KINDS["reader"]()), ("file", rows))
             ),
         ]
@@ -389,9 +389,7 @@ def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> No
 
 
 def test_files_are_summarized_as_the_table_they_hold(tmp_path: Path, rows: Path) -> None:
-    paths = [
-        fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").run.output for start in (0, 20)
-    ]
+    paths = [fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").output for start in (0, 20)]
     both = fm.summarize(paths)
     assert both.n_rows == 40
     parts = [fm.score(TABLE.slice(start, 20), METRICS) for start in (0, 20)]

@@ -9,16 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, Position, Reject, open_source
-from tests.support.toy_scores import KINDS, choosy
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 
 def rejects(source: Path, **options: object) -> list[dict[str, object]]:
     """The rejects of a run, line by line."""
     output = source.with_name("o.jsonl")
-    made = run(open_source(source), Job(choosy, KINDS), output, on_error="skip", overwrite=True, **options)
+    made = run(open_source(source), FunctionMaker(choosy, KINDS), output, on_error="skip", overwrite=True, **options)
     return [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
 
 
@@ -73,7 +71,7 @@ def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path: Path) -> None:
     for name, answers in (("a.csv", ["fine", "fine"]), ("b.csv", ["bad", "fine", "bad"])):
         (tmp_path / name).write_text("\n".join(["id,answer", *(f"q{n},{one}" for n, one in enumerate(answers))]))
     sources, output = open_source([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "o.jsonl"
-    made = run(sources, Job(choosy, KINDS), output, on_error="skip")
+    made = run(sources, FunctionMaker(choosy, KINDS), output, on_error="skip")
     found = [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
     assert [(one["file"], one["row"]) for one in found] == [(str(tmp_path / "b.csv"), 0), (str(tmp_path / "b.csv"), 2)]
 
@@ -85,7 +83,7 @@ def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path: Pat
         return choosy(batch)
 
     (tmp_path / "in.csv").write_text("id,answer\nq0,fine\nq1,bad\nq2,fine")
-    source, job = open_source(tmp_path / "in.csv"), Job(fails, KINDS)
+    source, job = open_source(tmp_path / "in.csv"), FunctionMaker(fails, KINDS)
     with pytest.raises(ZeroDivisionError):
         run(source, job, tmp_path / "o.jsonl")
     made = run(source, job, tmp_path / "o.jsonl", on_error="skip")

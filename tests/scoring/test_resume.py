@@ -18,12 +18,11 @@ import pytest
 
 from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.tables.opening import open_table
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import jsonl, program
+from tests.support.toy_scores import FunctionMaker, run
 
 pytestmark = pytest.mark.slow
 
@@ -65,9 +64,11 @@ def failing_at(row: int):
     return score
 
 
-def job(score=choosy, **signature) -> Job:
+def job(score=choosy, **signature) -> FunctionMaker:
     """A job whose signature may vary."""
-    return Job(score, KINDS, {"version": "1", **signature}, count, lambda parts, rejected: {"rows": sum(parts)})
+    return FunctionMaker(
+        score, KINDS, {"version": "1", **signature}, count, lambda parts, rejected: {"rows": sum(parts)}
+    )
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_resuming_a_different_run_raises(tmp_path, source):
     kept = sorted((tmp_path / "o.parquet.partial").rglob("*"))
     options = {"limits": LIMITS, "on_error": "skip", "resume": True}
 
-    def refusal(job_: Job, **changed: object) -> str:
+    def refusal(job_: FunctionMaker, **changed: object) -> str:
         with pytest.raises(OutputError) as caught:
             run(open_source(source), job_, output, **{**options, **changed})
         return str(caught.value)
@@ -259,11 +260,10 @@ def test_concurrent_runs_with_one_output_raise(tmp_path, source):
 RUN = """
 import itertools, sys, time, resource
 import pyarrow as pa
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables import Limits, open_source
+from tests.support.toy_scores import FunctionMaker, run
 begun = itertools.count()
 def score(batch):
     pause = float(sys.argv[3])
@@ -273,7 +273,7 @@ if len(sys.argv) > 4:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
 try:
     limits = Limits(batch_rows=500, part_rows=2000)
-    job = Job(score, {"id": "id", "answer": "text"}, {"version": "1"})
+    job = FunctionMaker(score, {"id": "id", "answer": "text"}, {"version": "1"})
     run(open_source(sys.argv[1]), job, sys.argv[2], threads=2, limits=limits, resume=True)
 except OutputError as error:
     print(error)
@@ -305,7 +305,7 @@ def whole_of(numbers: Path, output: Path) -> bytes:
         return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
 
     limits = Limits(batch_rows=500, part_rows=2000)
-    run(open_source(numbers), Job(score, KINDS, {"version": "1"}), output, threads=2, limits=limits)
+    run(open_source(numbers), FunctionMaker(score, KINDS, {"version": "1"}), output, threads=2, limits=limits)
     return output.read_bytes()
 
 

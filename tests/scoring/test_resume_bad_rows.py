@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.job import Job, Progress, RunResult
-from fastmetrics.engines.run_job import run
+from fastmetrics.engines.column_maker import Progress, RunResult
 from fastmetrics.tables import Limits, open_source
-from tests.support.toy_scores import KINDS, choosy, names, score
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score
 
 LIMITS = Limits(batch_rows=16, part_rows=40)
 N = 400
@@ -70,7 +69,7 @@ def source(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 def go(source: Path, output: Path, **options: object) -> RunResult:
     settings = {"limits": LIMITS, "on_error": "skip", **options}
-    return run(open_source(source), Job(choosy, KINDS, {"version": "1"}), output, **settings)
+    return run(open_source(source), FunctionMaker(choosy, KINDS, {"version": "1"}), output, **settings)
 
 
 def stopping(after: int) -> Callable[[Progress], None]:
@@ -124,7 +123,7 @@ def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
     with pytest.raises(StopError):
         go(tmp_path / "in.parquet", tmp_path / "o.csv", progress=stopping(8))
     (tmp_path / "o.csv.partial" / "parts" / "part-000001.arrow").unlink()
-    job = Job(score, KINDS, {"version": "1"})
+    job = FunctionMaker(score, KINDS, {"version": "1"})
     options = {"limits": LIMITS, "on_error": "skip", "resume": True}
     made = run(open_source(tmp_path / "in.parquet"), job, tmp_path / "o.csv", **options)
     assert (made.rows, made.rejected) == (119, 1)

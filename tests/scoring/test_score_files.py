@@ -37,7 +37,7 @@ def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match=r"order of the scores was .*; choose overwrite=True"):
         score(rows, output=tmp_path / name, metrics=["exact_match", "token_f1"], resume=True)
     made = score(rows, output=tmp_path / name, metrics=["token_f1", "exact_match"], resume=True)
-    assert made.run.resumed_rows > 0
+    assert made.resumed_rows > 0
 
 
 def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
         score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"])
     made = score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip"))
-    assert (made.run.rows, made.run.rejected) == (1, 2)
+    assert (made.rows, made.rejected) == (1, 2)
 
 
 def test_rows_of_files_without_columns_are_kept(tmp_path: Path) -> None:
@@ -70,4 +70,4 @@ def test_rows_of_files_without_columns_are_kept(tmp_path: Path) -> None:
     (tmp_path / "1.jsonl").write_text("{}\n{}\n")
     (tmp_path / "2.jsonl").write_text('{"id": 1, "answer": "a", "reference": "a"}\n')
     made = score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"])
-    assert (made.run.rows, made.summary["token_f1"].n_missing) == (3, 2)
+    assert (made.rows, made.summary["token_f1"].n_missing) == (3, 2)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.errors import InputError
-from fastmetrics.engines.job import Job
+from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
+from fastmetrics.engines.run import Threads, make_columns, open_output
+from fastmetrics.tables.sources import TableSource
 
 KINDS = {"id": "id", "answer": "text"}
 
@@ -28,7 +33,45 @@ def choosy(batch: pa.RecordBatch) -> pa.RecordBatch:
     return score(batch)
 
 
-JOB = Job(score, KINDS, {"version": "1", "metrics": ["length", "ratio"]})
+@dataclass(frozen=True)
+class FunctionMaker(ColumnMaker):
+    """Columns that a function makes of a batch, with functions for what it observes and concludes."""
+
+    score: Callable[[pa.RecordBatch], pa.RecordBatch]
+    reads: Mapping[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    observed: Callable[[Any], Any] | None = None
+    conclusion: Callable[[Sequence[Any], int], Mapping[str, Any]] | None = None
+    keeps: Callable[[Any], bool] | None = None
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self.reads
+
+    @property
+    def signature(self) -> Mapping[str, Any]:
+        return self.settings
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return self.score(batch)
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> Any:
+        return None if self.observed is None else self.observed(part)
+
+    def conclude(self, observed: Sequence[Any], rejected: int) -> Mapping[str, Any]:
+        return {} if self.conclusion is None else self.conclusion(observed, rejected)
+
+    def lasts(self, observed: Any) -> bool:
+        return self.keeps is None or self.keeps(observed)
+
+
+def run(source: TableSource, maker: ColumnMaker, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
+    """A run on threads of this process."""
+    chosen = RunOptions.of(**options)
+    return make_columns(maker, source, open_output(output, source, chosen), chosen, Threads(threads))
+
+
+JOB = FunctionMaker(score, KINDS, {"version": "1", "metrics": ["length", "ratio"]})
 
 
 def table(rows: int) -> pa.Table:

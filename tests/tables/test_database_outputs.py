@@ -55,14 +55,14 @@ def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp
     file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
     fm.score(ROWS, METRICS, output=file)
     written = fm.score(ROWS, METRICS, output=table)
-    assert (written.run.rows, written.summary["token_f1"].mean) == (3, fm.summarize(file)["token_f1"].mean)
+    assert (written.rows, written.summary["token_f1"].mean) == (3, fm.summarize(file)["token_f1"].mean)
     assert execute("SELECT id, token_f1 FROM scores ORDER BY id") == [("a", 2 / 3), ("b", None), ("c", 1.0)]
     assert read_metadata(table) == read_metadata(file)
     assert str(fm.summarize(table)) == str(fm.summarize(file))
     better = fm.score(
         ROWS.set_column(1, "answer", [["Paris", "Lyon", "Rome"]]), METRICS, output=tmp_path / "new.parquet"
     )
-    pairs = [fm.compare({"old": scores, "new": str(better.run.output)}, bootstrap=50) for scores in (file, table)]
+    pairs = [fm.compare({"old": scores, "new": str(better.output)}, bootstrap=50) for scores in (file, table)]
     assert str(pairs[0]) == str(pairs[1])
     gates = [fm.gate(scores, ["token_f1 >= 0.5 with n >= 2"]) for scores in (file, table)]
     assert [gate.passed for gate in gates] == [True, True]
@@ -114,7 +114,7 @@ def test_a_table_is_written_whole_or_not_at_all(
     assert execute("SELECT count(*) FROM scores") == [(0,)]
     monkeypatch.setattr(Session, "commit", commit)
     result = fm.score(ROWS, METRICS, output=table, resume=True, files=work)
-    assert result.run.resumed_rows == 3
+    assert result.resumed_rows == 3
     assert execute("SELECT count(*) FROM scores") == [(3,)]
     assert not list((tmp_path / "work").rglob("*.parquet"))
 
@@ -140,8 +140,8 @@ def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_pat
     rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": {"a": 7}, "reference": "x"}\n')
     skip = fm.FileSettings(on_error="skip")
     result = fm.score(rows, METRICS, output=f"{address}table=scores", files=skip)
-    assert (result.run.rows, result.run.rejected) == (1, 1)
-    assert "table=scores_rejects" in str(result.run.rejects)
+    assert (result.rows, result.rejected) == (1, 1)
+    assert "table=scores_rejects" in str(result.rejects)
     assert execute('SELECT line, "column" FROM scores_rejects') == [(2, "answer")]
     rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n')
     fm.score(rows, METRICS, output=f"{address}table=scores", files=skip, overwrite=True)

@@ -194,7 +194,7 @@ def test_resuming_needs_an_order(scheme: str, tmp_path: Path, monkeypatch: pytes
             fm.score(f"{address}?{rows}", ["token_f1"], output=output, progress=stop)
         if number < 2:
             result = fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)
-            assert (result.run.rows, 0 < result.run.resumed_rows < 100) == (100, True)
+            assert (result.rows, 0 < result.resumed_rows < 100) == (100, True)
         else:
             with pytest.raises(OutputError, match=r"cannot resume .* the rows of a query have no order"):
                 fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)

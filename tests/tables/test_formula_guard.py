@@ -93,7 +93,7 @@ def test_kept_text_ids_and_names_are_guarded_in_csv_and_numbers_never(tmp_path, 
     assert list(map(float, found["real"])) == NUMBERS["real"]
     assert set(found["gone"]) == {""}
     risky = len(LAYOUTS) * 7 + 10 + 1
-    assert scored.run.guarded == risky == read_metadata(tmp_path / out)["guarded"]
+    assert scored.guarded == risky == read_metadata(tmp_path / out)["guarded"]
 
 
 @pytest.mark.parametrize("out", ["s.csv", "s.tsv.gz"])
@@ -114,7 +114,7 @@ def test_without_a_guard_and_in_other_formats_text_stays_as_it_is(tmp_path, out)
     selection = source.select({"string": "any", "=name": "any"})
     (batch,) = [source.conform(chunk, selection) for chunk in source.chunks(selection)]
     assert batch.column("string").to_pylist() == RISKY
-    assert scored.run.guarded == 0
+    assert scored.guarded == 0
     assert "guarded" not in read_metadata(tmp_path / out)
 
 

@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from tests.support.table_files import FORMATS, read, write
-from tests.support.toy_scores import JOB, table
+from tests.support.toy_scores import JOB, run, table
 
 KEYED = {"answer": "text", "lang": "any", "year": "any"}
 

@@ -134,7 +134,7 @@ def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str) -> No
     with pytest.raises(FileFormatError, match="record 3: the document ends within this record"):
         fm.score(path, "answer_words", columns={"answer": "text"}, files=fm.FileSettings(records="rows"))
     result = fm.score(path, "answer_words", columns={"answer": "text"}, output=tmp_path / "s.jsonl", files=files)
-    assert (result.run.rows, result.run.rejected) == (2, 1)
+    assert (result.rows, result.rejected) == (2, 1)
 
 
 def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):

@@ -13,11 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source
 from fastmetrics.vectors.vector_arrays import Vectors
-from tests.support.toy_scores import KINDS, choosy
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 N = 3000
 
@@ -31,7 +29,13 @@ def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads) -> None:
     (tmp_path / "in.csv").write_bytes(b"\n".join(lines))
     options = {"threads": threads, "on_error": "skip", "limits": Limits(batch_rows=20)}
     for _ in range(3):
-        made = run(open_source(tmp_path / "in.csv"), Job(choosy, KINDS), tmp_path / "o.csv", overwrite=True, **options)
+        made = run(
+            open_source(tmp_path / "in.csv"),
+            FunctionMaker(choosy, KINDS),
+            tmp_path / "o.csv",
+            overwrite=True,
+            **options,
+        )
         named = [json.loads(line)["row"] for line in made.rejects.read_text().splitlines()]
         assert named == list(wrong)
 
@@ -62,8 +66,8 @@ def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suff
     write_text(first, header + good + good)
     write_text(second, header + bad + good)
     with pytest.raises(InputError, match=f"^{second}, {where}[:,] "):
-        run(open_source([first, second]), Job(choosy, KINDS), output)
-    made = run(open_source([first, second]), Job(choosy, KINDS), output, on_error="skip")
+        run(open_source([first, second]), FunctionMaker(choosy, KINDS), output)
+    made = run(open_source([first, second]), FunctionMaker(choosy, KINDS), output, on_error="skip")
     [reject] = map(json.loads, made.rejects.read_text(encoding="utf-8").splitlines())
     unit, number = where.split()
     assert (reject["file"], reject[unit], made.rows) == (str(second), int(number), 3)
@@ -73,7 +77,7 @@ def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path) -> None:
     for name, answers in (("a.parquet", ["x", "y"]), ("b.parquet", ["bad", "x"])):
         pq.write_table(pa.table({"id": ["p", "q"], "answer": answers}), tmp_path / name)
     with pytest.raises(InputError, match=f"^{tmp_path}/b.parquet, row 0: "):
-        run(open_source(tmp_path), Job(choosy, KINDS), tmp_path / "o.jsonl")
+        run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl")
 
 
 def test_the_first_line_of_the_second_file_of_a_run_is_line_1(tmp_path) -> None:

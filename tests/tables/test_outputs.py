@@ -15,11 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import Limits, open_source, read_metadata
 from fastmetrics.tables.run_outputs import describe_inputs
-from tests.support.toy_scores import JOB, KINDS, choosy, names, score, table
+from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
 @pytest.fixture
@@ -76,7 +74,7 @@ def test_output_formats_hold_equal_scores(tmp_path, source, name):
 
 def test_text_outputs_have_the_expected_content(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"id": "a", "answer": "x\\u2028\\"y"}\n{"id": null, "answer": ""}\n')
-    job = Job(
+    job = FunctionMaker(
         lambda batch: batch.append_column("s", pa.array([0.1, float("nan")][: batch.num_rows], pa.float64())), KINDS
     )
     run(open_source(tmp_path / "in.jsonl"), job, tmp_path / "o.jsonl")
@@ -113,7 +111,7 @@ def test_folder_output_holds_parts_and_metadata(tmp_path, source):
 @pytest.mark.parametrize("text", ["id,answer\n", "id,answer\n1,bad\n"])
 def test_empty_input_gives_empty_output(tmp_path, name, text):
     (tmp_path / "in.csv").write_text(text)
-    result = run(open_source(tmp_path / "in.csv"), Job(choosy, KINDS), f"{tmp_path}/{name}", on_error="skip")
+    result = run(open_source(tmp_path / "in.csv"), FunctionMaker(choosy, KINDS), f"{tmp_path}/{name}", on_error="skip")
     assert (result.rows, result.rejected) == (0, text.count("bad"))
     if name == "o.jsonl":
         assert result.output.read_bytes() == b""
@@ -156,12 +154,11 @@ BOUND_BY_MODES = """
 import ctypes, os, struct, sys
 if os.getuid() == 0:  # without its capabilities, root is refused what modes refuse to the owner
     ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables import open_source
+from tests.support.toy_scores import FunctionMaker, run
 try:
-    run(open_source(sys.argv[1]), Job(lambda batch: batch, {"id": "id"}), sys.argv[2])
+    run(open_source(sys.argv[1]), FunctionMaker(lambda batch: batch, {"id": "id"}), sys.argv[2])
 except OutputError as error:
     print(error)
 """
@@ -190,7 +187,7 @@ def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source
         counts = [sum(column) for column in zip(*observed, strict=True)]
         return {"counts": counts, "parts": len(observed), "rejected": rejected}
 
-    job = Job(score, KINDS, {"version": "1"}, observe, conclude)
+    job = FunctionMaker(score, KINDS, {"version": "1"}, observe, conclude)
     result = run(open_source(source), job, tmp_path / "o.parquet", limits=Limits(part_rows=300))
     made = read_metadata(result.output)
     assert {name: made.pop(name) for name in (*COUNTS, "inputs")}.items() >= COUNTS.items()
@@ -204,7 +201,7 @@ def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source
 def test_real_tables_round_trip_through_json_lines(tmp_path, name, data_folder):
     path = data_folder / "dev" / f"{name}.parquet"
     kinds = dict.fromkeys(pq.read_schema(path).names, "any")
-    copy = Job(lambda batch: batch, kinds)
+    copy = FunctionMaker(lambda batch: batch, kinds)
     run(open_source(path), copy, tmp_path / "o.jsonl", threads=2)
     run(open_source(tmp_path / "o.jsonl"), copy, tmp_path / "o.parquet", threads=2)
     assert pq.read_table(tmp_path / "o.parquet").to_pydict() == pq.read_table(path).to_pydict()

@@ -110,7 +110,7 @@ def test_rows_of_several_kinds_are_read_one_by_one(tmp_path: Path) -> None:
         fm.score(path, "answer_words", columns=answers)
     skipping = fm.FileSettings(on_error="skip")
     result = fm.score(path, "answer_words", columns=answers, output=tmp_path / "scores.csv", files=skipping)
-    assert (result.run.rows, result.run.rejected) == (7, 1)
+    assert (result.rows, result.rejected) == (7, 1)
     rejects = [json.loads(line) for line in (tmp_path / "scores.csv.rejects.jsonl").read_text().splitlines()]
     assert [(reject["line"], reject["column"]) for reject in rejects] == [(8, "output.answer")]
 

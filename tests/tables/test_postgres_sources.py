@@ -263,7 +263,7 @@ def test_a_run_goes_on_where_it_stopped(postgres: Database, tmp_path: Path, smal
         output = tmp_path / "scores.parquet"
         _stopped(address, output)
         result = fm.score(address, ["token_f1"], output=output, resume=True)
-        assert 0 < result.run.resumed_rows < 100
+        assert 0 < result.resumed_rows < 100
         assert output.read_bytes() == whole.read_bytes()
         output.unlink()
         _stopped(address, output)
@@ -371,5 +371,5 @@ def test_no_rows(postgres: Database, tmp_path: Path) -> None:
     postgres.execute("CREATE TABLE t (id int PRIMARY KEY, answer text, reference text)")
     assert fm.score(postgres.address(table="t"), ["token_f1"]).num_rows == 0
     result = fm.score(postgres.address(table="t"), ["token_f1"], output=tmp_path / "scores.parquet")
-    assert result.run.rows == 0
+    assert result.rows == 0
     assert pq.read_table(tmp_path / "scores.parquet").num_rows == 0

@@ -18,13 +18,12 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables import Limits, open_source, read_metadata, targets
 from fastmetrics.tables.addresses import as_local
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import ENVIRONMENT, program
+from tests.support.toy_scores import FunctionMaker, run
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +58,7 @@ def numbers(tmp_path: Path) -> Path:
 def score(rows: Path | str, output: Path | str, score=plain, **options):
     """A run of several parts, bad rows set aside."""
     settings = {"limits": LIMITS, "on_error": "skip", **options}
-    return run(open_source(rows), Job(score, {"id": "any"}), output, **settings)
+    return run(open_source(rows), FunctionMaker(score, {"id": "any"}), output, **settings)
 
 
 def held(server: Server, folder: str) -> dict[str, bytes]:

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.engines.job import Job
-from fastmetrics.engines.run_job import run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.json_lines import blocks
 from fastmetrics.tables.table_chunks import Limits
 from tests.support.program import ENVIRONMENT, command, jsonl, program
 from tests.support.table_files import read, write
+from tests.support.toy_scores import FunctionMaker, run
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
 TOO_LONG = "the row has more than {:,} bytes, the limit of max_row_bytes"
@@ -100,7 +99,10 @@ def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
 def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
-    source, job = open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=64)), Job(lambda batch: batch, {"id": "id"})
+    source, job = (
+        open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=64)),
+        FunctionMaker(lambda batch: batch, {"id": "id"}),
+    )
     with pytest.raises(FileFormatError, match="line 6"):
         run(source, job, "o.parquet", limits=Limits(part_rows=1))
     with pytest.raises(OutputError, match=r"cannot resume .*max_row_bytes was 67108864, is 1000"):

@@ -70,7 +70,7 @@ def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"rows.xlsx, line 4, column 'latency_ms': expected a number, got 'slow'"):
         fm.score(book, "latency_ms")
     done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.FileSettings(on_error="skip"))
-    assert (done.run.rows, done.run.rejected) == (2, 1)
+    assert (done.rows, done.rejected) == (2, 1)
 
 
 def test_odd_workbooks(tmp_path: Path) -> None:

@@ -18,15 +18,16 @@ from fastmetrics.base.errors import ColumnError, OptionError, warn_of
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.job import Progress
+from fastmetrics.engines.column_maker import Progress
+from fastmetrics.engines.run import made_in_memory
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.notes import notes_of
 from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse, plan
-from fastmetrics.metrics.score_batch import Scorer, VocabularyPool
+from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fitted
 from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.metric_functions import columns_and_options, scored_columns
-from fastmetrics.scoring.score import score, scores_of_source
+from fastmetrics.scoring.score import ScoreMaker, score
 from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.sources import FrameSource
 
@@ -100,7 +101,7 @@ class TableFunction:
         """The scores of a table."""
         source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
         with self._lock:
-            scores, notes = scores_of_source(source, self.plan, threads, None, self._scorer)
+            scores, notes = made_in_memory(ScoreMaker(self.plan, self._scorer), source, threads)
         self.told.warn_of(notes)
         return scores
 
@@ -213,7 +214,8 @@ def with_scores(
     planned = plan_beside(source, request, levels=levels)
     if add is None:
         return lazy_scores(table, planned, source.names, threads)
-    scores, notes = scores_of_source(source, planned, cores(threads), progress)
+    maker = ScoreMaker(fitted(planned, source))
+    scores, notes = made_in_memory(maker, source, cores(threads), progress=progress)
     warn_of(notes)
     return add(table, scores.select(planned.names))
 

@@ -16,13 +16,24 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.base.errors import Argument, FastmetricsError, InputError, OutputError
+from fastmetrics.base.columns import with_index
+from fastmetrics.base.errors import Argument, ColumnError, FastmetricsError, InputError, OutputError, warn_of
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.base.public_names import source_digest
 from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, cores, ordered
-from fastmetrics.engines.job import Engine, Finished, Job, Progress, RunOptions, RunResult, Score, Task, Watcher
+from fastmetrics.engines.column_maker import (
+    ColumnMaker,
+    Engine,
+    Finished,
+    Progress,
+    RunOptions,
+    RunResult,
+    Task,
+    Watcher,
+)
+from fastmetrics.metrics.score_batch import map_batches, slices
 from fastmetrics.tables.encoders import (
     KEY,
     Encoder,
@@ -36,7 +47,7 @@ from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.file_formats import encoder
 from fastmetrics.tables.opening import DATABASE
 from fastmetrics.tables.run_outputs import Output, compare, describe_inputs
-from fastmetrics.tables.sources import TableSource
+from fastmetrics.tables.sources import FrameSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Limits, Position, Reject, Rows, Split, batch_of, cut
 from fastmetrics.tables.table_rows import good_rows, raw_text
 
@@ -111,8 +122,10 @@ class Worker:
             return []
 
     def _scores(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        scores = self._task.score(batch)
-        if scores.num_rows != batch.num_rows * self._task.rows_each or not scores.schema.equals(self._task.schema):
+        scores = self._task.maker(batch)
+        if scores.num_rows != batch.num_rows * self._task.maker.rows_each or not scores.schema.equals(
+            self._task.schema
+        ):
             raise AssertionError(f"scoring {batch.num_rows} rows gave {scores.num_rows}, with {scores.schema}")
         return scores
 
@@ -167,8 +180,8 @@ def finish(task: Task, scored: list[Scored]) -> Finished:
     batches = [batch for chunk in scored for batch in chunk.batches]
     rejects = sorted((reject for chunk in scored for reject in chunk.rejects), key=lambda reject: reject.position)
     part = _joined(batches, task.schema)
-    sums = BatchSums.of(batches or [task.score(batch_of(task.selection.schema))])
-    observed = task.observe(sums.on(part))
+    sums = BatchSums.of(batches or [task.maker(batch_of(task.selection.schema))])
+    observed = task.maker.observe(sums.on(part))
     part = undefined_as_null(part, set(task.selection.schema.names))
     with writing("the scores"):
         data = _ipc(part) if task.signed is None else [parquet(part, task.signed)]
@@ -288,25 +301,35 @@ def open_output(output: str | Path, source: TableSource, options: RunOptions, *o
     return target
 
 
-def run_on(engine: Engine, source: TableSource, job: Job, output: Output, options: RunOptions) -> RunResult:
-    """Score ``source`` into an open ``output``; the output is atomic and has the same bytes on every engine.
+def make_columns(
+    maker: ColumnMaker, source: TableSource, output: Output | None, options: RunOptions, engine: Engine
+) -> pa.Table | RunResult:
+    """Make the columns of a table: into an open ``output``, or in memory, where notes are warnings.
 
-    A run that ends early for any reason leaves ``<output>.partial`` with its finished parts, if any (for an output in a
-    store, a folder in ``work``), and ``resume=True`` continues from there on any engine.  With ``on_error="skip"``, bad
-    rows are written to ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output cannot be written or belongs
-    to other settings, ``InputError`` for bad rows.
+    An output is atomic and has the same bytes on every engine.  A run that ends early for any reason leaves
+    ``<output>.partial`` with its finished parts, if any (for an output in a store, a folder in ``work``), and
+    ``resume=True`` continues from there on any engine.  With ``on_error="skip"``, bad rows are written to
+    ``<output>.rejects.jsonl``.  Raises ``OutputError`` if the output cannot be written or belongs to other settings,
+    ``InputError`` for bad rows.
     """
+    if output is None:
+        assert isinstance(engine, Threads), "other engines write outputs"
+        made, notes = made_in_memory(maker, source, engine.threads, options.limits, options.progress)
+        warn_of([*source.notes, *notes])
+        return made
     with output.work:
-        return _Run(engine, source, job, output, options).go()
+        return maker.concluded(_Run(engine, source, maker, output, options).go(), output.text)
 
 
 class _Run:
-    def __init__(self, engine: Engine, source: TableSource, job: Job, output: Output, options: RunOptions) -> None:
+    def __init__(
+        self, engine: Engine, source: TableSource, maker: ColumnMaker, output: Output, options: RunOptions
+    ) -> None:
         self._engine = engine
         self._source = source
         files = [(file.name, file.size) for file in source.files]
         self._inputs = ScoreMetadata(inputs=describe_inputs(files) if files else None).to_json()
-        self._job = job
+        self._maker = maker
         self._output = output
         self._limits = _limits(output, options)
         self._skip = options.files.on_error == "skip"
@@ -321,8 +344,8 @@ class _Run:
 
     def go(self) -> RunResult:
         began = perf_counter()
+        selection = self._source.select(self._maker.columns)  # first: the identity of a frame is that of its columns
         record = self._record()
-        selection = self._source.select(self._job.columns)
         earlier = self._work.recorded() if self._resume and self._work.unfinished() else None
         if earlier is not None:
             if self._source.unstable is not None and not self._work.is_finished:
@@ -354,10 +377,10 @@ class _Run:
             readable = all(
                 file.content is not None or (file.is_remote and file.format != DATABASE) for file in self._source.files
             )
-            if not (self._inputs and readable) or self._job.sources:
+            if not (self._inputs and readable) or self._maker.sources:
                 unknown = f"{path} is complete, but nothing tells whether its input has changed; choose "
                 raise OutputError(unknown, Argument("overwrite", True), " to replace it")
-            signature = json.loads(json.dumps(self._job.signature))
+            signature = json.loads(json.dumps(self._maker.signature))
             settings = {name: value for name, value in stored.items() if name in SETTINGS or name in signature}
             compare(path, {**settings, "inputs": stored.get("inputs")}, {**signature, **self._inputs})
             written = min((file.content[1] for file in files if file.content is not None), default=None)
@@ -394,15 +417,15 @@ class _Run:
         """The data that must be equal for a run to be resumed."""
         limits = self._limits
         record = {
-            **self._job.signature,
-            "order": list(self._job.signature.get("scores", ())),  # equal mappings may differ in order
-            "kinds": self._job.columns,
+            **self._maker.signature,
+            "order": list(self._maker.signature.get("scores", ())),  # equal mappings may differ in order
+            "kinds": self._maker.columns,
             "input": {f"{number} {file[0]}": file[1:] for number, file in enumerate(self._source.fingerprint, 1)},
             "on_error": "skip" if self._skip else "fail",
             "part": [limits.part_rows, limits.part_bytes],
             "max_row_bytes": self._source.max_row_bytes,
             "pyarrow": pa.__version__,
-            "sources": {"fastmetrics": source_digest(), **self._job.sources},
+            "sources": {"fastmetrics": source_digest(), **self._maker.sources},
         }
         return dict(json.loads(json.dumps(record)))
 
@@ -424,22 +447,12 @@ class _Run:
 
     def _task(self, selection: Selection) -> tuple[Task, pa.Schema]:
         """The data for the workers, and the output's schema with metadata."""
-        job = self._job
-        schema = job.score(batch_of(selection.schema)).schema.remove_metadata()
+        maker = self._maker
+        schema = maker(batch_of(selection.schema)).schema.remove_metadata()
         self._output.check_types(schema)
-        signed = schema.with_metadata({KEY: dump(job.signature)})
+        signed = schema.with_metadata({KEY: dump(maker.signature)})
         whole = signed if self._output.folder else None
-        return Task(
-            self._source,
-            selection,
-            job.score,
-            schema,
-            self._limits,
-            skip=self._skip,
-            observe=job.observe,
-            signed=whole,
-            rows_each=job.rows_each,
-        ), signed
+        return Task(self._source, selection, maker, schema, self._limits, self._skip, whole), signed
 
     def _all_parts(self, selection: Selection) -> None:
         began = perf_counter()
@@ -459,12 +472,12 @@ class _Run:
                 number = 1
             parts = [self._work.parts[number] for number in range(number)]
             rejected = sum(part.rejects for part in parts)
-            concluded = dict(self._job.conclude([part.observed for part in parts], rejected))
+            concluded = dict(self._maker.conclude([part.observed for part in parts], rejected))
             concluded.setdefault("n_rejected", rejected)
             if not concluded.get("metrics"):  # nothing else has the number of rows
                 concluded |= ScoreMetadata(n_rows=sum(part.rows for part in parts)).to_json()
-            self._metadata = {**self._job.signature, **concluded, **self._inputs}
-            writer.close(self._job.signature, {**concluded, **self._inputs})
+            self._metadata = {**self._maker.signature, **concluded, **self._inputs}
+            writer.close(self._maker.signature, {**concluded, **self._inputs})
             self._guarded = writer.guarded
         finally:
             background.close()
@@ -475,12 +488,12 @@ class _Run:
         self, number: int, position: Position, writer: PartWriter, background: Background
     ) -> tuple[int, Position]:
         """Reuse the finished parts from ``number`` on; returns the number and position of the first part to compute."""
-        while (data := self._work.part(number)) is not None and self._job.lasts(self._work.parts[number].observed):
+        while (data := self._work.part(number)) is not None and self._maker.lasts(self._work.parts[number].observed):
             part = self._work.parts[number]
             background.do(lambda data=data: writer.reuse(data))  # type: ignore[misc]
             self._resumed += part.rows
             number, position = number + 1, part.next
-            self.done(part.rows // self._job.rows_each + part.rejects, position, 0)
+            self.done(part.rows // self._maker.rows_each + part.rejects, position, 0)
         return number, position
 
     def _score_parts(
@@ -507,46 +520,97 @@ class _Run:
         self._done += rows
         source = self._source
         progress = Progress(self._done, source.rows, source.bytes_before(stop.file) + offset, source.nbytes)
-        report(WorkDone("", progress.rows, "rows", source.rows, progress.share))
-        if self._progress is not None:
-            self._progress(progress)
+        _report(progress, self._progress)
 
 
 # Runs on this machine: on threads, into an output or in memory.
 
 
-def results_of(
+def made_in_memory(
+    maker: ColumnMaker,
     source: TableSource,
-    score: Score,
-    columns: Mapping[str, str],
     threads: int,
     limits: Limits | None = None,
-    rows_each: int = 1,
     progress: Callable[[Progress], None] | None = None,
-) -> list[pa.RecordBatch]:
-    """The results of ``score`` for all batches of the ``columns`` (yours: kind), in order; at least one batch.
+) -> tuple[pa.Table, list[str]]:
+    """The columns of a table with their metadata and the index of a pandas frame, and the notes on them."""
+    if isinstance(source, FrameSource) and limits is None:
+        batches = _of_frame(maker, source, threads, progress)
+    else:
+        batches = _of_source(maker, source, threads, limits or Limits(), progress)
+    table, notes = maker.described(_one_table(batches), BatchSums.of(batches))
+    index = getattr(source, "index", None)
+    if index is not None:
+        table = with_index(table, index if maker.rows_each == 1 else index.repeat(maker.rows_each))
+    return table, notes
 
-    ``score`` is that of a :class:`fastmetrics.engines.job.Job`.  Raises ``InputError`` with file and row for bad data.
+
+def _of_source(
+    maker: ColumnMaker,
+    source: TableSource,
+    threads: int,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+) -> list[pa.RecordBatch]:
+    """The columns of all batches of a source, in order; at least one batch.
+
+    Raises ``InputError`` with file and row for bad data.
     """
-    selection = source.select(columns)
+    selection = source.select(maker.columns)
     while True:
-        empty = score(batch_of(selection.schema))
-        schema = empty.schema.remove_metadata()
-        task = Task(source, selection, score, schema, limits or Limits(), False, lambda part: None, None, rows_each)
+        empty = maker(batch_of(selection.schema))
+        task = Task(source, selection, maker, empty.schema.remove_metadata(), limits, False)
         batches = pieces(task, source.splits(), threads, lambda stage, seconds: None)
-        results, rows = [empty], 0
+        made, rows = [empty], 0
         try:
             for scored in ordered(Worker(task), batches, threads):
-                results += scored.batches
+                made += scored.batches
                 rows += scored.rows
                 nbytes = source.bytes_before(scored.stop.file) + scored.offset
-                done = Progress(rows, source.rows, nbytes, source.nbytes)
-                report(WorkDone("", rows, "rows", source.rows, done.share))
-                if progress is not None:
-                    progress(done)
-            return results
+                _report(Progress(rows, source.rows, nbytes, source.nbytes), progress)
+            return made
         except Widened as wider:  # a later row needs a wider type: start again with it
             selection = selection.widen(wider.name, wider.type)
+
+
+def _of_frame(
+    maker: ColumnMaker, source: FrameSource, threads: int, progress: Callable[[Progress], None] | None
+) -> list[pa.RecordBatch]:
+    """The columns of a table in memory, converted as they are read; batches of a reader are scored as they come."""
+    schema, tables = source.pieces(maker.columns, maker.columns)
+    made: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in map_batches(maker, _batches(tables, threads), threads):
+        made.append(batch)
+        rows += batch.num_rows // maker.rows_each
+        if progress is not None:
+            progress(Progress(rows, source.rows, 0, source.nbytes))
+    return made or [maker(batch_of(schema))]
+
+
+def _batches(tables: Iterator[pa.Table], threads: int) -> Iterator[pa.RecordBatch]:
+    """The batches of consecutive tables; one that is alone is divided evenly over the threads if it is small."""
+    head = list(itertools.islice((table for table in tables if table.num_rows), 2))
+    for table in itertools.chain(head, tables):
+        yield from slices(table, threads if len(head) == 1 else 1)
+
+
+def _one_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    """One table of all batches; types of kept columns may differ between batches."""
+    tables = [pa.Table.from_batches([batch]).replace_schema_metadata() for batch in batches]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        first, *others = (table.schema for table in tables)
+        unlike = [name for name in first.names if any(first.field(name) != other.field(name) for other in others)]
+        columns = ", ".join(map(repr, unlike))
+        raise ColumnError(f"column {columns}: the batches hold values of different types: {error}") from error
+
+
+def _report(done: Progress, progress: Callable[[Progress], None] | None) -> None:
+    report(WorkDone("", done.rows, "rows", done.total_rows, done.share))
+    if progress is not None:
+        progress(done)
 
 
 _PARTS_BEHIND = 2
@@ -556,15 +620,15 @@ class Threads:
     """The engine of one process: this thread reads, ``threads`` others score, one writes; one thread does it all."""
 
     def __init__(self, threads: int) -> None:
-        self._threads = cores(threads)
+        self.threads = cores(threads)
         self.behind = _PARTS_BEHIND if threads > 1 else 0
 
     def parts(
         self, task: Task, splits: Sequence[Split], watcher: Watcher
     ) -> Generator[Callable[[], Finished], None, None]:
         """The parts in order; the caller's thread copies, observes and encodes each."""
-        items = pieces(task, splits, self._threads, watcher.spent)
-        results = ordered(Worker(task), items, self._threads)
+        items = pieces(task, splits, self.threads, watcher.spent)
+        results = ordered(Worker(task), items, self.threads)
         try:
             for scored in by_part(_watched(results, watcher)):
                 yield partial(finish, task, scored)
@@ -577,20 +641,3 @@ def _watched(results: Iterator[Scored], watcher: Watcher) -> Iterator[Scored]:
         watcher.spent("score", scored.seconds)
         watcher.done(scored.rows, scored.stop, scored.offset)
         yield scored
-
-
-def run(source: TableSource, job: Job, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
-    """Score ``source`` into ``output`` on threads of this process: ``run_on`` with ``RunOptions.of(**options)``.
-
-    >>> import pathlib, tempfile, pyarrow as pa, pyarrow.compute as pc
-    >>> from fastmetrics.tables import open_source
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "in.csv").write_text("answer\\nyes\\n")
-    >>> def score(batch):
-    ...     return pa.record_batch({"length": pc.binary_length(batch["answer"]).cast(pa.float64())})
-    >>> result = run(open_source(folder / "in.csv", format="csv"), Job(score, {"answer": "text"}), folder / "out.jsonl")
-    >>> result.rows, result.output.read_text()
-    (1, '{"length": 3}\\n')
-    """
-    chosen = RunOptions.of(**options)
-    return run_on(Threads(threads), source, job, open_output(output, source, chosen), chosen)

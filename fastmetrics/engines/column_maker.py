@@ -1,7 +1,11 @@
-"""The interface of engines: the settings of a run, the job, the data sent to workers, and the result."""
+"""The interface of makers of columns and of engines: what is made, the settings of a run, the data sent to workers, and
+the result.
+"""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,6 +15,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import about, with_parameters
+from fastmetrics.base.score_metadata import METADATA, BatchSums
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
@@ -37,10 +42,7 @@ class RayCluster:
     )
 
 
-# The interface of engines: the job, the data sent to workers, and the result.
-
-
-Score = Callable[[pa.RecordBatch], pa.RecordBatch]
+# What is made, the settings of a run, its result, and the data sent to workers.
 
 
 @dataclass(frozen=True)
@@ -59,26 +61,54 @@ class Progress:
         return done / total if total else None
 
 
-@dataclass(frozen=True)
-class Job:
-    """The scoring of each batch, and the metadata to write.
+class ColumnMaker(ABC):
+    """Makes columns from the rows of a table, batch by batch: scores, judgements, answers or embeddings.
 
-    ``score`` is pure: a batch of the wanted ``columns`` (yours: kind) in, ``rows_each`` rows of scores and kept columns
-    out for each of its rows, with the same schema for every batch.  ``signature`` (JSON) describes the settings of the
-    scores; it is stored in the output's metadata, and a run resumes only with the same signature and the same
-    ``sources``, digests of files of code.  ``observe`` receives each part's scores while NaN and null differ, and
-    returns JSON; ``conclude`` computes further metadata from all observations, in order, and from the number of
-    rejected rows.  ``lasts`` decides, from an observation, whether a resumed run may reuse a finished part.
+    Calling it is pure: a batch of the ``columns`` in, ``rows_each`` rows of made and kept columns out for each of its
+    rows, with the same schema for every batch.
     """
 
-    score: Score
-    columns: Mapping[str, str]
-    signature: Mapping[str, Any] = field(default_factory=dict)
-    observe: Callable[[pa.RecordBatch], Any] = lambda part: None
-    conclude: Callable[[list[Any], int], Mapping[str, Any]] = lambda observed, rejected: {}
-    lasts: Callable[[Any], bool] = lambda observed: True
-    rows_each: int = 1
-    sources: Mapping[str, str] = field(default_factory=dict)
+    rows_each = 1
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Digests of the files of code that make the columns; a run resumes only with the same."""
+        return {}
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, str]:
+        """The columns that are read (yours: kind)."""
+
+    @property
+    @abstractmethod
+    def signature(self) -> Mapping[str, Any]:
+        """All settings that the columns depend on, as JSON: stored in the metadata, and the same in a resumed run."""
+
+    @abstractmethod
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of a batch."""
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> Any:
+        """What the conclusion needs of a part, as JSON; the part still tells undefined (NaN) from missing (null)."""
+        return None
+
+    def lasts(self, observed: Any) -> bool:
+        """Whether a resumed run may reuse a finished part."""
+        return True
+
+    def conclude(self, observed: Sequence[Any], rejected: int) -> Mapping[str, Any]:
+        """Further metadata, from the observations of all parts in order and the number of rejected rows."""
+        return {}
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result of a run with its counts and summary; the ``output`` can be read again."""
+        return run
+
+    def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
+        """The columns of a table in memory with their metadata, and notes on them."""
+        metadata = {**self.signature, **self.conclude([self.observe(sums.on(table))], 0)}
+        return table.replace_schema_metadata({METADATA: json.dumps(metadata)}), []
 
 
 @dataclass(frozen=True)
@@ -128,6 +158,10 @@ class RunResult:
 
     ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` is the number of cells of a
     CSV output with a leading quote.  ``notes`` are those of the input.
+
+    ``summary`` is that of scores and judgements; ``counts`` are the answered rows by status, or the embedded texts by
+    column.  Of calls of models, ``spending`` says what they cost, and ``failed`` counts the rows without a reply, by
+    status.
     """
 
     output: Path | str
@@ -140,28 +174,26 @@ class RunResult:
     guarded: int = 0
     notes: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The metadata of the output: the signature of the job, and its conclusion."""
+    """The metadata of the output: the signature of its maker, and the conclusion."""
     complete: bool = False
     """Whether an earlier run completed the output, so that ``resume`` had nothing to do and nothing was observed."""
+    summary: Any = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    spending: Any = None
 
 
 @dataclass(frozen=True)
 class Task:
-    """The data that a worker needs.  ``signed``, the output's schema, is given if parts are whole Parquet files.
-
-    ``observe`` receives each part while undefined (NaN) still differs from missing (null); its result is stored with
-    the part as JSON for resumed runs.
-    """
+    """The data that a worker needs.  ``signed``, the output's schema, is given if parts are whole Parquet files."""
 
     source: TableSource
     selection: Selection
-    score: Score
+    maker: ColumnMaker
     schema: pa.Schema
     limits: Limits
     skip: bool
-    observe: Callable[[pa.RecordBatch], Any]
     signed: pa.Schema | None = None
-    rows_each: int = 1
 
 
 @dataclass(frozen=True)
