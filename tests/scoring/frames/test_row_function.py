@@ -14,9 +14,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import threads as thread_pools
 from fastmetrics.base.columns import open_frame
+from fastmetrics.engines import run as engine_run
 from fastmetrics.metrics import score_batch
 from fastmetrics.metrics.plan import ScoreRequest, plan
-from fastmetrics.scoring import score as scoring
 from fastmetrics.scoring.frames.with_scores import RowFunction, TableFunction, score_of
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.text.tokenize import Vocabularies
@@ -96,7 +96,7 @@ def test_one_thread_is_that_of_the_caller(monkeypatch):
 def test_only_a_table_that_is_alone_is_divided_over_the_threads():
     def sizes(*rows: int) -> list[int]:
         pieces = open_frame([pa.table({"answer": ["a"] * number}) for number in rows]).pieces(["answer"])
-        return [batch.num_rows for batch in scoring._batches(iter(pieces), 4)]
+        return [batch.num_rows for batch in engine_run._batches(iter(pieces), 4)]
 
     assert sizes(0) == []
     assert sizes(0, 2_048, 0) == [512] * 4
