@@ -150,7 +150,7 @@ def evaluate_rag(
             report_spent_budget(spending)
     if not quiet:
         print_result(done.summary)
-        statuses = ", ".join(f"{count:,} {status}" for status, count in done.counts.items())
+        statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
         reused = f"; used from before: {', '.join(map(str, done.reused))}" if done.reused else ""
         echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
         if choice.calls_model and done.spending is not None:

@@ -116,11 +116,11 @@ class WorkFolder:
     @property
     def is_finished(self) -> bool:
         """Whether a run left an output that only has to be published."""
-        return (self.path / "finished").exists()
+        return os.path.exists(self.path / "finished")  # False too for a name that no file may have
 
     def unfinished(self) -> bool:
         """Whether a run left anything to go on with."""
-        return self.is_finished or any((self.path / "records").glob("*.json"))
+        return os.path.isdir(self.path) and (self.is_finished or any((self.path / "records").glob("*.json")))
 
     def _part_path(self, number: int) -> Path:
         return self.path / "parts" / f"part-{number:06d}{self._suffix}"

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -429,3 +430,25 @@ def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Pat
             batches = list(good_batches(source, selection, limits=Limits(batch_rows=rows), skip=True))
             assert [value for batch in batches for value in batch["n"].to_pylist()] == ["a", "c"]
             assert all(batch.schema.equals(selection.schema) for batch in batches)
+
+
+def test_sampled_rows_keep_their_place(tmp_path: Path, rows: Path) -> None:
+    """The label of a frame's index, or the number of the row, so that judgements and answers return to their rows."""
+    frame = pd.DataFrame(ROWS, index=pd.Index([f"r{n}" for n in range(40)], name="label"))
+    with judge_server() as server:
+        settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
+        judged = fm.judge(frame, settings, keep="question", sample=5).to_pandas()
+        fm.judge(rows, settings, keep="question", sample=5, output=tmp_path / "judged.csv")
+    answered = fm.answer(frame, shouted, sample=5, repeats=2, keep="id").to_pandas()
+    assert judged["question"].equals(frame["question"][judged.index])
+    assert list(answered.index) == [label for label in judged.index for _ in range(2)]
+    assert "row" not in judged.columns
+    for sampled in (
+        fm.answer(TABLE, shouted, sample=5, keep="question"),
+        fm.answer(rows, shouted, sample=5, keep="question"),
+        pacsv.read_csv(tmp_path / "judged.csv"),
+    ):
+        assert sampled["row"].to_pylist() == [int(label[1:]) for label in judged.index]
+        assert sampled["question"].to_pylist() == [ROWS["question"][row] for row in sampled["row"].to_pylist()]
+    with pytest.raises(ColumnError, match="a sample of rows has their numbers in a column 'row'"):
+        fm.answer(TABLE.append_column("row", TABLE["id"]), shouted, sample=5, keep="id")
