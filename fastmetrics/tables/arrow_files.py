@@ -174,7 +174,8 @@ def _batches(
     width = max(1, size // max(1, rows))
     if doubtful:
         probe = parquet.iter_batches(_PROBE_ROWS, row_groups=groups[:1], columns=names, use_threads=False)
-        width = max([width, *(_widest(batch) for batch in _first(probe))])
+        first = next(probe, None)
+        width = max(width, _widest(first)) if first else width
     fitting = max(1, min(rows, most.parquet_rows, most.parquet_bytes // width))
     # Decoding in one thread is as fast, because scoring and writing use the other threads.
     yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
@@ -187,13 +188,6 @@ def _widest(batch: pa.RecordBatch) -> int:
     except InputError:
         return 0
     return int(row_bytes(batch).max())
-
-
-def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        if batch.num_rows:
-            yield batch
-        return
 
 
 PARQUET = Format(

@@ -373,31 +373,26 @@ def _path_of(spool: BinaryIO) -> str:
 
 def read_small(path: str | Path) -> bytes | None:
     """The bytes of a small file, unpacked if they are compressed, or None if there is no such file."""
+    shown = shown_address(path)
+    try:
+        with plainly():
+            data = patiently(lambda: _limited(_opened(path), shown))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return _limited(unpacked(pa.BufferReader(data), compression_of(data)), shown)
+
+
+def _opened(path: str | Path) -> Any:
     if not is_url(path):
-        return _local(path) if Path(path).is_file() else None
-    with plainly():
-        place = store(parse(path))
-        try:
-            data: Any = patiently(lambda: place.system.open_input_file(place.path).read())
-        except FileNotFoundError:
-            return None
-    return _unpacked(bytes(data), parse(path).shown)
-
-
-def _local(path: str | Path) -> bytes:
-    with open(path, "rb") as file:
-        return _unpacked(_limited(file, str(path)), str(path))
-
-
-def _unpacked(data: bytes, shown: str) -> bytes:
-    """The unpacked bytes of a file, whose first bytes show the compression."""
-    with unpacked(pa.BufferReader(data), compression_of(data)) as file:
-        return _limited(file, shown)
+        return open(path, "rb")
+    place = store(parse(path))
+    return place.system.open_input_file(place.path)
 
 
 def _limited(file: Any, shown: str) -> bytes:
     """The bytes of a file; raises ``FileFormatError`` if it does not end within a limit."""
-    data: bytes = file.read(MAX_ROW_BYTES + 1)
+    with file:
+        data: bytes = file.read(MAX_ROW_BYTES + 1)
     if len(data) > MAX_ROW_BYTES:
         raise FileFormatError(f"{shown}: the file has more than {MAX_ROW_BYTES:,} bytes; expected a small file of text")
     return data
@@ -410,7 +405,7 @@ def read_text(path: str | Path) -> str:
     """
     where = as_local(path)
     with reading(shown_address(where)):
-        data = read_small(where) if is_url(where) else _local(where)
+        data = read_small(where)
     if data is None:
         raise FileFormatError(f"{shown_address(where)}: cannot be read: there is no such file")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,16 +259,20 @@ class JsonLinesReader(Reader):
 
     def _infer(self, block: LineBlock) -> pa.Schema:
         """The columns of a block and their types; if rows disagree, the most general type."""
-        shown = self.file.shown
         if block.cut:
-            raise NoGoodLineError(f"{shown}, {self.where(block.line)}: {block.cut}")
-        if self.has_records:
-            entries = self._entries(block, 0)
-            if not entries:
-                path = spelled(self.within) if self._only is None else self.preset.only if self.preset else ""
-                raise FileFormatError(f"{shown}: no {self.where(0).split()[0]} has an object at {path!r}")
-            return _types_of((record for *_, record in entries), lambda row: f"{shown}, {self.where(row)}")
-        return _infer(block, lambda row: f"{shown}, {self.where(row)}")
+            raise NoGoodLineError(f"{self.file.shown}, {self.where(block.line)}: {block.cut}")
+        schema = None if self.has_records else _schema_by_arrow(block.data)
+        if schema is not None:
+            return schema
+        entries = self._entries(block, block.line)
+        if self.has_records and not entries:
+            path = spelled(self.within) if self._only is None else self.preset.only if self.preset else ""
+            raise FileFormatError(f"{self.file.shown}: no {self.where(0).split()[0]} has an object at {path!r}")
+        types = _fields([record for *_, record in entries if isinstance(record, dict)])
+        wrong = next((entry for entry in entries if isinstance(entry[2], WrongValueError)), None)
+        if not types and wrong is not None:
+            raise NoGoodLineError(f"{self.file.shown}, {self.where(wrong[0])}: {wrong[2]}")
+        return pa.schema(list(types.items()))
 
     def _in_json(self, selection: Selection) -> pa.Schema | None:
         """The types of the columns for Arrow's parser; None if the paths can only be followed row by row.
@@ -389,40 +393,23 @@ def record_path(text: str | None) -> Steps:
     return steps if steps[-1] == EVERY else (*steps, EVERY)
 
 
-def _infer(block: LineBlock, where: Callable[[int], str]) -> pa.Schema:
-    """The types of the columns of lines."""
-    data = block.data
-    records = (record for _, _, record in _parsed_lines(data, 0))
+def _schema_by_arrow(data: bytes) -> pa.Schema | None:
+    """The types of the columns of lines; None if Arrow's parser cannot say them, or would not keep all digits."""
     if is_deep(data) or _OBJECT.match(data) is None:  # Arrow's parser ends the process if the first line is null
-        return _types_of(records, where)
+        return None
     try:
         options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
         schema = pj.read_json(pa.BufferReader(data), options).schema
-        check_names(schema, where(0))
+        check_names(schema, "")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
-        return _types_of(records, where)
+        return None
     has_floats = any("double" in str(field.type) for field in schema)  # also within lists and objects
-    return _types_of(records, where) if has_floats and _LONG_INTEGER.search(data) else schema
+    return None if has_floats and _LONG_INTEGER.search(data) else schema
 
 
 _OBJECT = re.compile(rb"\s*\{")
 _LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{16,}\s*[,\]}]")
 """An integer that may not be a float: Arrow would take it for one, and an id would lose its last digits."""
-
-
-def _types_of(records: Iterable[dict[str, Any] | WrongValueError], where: Callable[[int], str]) -> pa.Schema:
-    """The types of the values in records by name; raises ``NoGoodLineError`` for records that are all wrong."""
-    good: list[dict[str, Any]] = []
-    failure = None
-    for row, record in enumerate(records):
-        if isinstance(record, WrongValueError):
-            failure = failure or f"{where(row)}: {record}"
-        else:
-            good.append(record)
-    types = _fields(good)
-    if not types and failure:
-        raise NoGoodLineError(failure)
-    return pa.schema(list(types.items()))
 
 
 def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
