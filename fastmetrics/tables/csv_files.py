@@ -135,16 +135,12 @@ _HEAD = 1 << 20
 
 
 class _Stream:
-    """A file with a line end after its last line, and then the line ``end``.
+    """A file without a byte order mark, with a line end after its last line, and then the line ``end``."""
 
-    If ``coded``, each byte becomes the character of that number, so that Arrow always finds valid UTF-8.
-    """
-
-    def __init__(self, stream: pa.NativeFile, end: bytes, *, coded: bool) -> None:
+    def __init__(self, stream: pa.NativeFile, end: bytes) -> None:
         self.closed = False
         self._stream = stream
         self._end = end
-        self._coded = coded
         self._last: bytes | None = None
         self._ended = False
         self._reading = threading.Lock()
@@ -159,21 +155,16 @@ class _Stream:
             self._ended = True
 
     def _block(self, size: int) -> bytes:
-        # A recoded byte may take two bytes, and at most ``size`` bytes may be returned.
-        data: bytes = self._stream.read(size // 2 if self._coded else size)
-        if self._last is None and self._coded:  # Arrow itself removes the byte order mark of UTF-8
+        data: bytes = self._stream.read(size)
+        if self._last is None:
             data = data.removeprefix(_BOM)
         if not data:
             data, self._end = (b"" if self._last in (None, b"\n") else b"\n") + self._end, b""
         self._last = data[-1:] or b"\n"
-        return data if not self._coded or data.isascii() else _coded(data)
+        return data
 
     def close(self) -> None:
         self.closed = True
-
-
-def _coded(data: bytes) -> bytes:
-    return data.decode("latin-1").encode()
 
 
 def _plain(text: str) -> bytes:
@@ -181,7 +172,7 @@ def _plain(text: str) -> bytes:
 
 
 def _decoded(cells: pa.Array) -> pa.Array:
-    """The original bytes of cells that were read through a coded stream."""
+    """The original bytes of cells of which each byte was read as the character of that number."""
     if pc.all(pc.string_is_ascii(cells.view(pa.string()))).as_py() in (True, None):
         return cells
     return pa.array([None if cell is None else _plain(cell.decode()) for cell in cells.to_pylist()], pa.binary())
@@ -286,7 +277,7 @@ class DelimitedReader(Reader):
     def _chunks(self, selection: Selection, number: int, start: int, block: int, *, ragged: bool) -> Iterator[Chunk]:
         """The records; if some are ``ragged``, rejecting those with more or fewer fields than the header.
 
-        Of those, Arrow passes the text as UTF-8, so the bytes, which may be invalid, are coded.
+        Of those, Arrow passes the text as UTF-8, so bytes, which may be invalid, are read as the characters of Latin-1.
         """
         rejects: list[Reject] = []
         skipped: list[int] = []
@@ -303,7 +294,7 @@ class DelimitedReader(Reader):
         end = self._delimiter.encode().join([_END] * len(self.schema)) + b"\n"
         stream, tell = self.file.open()
         with stream:
-            source, row, has_end = _Stream(stream, end, coded=ragged), 0, False
+            source, row, has_end = _Stream(stream, end), 0, False
             for cells in self._batches(source, selection, block, note if ragged else None):
                 has_end = cells.num_rows > 0 and cells.column(0)[-1].as_py() == _END
                 cells = cells.slice(0, cells.num_rows - has_end)
@@ -320,10 +311,10 @@ class DelimitedReader(Reader):
     def _batches(
         self, source: _Stream, selection: Selection, block: int, note: Callable[[pacsv.InvalidRow], str] | None
     ) -> Iterator[pa.RecordBatch]:
-        """Arrow's batches of the cells as bytes; with a ``note`` of ragged records, of a coded stream."""
+        """Arrow's batches of the cells as bytes; with a ``note`` of ragged records, each byte as a character."""
         names = selection.schema.names or self.schema.names[:1]
         written = self._written
-        inside = {name: written[name] if note is None else _coded(written[name].encode()).decode() for name in written}
+        inside = {name: written[name] if note is None else written[name].encode().decode("latin-1") for name in written}
         parsing = pacsv.ParseOptions(
             delimiter=self._delimiter,
             newlines_in_values=True,
@@ -337,7 +328,8 @@ class DelimitedReader(Reader):
             quoted_strings_can_be_null=False,
             null_values=[""],
         )
-        blocks = pacsv.ReadOptions(use_threads=False, block_size=block)
+        encoding = "utf8" if note is None else "latin-1"
+        blocks = pacsv.ReadOptions(use_threads=False, block_size=block, encoding=encoding)
         try:
             for batch in pacsv.open_csv(pa.PythonFile(source, mode="r"), blocks, parsing, converting):
                 yield batch.rename_columns(names)
