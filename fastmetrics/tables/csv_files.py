@@ -130,6 +130,8 @@ _END = uuid.uuid4().hex.encode()
 """The cells of a line that is added at the end: a quote that is not closed takes it in."""
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 _DELIMITERS = (",", ";", "\t", "|")
+_CHARACTER_BYTES = 4
+"""The most bytes of a character in UTF-8."""
 _HEAD = 1 << 20
 """The most bytes of the header and the first row together."""
 
@@ -137,7 +139,7 @@ _HEAD = 1 << 20
 class _Stream:
     """A file without a byte order mark, with a line end after its last line, and then the line ``end``."""
 
-    def __init__(self, stream: pa.NativeFile, end: bytes) -> None:
+    def __init__(self, stream: Any, end: bytes) -> None:
         self.closed = False
         self._stream = stream
         self._end = end
@@ -165,6 +167,17 @@ class _Stream:
 
     def close(self) -> None:
         self.closed = True
+
+
+class _Recoded:
+    """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
+
+    def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
+        self._errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
+        self._text = io.TextIOWrapper(stream, encoding, self._errors, newline="")
+
+    def read(self, size: int) -> bytes:
+        return self._text.read(size // _CHARACTER_BYTES).encode("utf-8", self._errors)
 
 
 def _plain(text: str) -> bytes:
@@ -210,7 +223,7 @@ class DelimitedReader(Reader):
         self.has_blanks = file.settings.blank == "missing"
         self._guarded = bool(metadata_beside(file).get("guarded"))
         with reading(file.shown), file.open()[0] as stream:
-            head = stream.read(_HEAD).removeprefix(_BOM).decode("latin-1")
+            head = self._bytes(stream).read(_HEAD).removeprefix(_BOM).decode("latin-1")
         records = {delimiter: _records(head, delimiter) for delimiter in _DELIMITERS}
         self._delimiter = self._found_delimiter({mark: [len(record) for record in records[mark]] for mark in records})
         header = self._header(head, records[self._delimiter])
@@ -218,6 +231,11 @@ class DelimitedReader(Reader):
         names = unguarded(pa.array(header, pa.string())).to_pylist() if self._guarded else header
         self.schema = pa.schema([(name, pa.string()) for name in names])
         self._written = dict(zip(names, header, strict=True))
+
+    def _bytes(self, stream: pa.NativeFile) -> Any:
+        """The file in UTF-8, from its bytes."""
+        encoding = self.file.settings.encoding
+        return stream if encoding is None else _Recoded(stream, encoding)
 
     def _found_delimiter(self, widths: Mapping[str, list[int]]) -> str:
         """The delimiter that is named, or that divides the header and the first row alike; a comma in doubt.
@@ -294,7 +312,7 @@ class DelimitedReader(Reader):
         end = self._delimiter.encode().join([_END] * len(self.schema)) + b"\n"
         stream, tell = self.file.open()
         with stream:
-            source, row, has_end = _Stream(stream, end), 0, False
+            source, row, has_end = _Stream(self._bytes(stream), end), 0, False
             for cells in self._batches(source, selection, block, note if ragged else None):
                 has_end = cells.num_rows > 0 and cells.column(0)[-1].as_py() == _END
                 cells = cells.slice(0, cells.num_rows - has_end)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
-import io
 import lzma
 import os
 import shutil
@@ -170,11 +168,7 @@ class DataFile:
         """The decompressed bytes as a stream, and a counter of the bytes read."""
         with reading(self.shown):
             file = pa.OSFile(self.path) if self.stamp is None else self._remote(self.stamp)
-            stream = unpacked(file, self.compression if self.size else None)
-            if self.settings.encoding is not None and self.format in ("csv", "tsv"):
-                blocks = _Blocks(_recoded(stream, self.settings.encoding), stream)
-                stream = pa.PythonFile(io.BufferedReader(blocks, SIZES.stream_block_bytes), mode="r")
-            return stream, file.tell
+            return unpacked(file, self.compression if self.size else None), file.tell
 
     def _remote(self, stamp: remote.Stamp) -> pa.PythonFile:
         """The bytes at an address; Arrow files are read in smaller blocks than text."""
@@ -253,45 +247,6 @@ _CHECKED_BYTES = 64 << 20
 
 _PACKED: Mapping[str, Callable[[Any], Any]] = {"bz2": bz2.BZ2File, "xz": lzma.LZMAFile}
 """Readers of compressions that Arrow does not support everywhere."""
-
-
-class _Blocks(io.RawIOBase):
-    """The bytes of blocks, made from those of a file."""
-
-    def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
-        self._blocks = blocks
-        self._file = file
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """The next bytes, at least one except at the end."""
-        while not self._left:
-            block = next(self._blocks, None)
-            if block is None:
-                return 0
-            self._left = memoryview(block)
-        size = min(len(buffer), len(self._left))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
-
-    def close(self) -> None:
-        """Close the file too."""
-        self._file.close()
-        super().close()
-
-
-def _recoded(file: pa.NativeFile, encoding: str) -> Iterator[bytes]:
-    """The bytes of a file in UTF-8; what its encoding lacks stays as it is, so that its row is a bad row."""
-    errors = "surrogatepass" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    while data := file.read(SIZES.stream_block_bytes):
-        yield decoder.decode(data).encode("utf-8", errors)
-    yield decoder.decode(b"", True).encode("utf-8", errors)
 
 
 def unpacked(file: pa.NativeFile, compression: str | None) -> pa.NativeFile:
