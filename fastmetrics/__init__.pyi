@@ -45,6 +45,7 @@ from fastmetrics.models.answer import answer as answer
 from fastmetrics.models.bots import FullContextBot as FullContextBot
 from fastmetrics.models.bots import FunctionBot as FunctionBot
 from fastmetrics.models.bots import GivenContextsBot as GivenContextsBot
+from fastmetrics.models.call_setup import ClientSettings as ClientSettings
 from fastmetrics.models.call_store import stored_calls as stored_calls
 from fastmetrics.models.calls import ModelReply as ModelReply
 from fastmetrics.models.clients import ModelRequest as ModelRequest
@@ -118,6 +119,7 @@ from fastmetrics.vectors.search import search as search
 
 __all__ = [
     "ChunkSettings",
+    "ClientSettings",
     "ColumnError",
     "CutPromises",
     "Embedder",

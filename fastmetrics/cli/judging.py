@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.options import descriptions
 from fastmetrics.cli.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.cli.options import (
     Arguments,
@@ -34,7 +33,7 @@ from fastmetrics.cli.options import (
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, print_folded, print_result
-from fastmetrics.models.call_setup import MODEL, RUBRICS, CallOptions, JudgeOptions
+from fastmetrics.models.call_setup import MODEL, PRICES, RUBRICS, JudgeOptions
 
 # The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
 
@@ -182,7 +181,7 @@ def stored_calls(
         ),
         FromText(names),
     ] = None,
-    prices: Annotated[str | None, typer.Option(help=descriptions(CallOptions)["prices"])] = None,
+    prices: Annotated[str | None, typer.Option(help=PRICES)] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     excel: Excel = False,

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.progress import add_to_progress
 from fastmetrics.cli.options import OptionsOf
 from fastmetrics.cli.terminal import print_error
-from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, TEMPLATE, BotOptions
+from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, TEMPLATE, BotOptions, client_with
 
 if TYPE_CHECKING:
     from fastmetrics.models.call_sender import Spending
@@ -153,5 +153,7 @@ def _function_bot(choice: BotChoice, settings: dict[str, Any]) -> Any:
     function = getattr(module, name, None)
     if not callable(function):
         raise OptionError(f"--bot {choice.bot}: {place} has no function {name!r}")
-    own = {option: settings[option] for option in ("concurrency", "timeout", "store")}
-    return FunctionBot(function, name=choice.bot, **own)
+    calls = client_with(settings["client"], concurrency=settings["concurrency"], store=settings["store"])
+    return FunctionBot(
+        function, name=choice.bot, concurrency=calls.concurrency, timeout=calls.timeout, store=calls.store
+    )

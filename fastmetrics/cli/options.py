@@ -211,6 +211,7 @@ SPELLINGS = {
     "bootstrap": _Spelling(least=1),
     "by": _Spelling("COLUMN,...", names),
     "cache": _Spelling("FOLDER"),
+    "client": _Spelling("FILE"),
     "columns": _Spelling("NAME=YOURS,...", pairs),
     "depth": _Spelling(short="-M"),
     "keep": _Spelling("COLUMN,...", name_list),
@@ -271,17 +272,12 @@ def setting_options(settings: type) -> Iterator[inspect.Parameter]:
     """The options of a class of settings, each with the description of its field."""
     texts = descriptions(settings)
     for field in fields(settings):
-        if field.name not in _NO_OPTIONS:
-            yield _option(field.name, str(field.type), default_of(field), texts[field.name])
+        yield _option(field.name, str(field.type), default_of(field), texts[field.name])
 
 
 def default_of(field: Field[Any]) -> Any:
     """The default of a field, as that of a parameter."""
     return inspect.Parameter.empty if field.default is MISSING else field.default
-
-
-_NO_OPTIONS = frozenset({"pause"})
-"""Settings that only tests change."""
 
 
 def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Parameter:

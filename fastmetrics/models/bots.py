@@ -188,15 +188,15 @@ class PromptBot(BotOptions, CallSettings):
         """Raise ``InputError`` if the prompt of a row is too long for the model."""
         prompt = self.prompt(**dict(zip(self.reads, values, strict=True)))
         tokens = estimated_tokens(prompt)
-        if len(prompt) > self.max_chars:
-            limit: tuple[str, int] = ("max_chars", self.max_chars)
+        if len(prompt) > self.calls.max_chars:
+            limit: object = f"max_chars={self.calls.max_chars} of the client"
         elif self.context_window is not None and tokens > self.context_window:
-            limit = ("context_window", self.context_window)
+            limit = Argument("context_window", self.context_window)
         else:
             return
         raise InputError(
             f"row {row:,}: the prompt has {len(prompt):,} characters, about {tokens:,} tokens; ",
-            Argument(*limit),
+            limit,
             " is the limit; no call was made",
         )
 

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, Real, Whole, about, argument
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
+from fastmetrics.base.options import (
+    LimitedText,
+    NotAllowedError,
+    Optional,
+    Real,
+    Whole,
+    about,
+    argument,
+    with_parameters,
+)
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender, CircuitBreaker, RateLimits, Retries
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Connection, Message, Model
 from fastmetrics.models.clients import address_of, connect, endpoint_of
 from fastmetrics.results.prices import Price, price_of
+from fastmetrics.tables.input_files import local_path, read_text
 from fastmetrics.tables.targets import cache_folder
 
 # The settings of model calls, judges and bots: each declared once, for functions and commands.
@@ -33,21 +44,51 @@ TEMPLATE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallOptions:
-    """The settings of all model calls."""
+CLIENT = "The settings of the client: limits, time-outs, retries, store and prices, in a TOML file."
+BASE_URL = "The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."
+STORED = "The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics."
+CONCURRENCY = "Maximum concurrent calls. Default: 16."
+MAX_CALLS = "Maximum requests of this run."
+MAX_COST = "Maximum cost of the calls, by the prices of the client: calls that might exceed it are not made."
+PRICES = 'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'
+MANY = 1_000_000_000
+STORE = "calls.sqlite"
 
-    base_url: str | None = field(
-        default=None,
-        metadata=about("The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."),
-    )
+_ALLOWED: Mapping[str, Any] = {
+    "endpoint": Optional(LimitedText(200, "a name")),
+    "max_chars": Whole(1, MANY),
+    "concurrency": Whole(1, 10_000),
+    "rpm": Optional(Real(0.0, float(MANY), above=True)),
+    "tpm": Optional(Real(0.0, float(MANY), above=True)),
+    "timeout": Real(0.0, 86_400.0, above=True),
+    "tries": Whole(1, 100),
+    "pause": Real(0.0, 86_400.0),
+    "max_reply_bytes": Whole(1, MANY),
+    "max_calls": Optional(Whole(0, MANY)),
+    "max_cost": Optional(Real(0.0, float(MANY))),
+}
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class ClientSettings:
+    """The settings of the client of a model: its server, and the limits, time-outs, retries, store and prices of calls.
+
+    Judges and bots take it as ``client``, as an object, a mapping or a TOML file with these names.  Paths in a file are
+    relative to it.
+
+    {parameters}
+
+    >>> ClientSettings.of({"timeout": 120, "rpm": 60}).timeout
+    120.0
+
+    Raises ``OptionError`` for an invalid setting or an unknown name, ``FileFormatError`` for a file that is no TOML.
+    """
+
+    base_url: str | None = field(default=None, metadata=about(BASE_URL))
     endpoint: str | None = field(
         default=None,
         metadata=about("The name of the server in the store. Default: host and path of its address."),
-    )
-    parameters: Mapping[str, Any] | None = field(
-        default=None,
-        metadata=about("Parameters of each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
     )
     max_chars: int = field(
         default=400_000,
@@ -55,34 +96,77 @@ class CallOptions:
             "Maximum characters of a prompt; a judge does not send a longer one, and a bot ends before the first call."
         ),
     )
-    store: str | os.PathLike[str] | None = field(
-        default=None,
-        metadata=about("The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics."),
-    )
-    concurrency: int = field(default=16, metadata=about("Maximum concurrent calls."))
+    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
+    concurrency: int = field(default=16, metadata=about(CONCURRENCY))
     rpm: float | None = field(default=None, metadata=about("Maximum requests per minute."))
     tpm: float | None = field(default=None, metadata=about("Maximum tokens per minute."))
     timeout: float = field(default=60.0, metadata=about("Timeout of a call, in seconds."))
     tries: int = field(default=5, metadata=about("Maximum attempts of a call."))
+    pause: float = field(
+        default=0.5,
+        metadata=about("Seconds before the second attempt of a call, doubled for each later one."),
+    )
     max_reply_bytes: int = field(
         default=1_048_576, metadata=about("Maximum bytes of a reply; a longer reply gives the status http.")
     )
-    max_calls: int | None = field(default=None, metadata=about("Maximum requests of this run."))
-    max_cost: float | None = field(
+    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
+    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = field(default=None, metadata=about(PRICES))
+
+    def __post_init__(self) -> None:
+        """Check all settings."""
+        for name, allowed in _ALLOWED.items():
+            object.__setattr__(self, name, argument(name, getattr(self, name), allowed))
+        address_of(self.base_url)
+
+    @classmethod
+    def of(cls, client: ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None) -> ClientSettings:
+        """The settings themselves, or from a mapping or a file."""
+        if isinstance(client, ClientSettings):
+            return client
+        if client is None or isinstance(client, Mapping):
+            names = [field.name for field in fields(cls)]
+            unknown = [name for name in client or () if name not in names]
+            if unknown:
+                raise OptionError(f"client: {unknown[0]!r} is no setting; expected {', '.join(names)}")
+            return cls(**(client or {}))
+        path = local_path(client, "client")
+        try:
+            values = tomllib.loads(read_text(path))
+        except ValueError as error:
+            raise FileFormatError(f"{path}: not the settings of a client: {error}") from error
+        places = {name: values[name] for name in ("store", "prices") if isinstance(values.get(name), str)}
+        try:
+            return cls.of(values | {name: path.parent / place for name, place in places.items()})
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions:
+    """The settings of all model calls: the client, the parameters of the model, and what replaces the client's own."""
+
+    client: ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None = field(
+        default=None, metadata=about(CLIENT)
+    )
+    base_url: str | None = field(default=None, metadata=about(BASE_URL))
+    parameters: Mapping[str, Any] | None = field(
         default=None,
-        metadata=about("Maximum cost of the calls, by the prices: calls that might exceed it are not made."),
+        metadata=about("Parameters of each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
     )
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = field(
-        default=None,
-        metadata=about(
-            'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'
-        ),
-    )
-    pause: float = field(
-        default=0.5,
-        repr=False,
-        metadata=about("Seconds before the second attempt of a call, doubled for each later one."),
-    )
+    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
+    concurrency: int | None = field(default=None, metadata=about(CONCURRENCY))
+    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
+    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
+
+
+def client_with(client: Any, **own: Any) -> ClientSettings:
+    """The settings of a client, with those of its values that are not None; another address has no ``endpoint`` yet."""
+    settings = ClientSettings.of(client)
+    given = {name: value for name, value in own.items() if value is not None}
+    if given.get("base_url", settings.base_url) != settings.base_url:
+        given["endpoint"] = None
+    return replace(settings, **given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +197,6 @@ class BotOptions(CallOptions):
 # Settings of model calls and their limits, shared by judges and bots.
 
 
-MANY = 1_000_000_000
-STORE = "calls.sqlite"
-
 _PARAMETERS = {"temperature": 0}
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
 """The parameters of a call that limit the tokens of its reply."""
@@ -140,49 +221,47 @@ class _Parameters:
         return "parameters of a chat completion by name"
 
 
-_ALLOWED: Mapping[str, Any] = {
-    "model": LimitedText(200, "the name of a model"),
-    "endpoint": Optional(LimitedText(200, "a name")),
-    "parameters": Optional(_Parameters()),
-    "max_chars": Whole(1, MANY),
-    "concurrency": Whole(1, 10_000),
-    "rpm": Optional(Real(0.0, float(MANY), above=True)),
-    "tpm": Optional(Real(0.0, float(MANY), above=True)),
-    "timeout": Real(0.0, 86_400.0, above=True),
-    "tries": Whole(1, 100),
-    "max_reply_bytes": Whole(1, MANY),
-    "max_calls": Optional(Whole(0, MANY)),
-    "max_cost": Optional(Real(0.0, float(MANY))),
-}
-
-
 class CallSettings(CallOptions):
     """Base class of what calls a model; a subclass is a dataclass that adds the ``model``."""
 
     model: str
 
     def check_calls(self) -> None:
-        """Raise ``OptionError`` for an invalid value of a field."""
-        for name, allowed in _ALLOWED.items():
-            argument(name, getattr(self, name), allowed)
+        """Raise ``OptionError`` for an invalid value of a field; the fields of the client's then have its values."""
+        argument("model", self.model, LimitedText(200, "the name of a model"))
+        argument("parameters", self.parameters, Optional(_Parameters()))
         if not self.model.strip():
             raise OptionError(Argument("model", self.model), ": expected the name of a model")
-        address_of(self.base_url)
-        if self.max_cost is not None and self.prices is None:
-            raise OptionError(Argument("max_cost", self.max_cost), " needs ", Argument("prices"), " to compute a cost")
+        calls = self.calls
+        for name in ("base_url", "store", "concurrency", "max_calls", "max_cost"):
+            object.__setattr__(self, name, getattr(calls, name))
+        if calls.max_cost is not None and calls.prices is None:
+            raise OptionError(
+                Argument("max_cost", calls.max_cost), " needs the prices of the ", Argument("client"), " for a cost"
+            )
         _ = self.price
+
+    @cached_property
+    def calls(self) -> ClientSettings:
+        """The settings of the client."""
+        return client_with(
+            self.client,
+            base_url=self.base_url,
+            store=self.store,
+            concurrency=self.concurrency,
+            max_calls=self.max_calls,
+            max_cost=self.max_cost,
+        )
 
     @cached_property
     def price(self) -> Price | None:
         """The price of the model, if there is a table of prices."""
-        if self.prices is None:
-            return None
-        return price_of(self.model, self.prices)
+        return None if self.calls.prices is None else price_of(self.model, self.calls.prices)
 
     @property
     def endpoint_name(self) -> str:
         """The server's name in the keys of stored calls."""
-        return self.endpoint or endpoint_of(self.base_url)
+        return self.calls.endpoint or endpoint_of(self.calls.base_url)
 
     @property
     def configured_model(self) -> Model:
@@ -195,27 +274,28 @@ class CallSettings(CallOptions):
     @property
     def store_path(self) -> Path:
         """The path of the store; by default in the user's cache."""
-        return cache_folder().parent / STORE if self.store is None else Path(self.store)
+        return cache_folder().parent / STORE if self.calls.store is None else Path(self.calls.store)
 
     def budget(self) -> Budget:
         """A new budget."""
         parameters = self.configured_model.parameters
         limits = {name: parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)}
         limit = max(limits, key=limits.__getitem__, default=_REPLY_LIMITS[0])
-        return Budget(self.max_calls, self.max_cost, self.price, limits.get(limit, LONGEST_REPLY), limit)
+        longest = limits.get(limit, LONGEST_REPLY)
+        return Budget(self.calls.max_calls, self.calls.max_cost, self.price, longest, limit)
 
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """What sends the calls, within their limits."""
-        model = self.configured_model
-        connection = Connection(model, self.base_url, self.timeout, self.max_reply_bytes, self.concurrency)
+        model, calls = self.configured_model, self.calls
+        connection = Connection(model, calls.base_url, calls.timeout, calls.max_reply_bytes, calls.concurrency)
         return CallSender(
             model,
             store,
             connect=lambda: connect(connection),
             budget=budget,
-            limits=RateLimits(self.concurrency, self.rpm, self.tpm),
-            concurrency=self.concurrency,
-            retries=Retries(self.tries, self.pause),
+            limits=RateLimits(calls.concurrency, calls.rpm, calls.tpm),
+            concurrency=calls.concurrency,
+            retries=Retries(calls.tries, calls.pause),
             breaker=CircuitBreaker(self.endpoint_name),
             neutral=CallMaker(model, None).call([_NEUTRAL]),
         )

@@ -215,15 +215,14 @@ def judge(
     messages and the number of the repeat.  Stored calls are not repeated, except for the statuses in ``retry``
     (unparsed, truncated, refused); the next run repeats transient failures.  Identical prompts are sent once.
 
-    ``concurrency`` limits the concurrent calls; a refusal for too many requests halves the limit, and replies raise it
-    again.  Requests and tokens per minute can be limited too.  A call has at most ``tries`` attempts of at most
-    ``timeout`` seconds each, and a reply of more than ``max_reply_bytes`` bytes gives the status ``http``.  After
-    ``max_calls`` requests, or when ``max_cost`` by the table of ``prices`` (``{model: {"input": …, "output": …}}`` per
-    million tokens, or a file of it) might be exceeded, the remaining rows get the status ``budget``.  A call counts
-    with its highest possible cost until it returns: one token per byte of the prompt, and a reply of
-    ``parameters["max_tokens"]`` tokens, or 4,096.  A run stops if none of its first ``max_unparsed`` replies has a
-    score (0: never), because all others would probably cost money for nothing; the error shows a reply.  ``sample``
-    judges a random sample of that size, drawn with ``seed``.  ``lists`` is that of ``score``.
+    ``client``, a :class:`ClientSettings` or a TOML file of it, has the limits, time-outs, retries, store and prices of
+    calls; some are settings here too.  ``concurrency`` limits the concurrent calls; a refusal for too many requests
+    halves the limit, and replies raise it again.  After ``max_calls`` requests, or when ``max_cost`` by prices might
+    be exceeded, the remaining rows get the status ``budget``.  A call counts with its highest possible cost until it
+    returns: one token per byte of the prompt, and a reply of ``parameters["max_tokens"]`` tokens, or 4,096.  A run
+    stops if none of its first ``max_unparsed`` replies has a score (0: never), because all others would probably cost
+    money for nothing; the error shows a reply.  ``sample`` judges a random sample of that size, drawn with ``seed``.
+    ``lists`` is that of ``score``.
 
     With ``pairwise``, ``table`` is two tables of answers to the same questions, in a list or in a dict by name, and the
     rubrics compare two answers (``preference``).  The rows are those of the first table; the answers of the second,
@@ -282,7 +281,7 @@ def judge(
         raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")
     judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
     # large batches keep the sender busy, even while the last calls of a batch are pending
-    limits = Limits(batch_rows=max(SIZES.call_rows, judging.concurrency), part_rows=SIZES.answered_part_rows)
+    limits = Limits(batch_rows=max(SIZES.call_rows, judging.calls.concurrency), part_rows=SIZES.answered_part_rows)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress, limits)
     argument("name", name, Optional(LimitedText(200, "a name")))

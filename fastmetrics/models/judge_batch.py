@@ -135,7 +135,8 @@ class JudgePlan:
             "model": model.name,
             "endpoint": model.endpoint,
             "parameters": dict(model.parameters),
-            **{name: getattr(self.settings, name) for name in ("repeats", "structured", "max_chars")},
+            **{name: getattr(self.settings, name) for name in ("repeats", "structured")},
+            "max_chars": self.settings.calls.max_chars,
             **({"systems": list(self.systems)} if self.systems else {}),
         }
         return ScoreMetadata(
@@ -442,7 +443,7 @@ class BatchJudge:
         )
 
     def _cells(self, rubric_calls: _RubricCalls, values: Sequence[Value]) -> list[_Cell]:
-        repeats, most = self._settings.repeats, self._settings.max_chars
+        repeats, most = self._settings.repeats, self._settings.calls.max_chars
         cells: list[_Cell] = []
         for direction in (rubric_calls,) if rubric_calls.mirror is None else (rubric_calls, rubric_calls.mirror):
             calls = direction.calls(values, repeats, most)

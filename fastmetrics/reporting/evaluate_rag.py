@@ -153,7 +153,7 @@ def judge_with(rubrics: Any, calls: Mapping[str, Any], model: str, base_url: str
     names = {option.name for option in fields(CallOptions)} - {"parameters"}
     shared = {name: calls[name] for name in names if name in calls}
     if base_url is not None:
-        shared |= {"base_url": base_url, "endpoint": None}
+        shared["base_url"] = base_url
     return JudgeSettings(rubrics, model, **shared)
 
 
@@ -480,7 +480,8 @@ class RagRun:
         settings = {
             "rubrics": {rubric.axis: rubric.settings() for rubric in judging.loaded_rubrics},
             "judge": {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)},
-            **{name: getattr(judging, name) for name in ("repeats", "structured", "max_chars", "keep_replies")},
+            **{name: getattr(judging, name) for name in ("repeats", "structured", "keep_replies")},
+            "max_chars": judging.calls.max_chars,
         }
         self.stages.run(JUDGED, settings, [ANSWERS], make)
 

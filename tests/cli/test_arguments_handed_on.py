@@ -13,7 +13,6 @@ from scipy.special import stdtrit
 
 import fastmetrics as fm
 from fastmetrics.models import call_setup
-from fastmetrics.models.call_setup import CallOptions
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Model
 from fastmetrics.results.prices import Price
@@ -23,12 +22,7 @@ pytestmark = pytest.mark.slow
 SETTINGS = {
     "repeats": 3,
     "structured": False,
-    "max_chars": 17,
     "concurrency": 19,
-    "rpm": 23.0,
-    "tpm": 29.0,
-    "timeout": 31.0,
-    "tries": 37,
     "max_calls": 41,
     "max_cost": 43.0,
     "max_unparsed": 47,
@@ -194,10 +188,9 @@ def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> N
         assert cell.detectable == pytest.approx(expected)
 
 
-CALLS: dict[str, Any] = {
+CLIENT: dict[str, Any] = {
     "base_url": "http://v:1/v1",
     "endpoint": "v_endpoint",
-    "parameters": {"max_tokens": 7},
     "concurrency": 13,
     "rpm": 17.0,
     "tpm": 19.0,
@@ -232,20 +225,30 @@ RECEIVED: dict[str, dict[str, Any]] = {
 """What each part of a sender of calls receives of these settings."""
 
 
+SETTINGS_OF_CALLS = {"client": CLIENT, "parameters": {"max_tokens": 7}}
+
+
 @pytest.mark.parametrize(
     "settings",
     [
-        lambda store: fm.JudgeSettings("safety", "m", store=store, **CALLS),
-        lambda store: fm.FullContextBot("text", "m", store=store, **CALLS),
-        lambda store: fm.GivenContextsBot("m", store=store, **CALLS),
+        fm.JudgeSettings("safety", "m", **SETTINGS_OF_CALLS),
+        fm.FullContextBot("text", "m", **SETTINGS_OF_CALLS),
+        fm.GivenContextsBot("m", **SETTINGS_OF_CALLS),
+        fm.JudgeSettings(
+            "safety",
+            "m",
+            client={**CLIENT, "concurrency": 3, "max_calls": 5, "max_cost": 0.5},
+            **{name: CLIENT[name] for name in ("base_url", "concurrency", "max_calls", "max_cost")},
+            parameters={"max_tokens": 7},
+        ),
     ],
+    ids=["judge", "full-context", "given-contexts", "own"],
 )
 def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     """All but the length of a prompt and the store, which are read elsewhere."""
-    names = {field.name for field in dataclasses.fields(CallOptions)}
-    assert set(CALLS) == names - {"max_chars", "store"}
+    assert set(CLIENT) == {field.name for field in dataclasses.fields(fm.ClientSettings)} - {"max_chars", "store"}
     received: dict[str, dict[str, Any]] = {}
     for name in RECEIVED:
         part = getattr(call_setup, name)
@@ -255,7 +258,6 @@ def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
             return part(*values, **more)
 
         monkeypatch.setattr(call_setup, name, record)
-    chosen = settings(tmp_path / "s.sqlite")
-    with CallStore(chosen.store_path) as store:
-        chosen.sender(store, chosen.budget())
+    with CallStore(tmp_path / "s.sqlite") as store:
+        settings.sender(store, settings.budget())
     assert received == RECEIVED

@@ -77,8 +77,8 @@ ONLY_FUNCTION = {
 }
 """Parameters that no option has."""
 
-NO_OPTIONS = {"judge": {"pause"}, "answer": {"pause", "name"}, "evaluate-rag": {"pause", "name"}}
-"""Settings of a judge and of a bot that only tests change, and the name of a bot, which is its --system."""
+NO_OPTIONS = {"answer": {"name"}, "evaluate-rag": {"name"}}
+"""The name of a bot, which is its --system."""
 
 SETTINGS = {
     "files": fm.FileSettings,

@@ -118,10 +118,7 @@ EXPECTED: dict[tuple[str, str], str] = {
 }
 """What arrives of options that are converted, or that have another name in the function behind."""
 
-SETTINGS = (
-    "template context_window base_url endpoint parameters max_chars store concurrency rpm tpm timeout tries max_calls "
-    "max_cost prices"
-)
+SETTINGS = "template context_window client base_url parameters store concurrency max_calls max_cost"
 PROJECTION = {"kind": "projection"}
 MODES: list[tuple[str, dict[str, Any], str]] = [
     ("judge", {"dry_run": True}, "table columns schema lists sample seed format max_row_bytes store"),

@@ -17,7 +17,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, Op
 from fastmetrics.models.bots import FULL_CONTEXT_TEMPLATE, read_knowledge
 from fastmetrics.models.prompts import mark
 from fastmetrics.retrieval.faq import FaqReply
-from tests.support.judge_server import completion, judge_server, user_message
+from tests.support.judge_server import client_file, completion, judge_server, user_message, with_client
 from tests.support.program import jsonl, program
 
 KNOWLEDGE = "Paris is the capital of France.\n" * 3
@@ -48,7 +48,9 @@ def echo(body):
 def bot(judge, folder, **more):
     """A full-context bot that pauses briefly."""
     return fm.FullContextBot(
-        KNOWLEDGE, "m", **{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, **more}
+        KNOWLEDGE,
+        "m",
+        **with_client(**{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, **more}),
     )
 
 
@@ -142,9 +144,10 @@ def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
         knowledge.write_text(KNOWLEDGE)
         done = program(
             "answer", path, "-o", tmp_path / "o.parquet", "--bot", "full-context", "--knowledge", knowledge, "--model",
-            "m", "--base-url", judge.url, "--max-chars", most - 1, "--store", tmp_path / "s.sqlite",
+            "m", "--base-url", judge.url, "--client", client_file(tmp_path, max_chars=most - 1),
+            "--store", tmp_path / "s.sqlite",
         )  # fmt: skip
-        assert (done.code, "row 701" in done.err, "--max-chars" in done.err) == (3, True, True)
+        assert (done.code, "row 701" in done.err, "max_chars" in done.err) == (3, True, True)
         assert judge.count == 0
         assert not list(tmp_path.glob("o.parquet*"))
 

@@ -16,7 +16,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, ServiceError
 from fastmetrics.models.dry_run import estimate_answering
-from tests.support.judge_server import judge_server, user_message
+from tests.support.judge_server import judge_server, user_message, with_client
 from tests.support.program import jsonl, program
 
 ROWS = {
@@ -42,7 +42,8 @@ def _environment(monkeypatch, tmp_path):
 def given_contexts(judge, folder, **more):
     """A bot that reads the contexts of each row."""
     return fm.GivenContextsBot(
-        "m", **{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 5.0, "pause": 0.01, **more}
+        "m",
+        **with_client(**{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 5.0, "pause": 0.01, **more}),
     )
 
 
@@ -156,7 +157,7 @@ def test_full_context_prompt_may_name_other_columns(tmp_path):
             fm.answer(
                 {"question": ["q", "r" * 100], "level": [1, 2]},
                 fm.FullContextBot(
-                    "K", "m", store=tmp_path / "s", max_chars=50, template="{knowledge}{level}{question}"
+                    "K", "m", store=tmp_path / "s", client={"max_chars": 50}, template="{knowledge}{level}{question}"
                 ),
             )
 
@@ -239,7 +240,7 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(40)))
     with judge_server(reply=lambda body: f"answer {judge.count}") as judge:
         bot = fm.FullContextBot(
-            "k", "m", base_url=judge.url, store=tmp_path / "s.sqlite", tries=1, concurrency=2, pause=0.01
+            "k", "m", base_url=judge.url, store=tmp_path / "s.sqlite", concurrency=2, client={"tries": 1, "pause": 0.01}
         )
         assert estimate_answering(path, bot, repeats=3).calls == 120
         judge.draw = lambda body, seen: "500" if judge.count > 50 else None

@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.models.dry_run import estimate_answering, estimate_judging
-from tests.support.judge_server import completion, grade, judge_server, user_message
+from tests.support.judge_server import client_file, completion, grade, judge_server, user_message
 from tests.support.program import jsonl, program
 
 PRICES = {"m": {"input": 1.0, "output": 10.0}}
@@ -50,7 +50,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
     rows = [{"id": n, "question": f"question {n % 6}?", "answer": "a"} for n in range(600)]  # rows share 6 prompts
     path, out = jsonl(tmp_path / "rows.jsonl", *rows), tmp_path / "o.parquet"
     with judge_server(reply=reply) as judge:
-        options = {"base_url": judge.url, "store": tmp_path / "s.sqlite", "prices": PRICES, "repeats": 2}
+        options = {"base_url": judge.url, "store": tmp_path / "s.sqlite", "client": {"prices": PRICES}, "repeats": 2}
         settings = fm.JudgeSettings(["safety", "relevance"], "m", **options)
         planned = estimate_judging(path, settings)
         assert (planned.rows, planned.calls, planned.stored_calls) == (600, 24, 0)
@@ -98,7 +98,15 @@ def test_command_states_tokens_and_cost_once(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"question": "q", "answer": "a"} for _ in range(30)))
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        command = ["judge", path, "-o", tmp_path / "o.parquet", *options, "--prices", tmp_path / "prices.json"]
+        command = [
+            "judge",
+            path,
+            "-o",
+            tmp_path / "o.parquet",
+            *options,
+            "--client",
+            client_file(tmp_path, prices="prices.json"),
+        ]
         first, second = program(*command), program(*command, "--overwrite")
     assert re.findall(r"cost [0-9.e-]+", first.out) == ["cost 0.0003"]
     assert re.findall(r"cost [0-9.e-]+", second.out) == ["cost 0"]
@@ -126,7 +134,7 @@ def test_answers_state_one_cost(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n % 3}?"} for n in range(30)))
     with judge_server(reply=lambda body: completion("cut", "length")) as judge:
         store = tmp_path / "s.sqlite"
-        bot = fm.FullContextBot("text", "m", base_url=judge.url, store=store, prices=PRICES)
+        bot = fm.FullContextBot("text", "m", base_url=judge.url, store=store, client={"prices": PRICES})
         assert estimate_answering(path, bot).calls == 3
         run = fm.answer(path, bot, output=tmp_path / "o.parquet")
         assert (judge.count, run.spending.cost) == (3, pytest.approx(3 * ONE))

@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ServiceError
-from tests.support.judge_server import judge_server, user_message
+from tests.support.judge_server import client_file, judge_server, user_message, with_client
 from tests.support.program import jsonl, program
 
 
@@ -45,9 +45,11 @@ class Runs:
         output = {name: more.pop(name) for name in ("resume", "overwrite") if name in more}
         settings = {**self.settings, "tries": 2, **more}
         if self.kind == "judge":
-            made = fm.judge(self.path, fm.JudgeSettings("safety", "m", **settings), output=self.out, **output)
+            made = fm.judge(
+                self.path, fm.JudgeSettings("safety", "m", **with_client(**settings)), output=self.out, **output
+            )
         else:
-            bot = fm.GivenContextsBot("m", template="{question}", **settings)
+            bot = fm.GivenContextsBot("m", template="{question}", **with_client(**settings))
             made = fm.answer(self.path, bot, output=self.out, keep=["id"], **output)
         names = (
             ("judge_safety_status", "judge_safety_reason")
@@ -165,7 +167,8 @@ def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest
 def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):
     with judge_server(draw=failing("500", {1, 2})) as server:
         runs = Runs(tmp_path, server, "judge", 5)
-        common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite", "--tries", 1]
+        common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
+        common += ["--client", client_file(tmp_path, tries=1)]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
             ["judge", runs.path, "-o", tmp_path / "a.jsonl", "--rubrics", "safety", *common],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError, ServiceError
+from fastmetrics.base.errors import ColumnError, FileFormatError, MissingExtraError, OptionError, ServiceError
 from fastmetrics.models.prompts import shipped
-from tests.support.judge_server import drawn, judge_server
+from tests.support.judge_server import client_file, drawn, judge_server, with_client
 from tests.support.program import alone, jsonl, program
 
 OTHERS = ("show_answer", "supported_claims", "preference")
@@ -132,7 +133,7 @@ def test_a_question_that_is_too_long_is_refused_and_says_so(tmp_path):
         assert made["judge_safety_status"].to_pylist() == ["too_long", "ok"]
         assert "above the limit max_chars of 400,000; no call was made" in made["judge_safety_reason"][0].as_py()
         more = fm.judge(
-            table, "safety", model="m", base_url=judge.url, max_chars=2_000_000, store=tmp_path / "s.sqlite"
+            table, "safety", model="m", base_url=judge.url, client={"max_chars": 2_000_000}, store=tmp_path / "s.sqlite"
         )
         assert more["judge_safety_status"].to_pylist() == ["ok", "ok"]
 
@@ -149,7 +150,7 @@ def test_changed_settings_are_other_questions(tmp_path):
             {"structured": False},
         ):
             before = judge.count
-            fm.judge(rows(2), "safety", **{**options, **change})
+            fm.judge(rows(2), "safety", **with_client(**{**options, **change}))
             assert judge.count == before + 2, change
         text = shipped()["safety.en"].read_text(encoding="utf-8")
         (tmp_path / "mine.toml").write_text(text.replace("could do harm", "might do harm"), encoding="utf-8")
@@ -256,7 +257,7 @@ def test_a_key_that_is_a_word_does_not_change_the_replies(tmp_path, monkeypatch)
 def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
     store = tmp_path / "s.sqlite"
     with pytest.raises(ServiceError, match=r"localhost:1/v1: no reply to \d+ requests: the connection failed"):
-        fm.judge(rows(2), "safety", model="m", base_url="http://localhost:1/v1", store=store, tries=1)
+        fm.judge(rows(2), "safety", model="m", base_url="http://localhost:1/v1", store=store, client={"tries": 1})
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"no API key for https://api.openai.com/v1: set OPENAI_API_KEY"):
         fm.judge(rows(2), "safety", model="m", store=store)
@@ -269,9 +270,10 @@ def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
 
 def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
     with judge_server() as judge:
-        made = fm.judge(rows(5), "safety", model="m", base_url=judge.url, endpoint="e", store=tmp_path / "s.sqlite")
+        client = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "s.sqlite"}
+        made = fm.judge(rows(5), "safety", model="m", client=client)
     monkeypatch.delenv("OPENAI_API_KEY")
-    again = fm.judge(rows(5), "safety", model="m", endpoint="e", store=tmp_path / "s.sqlite")
+    again = fm.judge(rows(5), "safety", model="m", client={**client, "base_url": None})
     assert again.equals(made)
 
 
@@ -285,11 +287,12 @@ def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
         ({"base_url": "http://host:x/v1"}, "expected an address"),
         ({"repeats": 0}, "repeats=0: expected a whole number from 1"),
         ({"retry": "http"}, "retry='http': expected 'unparsed', 'truncated' or 'refused'"),
-        ({"max_cost": 1.0}, "max_cost=1.0 needs prices="),
+        ({"max_cost": 1.0}, "max_cost=1.0 needs the prices of the client="),
         ({"parameters": {"model": "n"}}, "model cannot be set here"),
         ({"language": "de"}, "language='de': expected 'en' or 'ru'"),
         ({"concurrency": True}, "concurrency=True"),
-        ({"timeout": 0}, "timeout=0: expected a number above 0"),
+        ({"client": {"timeout": 0}}, "timeout=0: expected a number above 0"),
+        ({"client": {"retries": 1}}, "'retries' is no setting; expected base_url, endpoint, max_chars, store"),
     ],
 )
 def test_invalid_settings_raise(settings, message):
@@ -298,13 +301,28 @@ def test_invalid_settings_raise(settings, message):
     assert message in str(caught.value)
 
 
+def test_a_file_of_a_client_is_read_and_options_replace_its_settings(tmp_path):
+    path = client_file(tmp_path, timeout=7, store="s.sqlite", prices="p.toml", endpoint="e", base_url="http://a/v1")
+    (tmp_path / "p.toml").write_text("[m]\ninput = 1\noutput = 2\n")
+    settings = fm.JudgeSettings("safety", "m", client=path, max_cost=1.0)
+    assert (settings.calls.timeout, settings.store_path, settings.concurrency) == (7.0, tmp_path / "s.sqlite", 16)
+    assert (settings.price.output, settings.endpoint_name, settings.calls.max_cost) == (2, "e", 1.0)
+    other = fm.JudgeSettings("safety", "m", client=path, base_url="http://b/v1", store="t", concurrency=3)
+    assert (other.endpoint_name, str(other.store_path), other.calls.concurrency) == ("b/v1", "t", 3)
+    assert dataclasses.replace(settings, repeats=2).endpoint_name == "e"
+    for text, message in (("[m", "client.toml: not the settings of a client"), ("tries = 0", "client.toml: tries=0")):
+        (tmp_path / "client.toml").write_text(text)
+        with pytest.raises((OptionError, FileFormatError), match=message):
+            fm.JudgeSettings("safety", "m", client=tmp_path / "client.toml")
+
+
 def test_command_line_messages_name_options(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"question": "q", "answer": "a"})
     for arguments, message in (
         (["--repeats", "0"], "--repeats 0: expected"),
         (["--base-url", "nowhere"], "--base-url nowhere: expected an address"),
         (["--retry", "all"], "--retry all: expected"),
-        (["--max-cost", "1"], "--max-cost 1.0 needs --prices"),
+        (["--max-cost", "1"], "--max-cost 1.0 needs the prices of the --client"),
         (["--parameters", "x"], "--parameters 'x': expected name=value"),
         (["--sample", "0"], "--sample 0: expected"),
     ):

@@ -12,7 +12,17 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, ServiceError
-from tests.support.judge_server import FAULTS, completion, drawn, grade, judge_server, shares, user_message
+from tests.support.judge_server import (
+    FAULTS,
+    client_file,
+    completion,
+    drawn,
+    grade,
+    judge_server,
+    shares,
+    user_message,
+    with_client,
+)
 from tests.support.program import jsonl, program
 
 
@@ -32,7 +42,9 @@ def judged(folder, judge, path, name="o", **more):
     """The rows of a file judged with short pauses, as dicts, and the run."""
     output = {key: more.pop(key) for key in ("resume", "overwrite") if key in more}
     usual = {"store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, "base_url": judge.url, **more}
-    made = fm.judge(path, fm.JudgeSettings("safety", "m", **usual), output=folder / f"{name}.jsonl", **output)
+    made = fm.judge(
+        path, fm.JudgeSettings("safety", "m", **with_client(**usual)), output=folder / f"{name}.jsonl", **output
+    )
     rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     return rows, made
 
@@ -334,18 +346,18 @@ def test_retries_and_second_requests_are_within_the_limit_of_the_cost(tmp_path):
 
 def test_limit_below_the_cost_of_one_call_is_refused_with_the_limits_that_work(tmp_path):
     path = written(tmp_path / "rows.jsonl", 3)
-    (tmp_path / "prices.json").write_text(json.dumps(PER_REPLY))
+    client = ["--client", client_file(tmp_path, prices=PER_REPLY)]
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         command = ["judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
-        done = program(*command, "--prices", tmp_path / "prices.json")
+        done = program(*command, *client)
         assert (done.code, judge.count, (tmp_path / "o.jsonl").exists()) == (2, 0, False)
         assert "--max-cost 4.0: no call was made, since the first one may cost 4.096 (a prompt of " in done.err
         assert "and a reply of 4,096 tokens); raise the limit to --max-cost 4.1, or limit each reply to " in done.err
         assert done.err.rstrip().endswith("--parameters max_tokens=4000")
         for way in (["--max-cost", 4.1], ["--max-cost", 4, "--parameters", "max_tokens=4000"]):
             before = judge.count
-            more = [*command[:-2], *way, "--prices", tmp_path / "prices.json", "--overwrite", "--concurrency", 1]
+            more = [*command[:-2], *way, *client, "--overwrite", "--concurrency", 1]
             assert program(*more).code == 0
             assert judge.count > before
         priced = {"max_cost": 0.05, "prices": {"m": {"input": 100.0, "output": 1000.0}}, "name": "few"}
@@ -367,7 +379,6 @@ def test_retries_count_as_calls(tmp_path):
 
 def test_dry_run_predicts_the_run(tmp_path):
     path = written(tmp_path / "rows.jsonl", 12)
-    (tmp_path / "prices.toml").write_text("[m]\ninput = 1.0\noutput = 2.0\n")
     with judge_server() as judge:
         common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         dry = ["judge", path, *common, "--dry-run", "--repeats", 2]
@@ -377,7 +388,7 @@ def test_dry_run_predicts_the_run(tmp_path):
         assert "and 2,880 completion tokens; cost unknown: no prices given" in done.out
         assert program("judge", path, "-o", tmp_path / "o.csv", *common, "--sample", 5).code == 0
         assert judge.count == 5
-        priced = program(*dry, "--prices", tmp_path / "prices.toml").out
+        priced = program(*dry, "--client", client_file(tmp_path, prices={"m": {"input": 1.0, "output": 2.0}})).out
         assert priced.startswith("12 rows: 19 calls to make, 5 already stored\n")
         assert "by the table of prices" in priced
         assert program(*dry, "--sample", 3).out.startswith("3 rows: ")
@@ -396,6 +407,6 @@ def test_dry_run_predicts_the_run(tmp_path):
 def test_invalid_price_tables_raise(tmp_path, text, message):
     path = written(tmp_path / "rows.jsonl", 1)
     (tmp_path / "p.toml").write_text(text)
-    arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--prices", tmp_path / "p.toml"]
+    arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--client", client_file(tmp_path, prices="p.toml")]
     done = program("judge", path, *arguments)
     assert (done.code in (2, 3), message in done.err) == (True, True), done.err

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.models.dry_run import estimate_judging
-from tests.support.judge_server import judge_server, user_message
+from tests.support.judge_server import judge_server, user_message, with_client
 from tests.support.program import jsonl
 
 
@@ -22,7 +22,9 @@ def _environment(monkeypatch):
 def asked(folder, reply, rubric, **columns):
     """The judgements of a table by a judge that replies so, and the judge."""
     with judge_server(reply=reply) as judge:
-        made = fm.judge(columns, rubric, model="m", base_url=judge.url, endpoint="e", store=folder / "s.sqlite")
+        made = fm.judge(
+            columns, rubric, model="m", **with_client(base_url=judge.url, endpoint="e", store=folder / "s.sqlite")
+        )
     return made, judge
 
 
@@ -65,7 +67,7 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     path = jsonl(tmp_path / "r.jsonl", *({name: list(values)[n] for name, values in rows.items()} for n in range(4)))
     with judge_server(reply=reply) as judge:
         options = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "t.sqlite"}
-        settings = fm.JudgeSettings("supported_claims", "m", **options)
+        settings = fm.JudgeSettings("supported_claims", "m", **with_client(**options))
         summary = fm.judge(path, settings, output=tmp_path / "o.parquet").summary["judge_supported_claims"]
     assert fm.summarize(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
     assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())

@@ -14,6 +14,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.plugins import load_plugin
 from fastmetrics.models.calls import CallMaker, Message, completion, usage
 from fastmetrics.models.clients import MODEL_CLIENTS
+from tests.support.judge_server import client_file, with_client
 from tests.support.program import jsonl, program
 
 TABLE = {"id": [1, 2, 3], "question": ["a", "b", "c"], "answer": ["x", "y", "z"]}
@@ -29,7 +30,8 @@ def grade(request):
 
 
 def judged(tmp_path, **options):
-    return fm.judge(TABLE, "safety", model="m", base_url="mine:", store=tmp_path / "calls.sqlite", **options)
+    asked = {"model": "m", "base_url": "mine:", "store": tmp_path / "calls.sqlite", **options}
+    return fm.judge(TABLE, "safety", **with_client(**asked))
 
 
 def test_client_judges_through_the_store(tmp_path):
@@ -157,7 +159,7 @@ def test_client_of_a_plugin_file_works_on_the_command_line(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "a", "answer": "x"})
     options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m"]
-    options += ["--store", tmp_path / "calls.sqlite", "--prices", tmp_path / "prices.json"]
+    options += ["--store", tmp_path / "calls.sqlite", "--client", client_file(tmp_path, prices="prices.json")]
     (tmp_path / "prices.json").write_text('{"m": {"input": 1e6, "output": 1e6}}')
     done = program("judge", rows, "-o", tmp_path / "j.jsonl", "--rubrics", "safety", *options)
     assert (done.code, "cost 10" in done.out) == (0, True), done.err

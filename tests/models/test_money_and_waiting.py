@@ -15,7 +15,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.models.call_sender import Budget, RateLimits, Spending
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from fastmetrics.results.prices import REPLY_TOKENS, Price
-from tests.support.judge_server import completion, grade, judge_server, user_message
+from tests.support.judge_server import completion, grade, judge_server, user_message, with_client
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
 PER_REPLY = Price(0.0, 1e6)
@@ -95,7 +95,10 @@ def test_runs_whose_calls_fail_at_first_use_the_whole_budget(tmp_path):
     options = {"max_cost": 2.0, "prices": {"m": {"input": 0.0, "output": 1000.0}}, "parameters": {"max_tokens": 1000}}
     with judge_server(draw=lambda body, seen: "500" if seen < 2 else None) as server:
         settings = fm.JudgeSettings(
-            "safety", "m", base_url=server.url, store=tmp_path / "s.sqlite", pause=0.001, concurrency=2, **options
+            "safety",
+            "m",
+            base_url=server.url,
+            **with_client(store=tmp_path / "s.sqlite", pause=0.001, concurrency=2, **options),
         )
         made = judged_files(table, settings, tmp_path)
         assert made.spending.cost == pytest.approx(0.12)
@@ -117,7 +120,7 @@ def test_tokens_are_those_of_prompts_and_replies_with_the_follow_up_calls(tmp_pa
     read = [1000, 1001, 1002 + 1502, 1003 + 1503]
     written = [30, 31, 32 + 37, 33 + 38]
     with judge_server(reply=swapped) as server:
-        settings = {"base_url": server.url, "store": tmp_path / "s.sqlite", "prices": prices}
+        settings = {"base_url": server.url, "store": tmp_path / "s.sqlite", "client": {"prices": prices}}
         made = judged_files(table, fm.JudgeSettings("safety", "m", **settings), tmp_path)
     rows = fm.judge(table, "safety", model="m", **settings).to_pylist()
     assert [row["judge_safety_prompt_tokens"] for row in rows] == read
@@ -163,7 +166,7 @@ def repeated_prompts(server, folder, **settings):
     """A judge's run over many batches of rows with two prompts."""
     table = {"question": [f"q{n % 2}" for n in range(80)], "answer": ["a"] * 80}
     asked = {"base_url": server.url, "store": folder / "s.sqlite", "concurrency": 2, "max_unparsed": 0, **settings}
-    return judged_files(table, fm.JudgeSettings("safety", "m", **asked), folder)
+    return judged_files(table, fm.JudgeSettings("safety", "m", **with_client(**asked)), folder)
 
 
 @pytest.mark.timeout(60)
@@ -189,7 +192,9 @@ def test_an_estimate_with_the_reply_and_then_the_tokens_count_against_the_limit_
     monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append((guessed, tokens)))
     usage = {"prompt_tokens": 70, "completion_tokens": 3}
     with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
-        bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", tpm=1e9)
+        bot = fm.GivenContextsBot(
+            "m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", client={"tpm": 1e9}
+        )
         fm.answer({"question": ["q" * 400, "r" * 400]}, bot)
     estimate = 4 + 400 / 4 + REPLY_TOKENS
     assert reserved == [estimate, estimate]
@@ -208,6 +213,6 @@ def test_a_shorter_wait_does_not_end_a_longer_one():
 def test_the_higher_of_two_limits_of_a_reply_is_reserved():
     prices = {"m": {"input": 0.0, "output": 1e6}}
     parameters = {"max_tokens": 10, "max_completion_tokens": 20}
-    settings = fm.JudgeSettings("safety", "m", parameters=parameters, prices=prices, max_cost=15.0)
+    settings = fm.JudgeSettings("safety", "m", parameters=parameters, client={"prices": prices}, max_cost=15.0)
     with pytest.raises(OptionError, match="a reply of 20 tokens"):
         asyncio.run(settings.budget().take(CALL))

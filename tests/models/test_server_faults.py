@@ -19,7 +19,7 @@ from fastmetrics.models import clients
 from fastmetrics.models.call_sender import LONG_WAIT
 from fastmetrics.models.clients import LONGEST_WAIT, retry_after
 from tests.support import rogue_server as rogue
-from tests.support.judge_server import completion, judge_server
+from tests.support.judge_server import client_file, completion, judge_server, with_client
 from tests.support.program import ENVIRONMENT, jsonl, program
 from tests.support.rogue_server import LONG_WAITS, MODES, rogue_server
 
@@ -43,7 +43,7 @@ def second(prompt):
 def judged(folder, server, **more):
     """The rows of a judge whose calls are tried once, as dicts."""
     settings = {"store": folder / "s.sqlite", "timeout": 20.0, "tries": 1, "base_url": server.url, **more}
-    return fm.judge(ROWS, "safety", model="m", **settings).to_pylist()
+    return fm.judge(ROWS, "safety", model="m", **with_client(**settings)).to_pylist()
 
 
 FAULTS = {
@@ -105,7 +105,8 @@ def test_half_a_surrogate_pair_passes_through_all_commands(tmp_path):
     (tmp_path / "t.txt").write_text("{question}")
     for mode in ("half a pair in the reason", "half a pair alone", "half a pair in an error"):
         with rogue_server(mode, second) as server:
-            common = ["--model", "m", "--base-url", server.url, "--store", store, "--tries", 1, "--overwrite"]
+            common = ["--model", "m", "--base-url", server.url, "--store", store, "--overwrite"]
+            common += ["--client", client_file(tmp_path, tries=1)]
             for out in ("o.parquet", "o.csv", "o.jsonl"):
                 done = program("judge", path, "-o", tmp_path / out, "--rubrics", "safety", "--keep-replies", *common)
                 assert (done.code in (0, 9), "Traceback" in done.err) == (True, False), done.err
@@ -131,9 +132,9 @@ import fastmetrics as fm
 from tests.support.rogue_server import MODES
 import httpx
 from tests.models.test_server_faults import ROWS
-fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/warm", tries=1)
+fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/warm", client={"tries": 1})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-made = fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/s", tries=1, endpoint="e")
+made = fm.judge(ROWS, "safety", model="m", base_url=sys.argv[2], store=sys.argv[1] + "/s", client={"tries": 1})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, made["judge_safety_reason"].to_pylist()[1])
 """
 
@@ -163,7 +164,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
         common = ["--model", "m", "--base-url", server.url, "--overwrite"]
         for limit, status in ((size, "ok"), (size - 1, "http")):
             out, store = tmp_path / "o.parquet", ["--store", tmp_path / f"{limit}.sqlite"]
-            limited = [*common, *store, "--max-reply-bytes", limit]
+            limited = [*common, *store, "--client", client_file(tmp_path, max_reply_bytes=limit)]
             bot = ["--bot", "given-contexts", "--template", tmp_path / "t.txt", "--keep", "id"]
             assert program("answer", path, "-o", out, *bot, *limited).code == (0 if status == "ok" else 9)
             assert pq.read_table(out)["answer_status"].to_pylist() == [status]
@@ -174,14 +175,23 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
             assert server.count - count == (2 if status == "ok" else 1), "a reply that is too long is asked for once"
         reason = pq.read_table(out)["judge_safety_reason"].to_pylist()[0]
         assert reason == f"the reply is above the limit max_reply_bytes of {size - 1:,}"
-        asked = {"model": "m", "base_url": server.url, "store": tmp_path / "s", "max_reply_bytes": 100}
+        asked = {"model": "m", "base_url": server.url, "store": tmp_path / "s", "client": {"max_reply_bytes": 100}}
         assert fm.judge(ROWS, "safety", **asked)["judge_safety_status"].to_pylist() == ["http"] * 3
         bot = fm.GivenContextsBot(template="{question}", **{**asked, "store": tmp_path / "t"})
         assert fm.answer(ROWS, bot, keep=[])["answer_status"].to_pylist() == ["http"] * 3
     done = program(
-        "judge", path, "-o", tmp_path / "x.csv", "--rubrics", "safety", "--model", "m", "--max-reply-bytes", 0
+        "judge",
+        path,
+        "-o",
+        tmp_path / "x.csv",
+        "--rubrics",
+        "safety",
+        "--model",
+        "m",
+        "--client",
+        client_file(tmp_path, max_reply_bytes=0),
     )
-    assert (done.code, "--max-reply-bytes 0: expected a whole number from 1" in done.err) == (2, True)
+    assert (done.code, ".toml: max_reply_bytes=0: expected a whole number from 1" in done.err) == (2, True)
 
 
 def test_requested_waits_are_read_in_their_units_and_capped():
@@ -259,7 +269,8 @@ def test_query_of_an_address_goes_with_each_request_and_is_not_shown(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     secret = "hidden+0123456789é"
     query = f"?api-version=2&key={urllib.parse.quote(secret)}"
-    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", "--tries", "1"]
+    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
+    command += ["--client", client_file(tmp_path, tries=1)]
     common = [*command, "--store", tmp_path / "s.sqlite", "--overwrite"]
     with rogue_server("good") as server:
         done = program(*common, "--base-url", server.url + query)
@@ -318,7 +329,8 @@ def test_key_appears_in_no_message_file_or_store(tmp_path):
     printed = ""
     for mode in modes:
         with rogue_server(mode) as server:
-            common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--tries", 1, "--keep-replies"]
+            common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--keep-replies"]
+            common += ["--client", client_file(tmp_path, tries=1)]
             out = ["-o", tmp_path / f"{mode}.jsonl", "--store", tmp_path / f"{mode}.sqlite"]
             done = program("judge", path, *out, *common)
             printed += done.out + done.err
@@ -333,7 +345,8 @@ def test_key_appears_in_no_message_file_or_store(tmp_path):
 def test_resume_of_a_finished_output_says_how_to_ask_again(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q{n}", "answer": "a"} for n in range(3)))
     with rogue_server("status 500", second) as server:
-        common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite", "--tries", 1]
+        common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
+        common += ["--client", client_file(tmp_path, tries=1)]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
             ["judge", path, "-o", tmp_path / "o.jsonl", "--rubrics", "safety", *common],
@@ -358,6 +371,7 @@ def test_refused_connection_is_no_missing_file(tmp_path):
     done = program("summarize", "http://127.0.0.1:1/rows.csv")
     assert (done.code, "the server is not reachable" in done.err, "no such file" in done.err) == (3, True, False)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
-    common = ["--model", "m", "--rubrics", "safety", "--base-url", "http://127.0.0.1:1/v1", "--tries", 1]
+    common = ["--model", "m", "--rubrics", "safety", "--base-url", "http://127.0.0.1:1/v1"]
+    common += ["--client", client_file(tmp_path, tries=1)]
     done = program("judge", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
     assert (done.code, "All connection attempts failed" in done.err) == (7, True)

@@ -22,7 +22,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.models import call_sender
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
-from tests.support.judge_server import completion, judge_server
+from tests.support.judge_server import completion, judge_server, with_client
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import jsonl, program
 
@@ -44,7 +44,7 @@ def written(path, count):
 def settings(folder, judge, **more):
     """A judge with short pauses."""
     usual = {"store": folder / "s.sqlite", "base_url": judge.url, "pause": 0.01, "concurrency": 4, **more}
-    return fm.JudgeSettings("safety", "m", **usual)
+    return fm.JudgeSettings("safety", "m", **with_client(**usual))
 
 
 def stored(path):

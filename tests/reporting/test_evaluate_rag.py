@@ -17,7 +17,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
-from tests.support.judge_server import completion, judge_server, user_message
+from tests.support.judge_server import completion, judge_server, user_message, with_client
 from tests.support.postgres import Database
 from tests.support.program import alone, program, unfolded
 
@@ -329,7 +329,7 @@ def rating(body: Any) -> str:
 
 def judges(server: Any, store: Path, **options: Any) -> fm.JudgeSettings:
     settings: dict[str, Any] = {"base_url": server.url, "store": store, "pause": 0.0, **options}
-    return fm.JudgeSettings(RUBRICS, "j", **settings)
+    return fm.JudgeSettings(RUBRICS, "j", **with_client(**settings))
 
 
 def test_a_judge_rates_the_answers(questions: Path, chunks: Path, tmp_path: Path) -> None:

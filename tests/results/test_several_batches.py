@@ -37,7 +37,9 @@ def test_a_dry_run_counts_prompts_once_over_batches_and_retries(tmp_path, monkey
 def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
     first = jsonl(tmp_path / "a.jsonl", *rows(2 * SIZES.call_rows + 1, 5))
     second = jsonl(tmp_path / "b.jsonl", *rows(2, 5), {"id": 9, "question": "long " * 100, "answer": "a"})
-    bot = fm.FullContextBot("text", "m", base_url="http://localhost:1/v1", max_chars=500, store=tmp_path / "s.sqlite")
+    bot = fm.FullContextBot(
+        "text", "m", base_url="http://localhost:1/v1", client={"max_chars": 500}, store=tmp_path / "s.sqlite"
+    )
     row = 2 * SIZES.call_rows + 4
     with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
         fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])

@@ -39,7 +39,7 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def given_contexts(url: str, folder: Path, **options: Any) -> fm.GivenContextsBot:
-    return fm.GivenContextsBot("m", base_url=url, store=folder / "calls.sqlite", pause=0.01, **options)
+    return fm.GivenContextsBot("m", base_url=url, store=folder / "calls.sqlite", client={"pause": 0.01}, **options)
 
 
 def shown(value: Any) -> str:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from tests.support.program import Done, jsonl
 
 METRICS = ("-m", "token_f1,exact_match")
-CALLS = ("--model", "m", "--base-url", "{server}", "--endpoint", "local", "--store", "stores/calls.sqlite")
+CALLS = ("--model", "m", "--base-url", "{server}", "--store", "stores/calls.sqlite")
 COMPARE = ("worst-rows", "other.parquet", "token_f1", "--baseline", "scores.parquet")
 WRITERS: Mapping[str, tuple[str, ...]] = {
     "score parquet": ("score", "rows.jsonl", "-o", "{out}/o.parquet", *METRICS),

@@ -15,7 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 Body = dict[str, Any]
 
@@ -192,6 +195,24 @@ _FAULTY: dict[str, Callable[[bytes], bytes]] = {
     "types": lambda good: _response(200, json.dumps(completion('{"score": "high", "reason": 7}')).encode()),
     "truncated": lambda good: _response(200, json.dumps(completion('{"reason": "it is', "length")).encode()),
 }
+
+
+OF_CLIENT = ("endpoint", "max_chars", "rpm", "tpm", "timeout", "tries", "pause", "max_reply_bytes", "prices")
+
+
+def with_client(**settings: Any) -> dict[str, Any]:
+    """Settings of a judge or a bot, with those of its client among them."""
+    client = {name: settings.pop(name) for name in OF_CLIENT if name in settings}
+    if "endpoint" in client and "base_url" in settings:
+        client["base_url"] = settings.pop("base_url")
+    return {**settings, "client": client}
+
+
+def client_file(folder: Path, **settings: Any) -> Path:
+    """A file of the settings of a client."""
+    path = folder / f"client{len(list(folder.glob('client*.toml')))}.toml"
+    path.write_text(tomli_w.dumps(settings))
+    return path
 
 
 @contextmanager

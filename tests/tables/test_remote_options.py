@@ -69,7 +69,7 @@ class Here:
 
 ROWS, OLD, NEW, VECTORS = In("rows.jsonl"), In("old.parquet"), In("new.parquet"), In("vectors.parquet")
 MADE: dict[str, Any] = {"plugin": Here("plugin.py")}
-CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "prices": In("prices.toml")}
+CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "client": Here("client.toml")}
 CASES: dict[str, dict[str, Any]] = {
     "score": {
         "table": [ROWS],
@@ -300,6 +300,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         "faq.csv": "question,answer\nWhat is number 1?,One.\n",
         "rules.toml": 'require = ["token_f1 >= 0"]\n',
         "prices.toml": "[m]\ninput = 1\noutput = 2\n",
+        "client.toml": "prices.m = {input = 1, output = 2}\n",
         "knowledge.txt": "Numbers are numbers.\n",
         "template.txt": "Read: {knowledge}\nAnswer: {question}\n",
         "row_template.txt": "Read: {contexts}\nAnswer: {question}\n",
