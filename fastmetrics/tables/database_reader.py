@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.types as pt
 
@@ -26,16 +27,12 @@ from fastmetrics.tables.input_files import DataFile, content_of, reading
 from fastmetrics.tables.remote_files import patiently
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject
 
-# The columns of databases: their types in Arrow, and the conversion of what the drivers send as text or bytes.
+# The columns of databases: their types in Arrow, and those as which the databases send them.
 
 
 _COORDINATES: Mapping[str, np.dtype[Any]] = {"vector": np.dtype(">f4"), "halfvec": np.dtype(">f2")}
 """The numbers of pgvector's types, after a header of two 16-bit integers: the dimensions and zero."""
 _HEADER = 4
-
-
-class UnequalVectorsError(ValueError):
-    """A vector that is not of the dimension of its bytes."""
 
 
 def is_json(type_: pa.DataType) -> bool:
@@ -71,65 +68,28 @@ def type_name(field: pa.Field) -> str:
     return str(field.type) if stated is None else stated.decode()
 
 
-def readable(array: pa.Array) -> pa.Array:
-    """The values with their ``readable_type``.
+def sql_type(type_: pa.DataType) -> str | None:
+    """The type in SQL as which a database sends a column of a type of its own; None if it sends it as it is.
 
-    Raises ``UnequalVectorsError`` for damaged vectors.
+    >>> sql_type(pa.uuid()), sql_type(pa.list_(pa.uuid())), sql_type(pa.int64())
+    ('text', 'text[]', None)
     """
-    type_ = array.type
-    if isinstance(type_, pa.UuidType):
-        return _uuid_text(array.storage)
-    if is_json(type_):
-        return array.storage.cast(pa.string())
-    if isinstance(type_, pa.OpaqueType):
-        return array.storage.cast(pa.float64()) if type_.type_name == "numeric" else _vectors(array.storage, type_)
-    if is_list(type_) and readable_type(type_) != type_:
-        mask = array.is_null() if array.null_count else None
-        lists = array.cast(pa.list_(type_.value_type)) if not pt.is_list(type_) else array
-        offsets = pa.array(np.asarray(lists.offsets))  # a part of an array takes no mask
-        return pa.ListArray.from_arrays(offsets, readable(lists.values), mask=mask)
-    return array
+    if is_json(type_) or isinstance(type_, pa.UuidType):
+        return "text"
+    if isinstance(type_, pa.OpaqueType) and type_.type_name == "numeric":
+        return "double precision"
+    inner = sql_type(type_.value_type) if is_list(type_) else None
+    return None if inner is None else f"{inner}[]"
 
 
-def _uuid_text(values: pa.Array) -> pa.Array:
-    """The usual text of UUIDs."""
-    digits = [None if value is None else value.hex() for value in values.to_pylist()]
-    parts = [None if hex_ is None else "-".join(map(hex_.__getitem__, _UUID_PARTS)) for hex_ in digits]
-    return pa.array(parts, pa.string())
-
-
-_UUID_PARTS = (slice(0, 8), slice(8, 12), slice(12, 16), slice(16, 20), slice(20, 32))
-
-
-def _vectors(values: pa.Array, type_: Any) -> pa.Array:
+def _vectors(values: pa.Array, numbers: np.dtype[Any]) -> pa.Array:
     """The numbers of pgvector's binary form as lists."""
-    numbers = _COORDINATES[type_.type_name]
-    present = values.drop_null().cast(pa.large_binary())
-    ends = np.frombuffer(present.buffers()[1], np.int64)[present.offset :][: len(present) + 1]
-    data = np.frombuffer(present.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
-    sizes = np.diff(ends)
-    whole = bool(np.all(sizes >= _HEADER))
-    if whole:
-        headers = data[(ends[:-1] - ends[0])[:, None] + np.arange(_HEADER)]
-        dims = headers.view(">u2")[:, 0].astype(np.int64)
-        whole = np.array_equal(dims * numbers.itemsize + _HEADER, sizes)
-    if not whole:
-        raise UnequalVectorsError(f"a value of type {type_.type_name} does not have the bytes of its dimension")
-    if len(sizes) and np.all(sizes == sizes[0]):
-        coordinates = data.reshape(len(sizes), -1)[:, _HEADER:].view(numbers)
-    else:
-        coordinates = np.frombuffer(b"".join(value[_HEADER:] for value in present.to_pylist()), numbers)
-    all_dims = np.zeros(len(values), np.int64)
-    all_dims[np.asarray(values.is_valid())] = dims
-    offsets = np.concatenate([[0], np.cumsum(all_dims)]).astype(np.int32)
+    sizes = np.asarray(pc.binary_length(values).fill_null(_HEADER)) - _HEADER
+    data = b"".join(value[_HEADER:] for value in values.drop_null().to_pylist())
+    coordinates = np.frombuffer(data, numbers).astype(np.float32)
+    offsets = np.concatenate([[0], np.cumsum(sizes // numbers.itemsize)]).astype(np.int32)
     mask = values.is_null() if values.null_count else None
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(coordinates.astype(np.float32).reshape(-1)), mask=mask)
-
-
-def converted(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """The values in the type of their column in batches."""
-    values = readable(array)
-    return values if values.type == type_ else cast(values, type_)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(coordinates), mask=mask)
 
 
 # Columns of JSON in a database: the type that their first values have, and the values in the type of a column.
@@ -320,6 +280,7 @@ class DatabaseReader(Reader):
                 for field in driver_schema
                 if readable_type(field.type) is None
             }
+            self._sent = driver_schema
             self.schema = pa.schema([(field.name, self._type(field)) for field in driver_schema])
             self._order = row_order(self._table, session, driver_schema.names)
         except BaseException:
@@ -449,13 +410,13 @@ class DatabaseReader(Reader):
         waiting: list[pa.RecordBatch] = []
         skipped = 1 if self._table.scheme == "sqlite" else 0
         for batch in session.batches(sql):
-            batch = batch.slice(skipped)
+            waiting.append(batch.slice(skipped))
             skipped = 0
-            waiting.append(batch)
             if sum(piece.num_rows for piece in waiting) >= SIZES.read_batch_rows // 2:
                 yield from _joined(waiting)
                 waiting = []
-        yield from _joined(waiting)
+        if waiting:
+            yield from _joined(waiting)
 
     def _chunk(self, batch: pa.RecordBatch, selection: Selection, number: int, row: int) -> Chunk:
         """A batch with the types of the selection; rows whose JSON does not fit are bad rows."""
@@ -466,12 +427,14 @@ class DatabaseReader(Reader):
             with reading(f"{self.file.shown}, from row {row}, column {name!r}"):
                 if name in self._json_types:
                     try:
-                        array, reasons = json_values(column.storage, field.type, selection.kinds[name])
+                        array, reasons = json_values(column, field.type, selection.kinds[name])
                     except WiderTypeError as wider:
                         raise Widened(name, wider.type) from None
                     wrong.update({at: (name, reason) for at, reason in reasons.items() if at not in wrong})
                 else:
-                    array = self._converted(column, field, row)
+                    if isinstance(column.type, pa.OpaqueType):
+                        column = _vectors(column.storage, _COORDINATES[column.type.type_name])
+                    array = column if column.type == field.type else cast(column, field.type)
             arrays.append(array)
         rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
         result = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
@@ -484,12 +447,6 @@ class DatabaseReader(Reader):
         good = np.ones(batch.num_rows, np.bool_)
         good[list(wrong)] = False
         return Chunk(number, rows[good], result.filter(pa.array(good)), rejects)
-
-    def _converted(self, column: pa.Array, field: pa.Field, row: int) -> pa.Array:
-        try:
-            return converted(column, field.type)
-        except UnequalVectorsError as error:
-            raise ColumnError(f"{self.file.shown}, from row {row}, column {field.name!r}: {error}") from None
 
     def _sql(self, selection: Selection, start: int) -> str:
         """The selected columns of the rows from ``start`` on."""
@@ -506,10 +463,11 @@ class DatabaseReader(Reader):
         return f"SELECT {types} UNION ALL SELECT * FROM ({rows})"
 
     def _column(self, field: pa.Field) -> str:
-        """A column; SQLite converts its values, each of which has a type of its own."""
+        """A column, converted by the database; in SQLite, each value has a type of its own."""
         name = quoted(field.name)
         if self._table.scheme != "sqlite":
-            return name
+            type_ = sql_type(self._sent.field(field.name).type)
+            return name if type_ is None else f"CAST({name} AS {type_}) AS {name}"
         if pt.is_string(field.type):
             return f"CAST({name} AS TEXT) AS {name}"
         if pt.is_floating(field.type):
@@ -526,8 +484,4 @@ def _typed_value(type_: pa.DataType) -> str:
 
 def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches as pieces of at most the rows that are read at a time."""
-    if not batches:
-        return
-    whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-    for start in range(0, whole.num_rows, SIZES.read_batch_rows):
-        yield whole.slice(start, SIZES.read_batch_rows)
+    yield from pa.Table.from_batches(batches).combine_chunks().to_batches(SIZES.read_batch_rows)

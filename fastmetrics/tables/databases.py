@@ -310,7 +310,7 @@ class Session:
             with cursor.fetch_record_batch() as reader:
                 yield from reader
 
-    def create(self, name: str, rows: pa.RecordBatchReader, schema: str | None = None) -> None:
+    def create(self, name: str, rows: pa.Table | pa.RecordBatchReader, schema: str | None = None) -> None:
         """Create a table of these rows."""
         with plain_errors(self._table), self._connection.cursor() as cursor:
             cursor.adbc_ingest(name, rows, mode="create", db_schema_name=schema)

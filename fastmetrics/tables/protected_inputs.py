@@ -29,7 +29,7 @@ def check_not_read(target: str | Path | Url, inputs: Any) -> None:
     """
     if isinstance(target, str):
         target = parse(target) if is_url(target) else Path(as_local(target))
-    paths = [*_paths(inputs), *(path for path, _ in LOADED.values())]
+    paths = [*paths_of(inputs), *(path for path, _ in LOADED.values())]
     if isinstance(target, Url):
         shown, holds = target.shown, any(_is_of(target, parse(path)) for path in paths if is_url(path))
         holds_files = target.path.endswith("/")
@@ -44,17 +44,18 @@ def check_not_read(target: str | Path | Url, inputs: Any) -> None:
         raise OutputError(f"{shown} {'holds' if holds_files else 'is'} an input; write to another name")
 
 
-def _paths(inputs: Any) -> Iterator[str]:
+def paths_of(inputs: Any) -> Iterator[str]:
+    """The paths and addresses among inputs, in lists and dictionaries too."""
     if isinstance(inputs, str | os.PathLike):
         try:
             yield as_local(inputs if isinstance(inputs, str) else Path(inputs))
         except OptionError:  # the reader of this input raises it
             return
     elif isinstance(inputs, Mapping):
-        yield from _paths(list(inputs.values()))
+        yield from paths_of(list(inputs.values()))
     elif isinstance(inputs, list | tuple):
         for path in inputs:
-            yield from _paths(path)
+            yield from paths_of(path)
 
 
 def _files(path: str) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""Writing a table of a database in one transaction, under another name until all rows are there, and its metadata."""
+"""Writing a table of a database, its metadata and its rejected rows, in one transaction."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +20,12 @@ from fastmetrics.base.errors import Argument, FileFormatError, OptionError, Outp
 from fastmetrics.tables.addresses import is_database, parameters
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.encoders import dump, json_object, metadata_in
+from fastmetrics.tables.protected_inputs import paths_of
 
 METADATA = "_fastmetrics"
 REJECTS = "_rejects"
-_STAGING = "_staging"
+_SUFFIXES = ("", METADATA, REJECTS)
+"""What the names of the tables of an output add to its own."""
 _SERVER = ("host", "hostaddr", "port", "dbname", "service")
 """The parameters of PostgreSQL that say which database it is."""
 _LONGEST_NAME = 63 - len(METADATA)
@@ -41,10 +43,6 @@ _VIEWS = {
     "duckdb": "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal",
 }
 """The names of the views of a database, and what they read."""
-_DEPENDENT_VIEW = (
-    "SELECT v.relname FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class "
-    "WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = to_regclass('{table}') AND v.oid <> d.refobjid LIMIT 1"
-)
 
 
 class WrittenTable:
@@ -70,13 +68,10 @@ class WrittenTable:
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the table is an input, exists and must stay, or cannot be written."""
         shown = self.table.url.shown
-        others: list[DatabaseTable] = []
-        for path in _addresses(inputs):
-            table = DatabaseTable.of(path)
-            others.append(table)
-            for suffix in ("", METADATA, REJECTS):
-                if table.table is not None and _place(table) == _place(self.table, suffix):
-                    raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
+        others = [DatabaseTable.of(path) for path in paths_of(inputs) if is_database(path)]
+        for suffix in _SUFFIXES:
+            if any(other.table is not None and _place(other) == _place(self.table, suffix) for other in others):
+                raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
         if self.table.scheme != "postgresql" and not os.path.isfile(self.table.path):
             folder = os.path.dirname(os.path.abspath(self.table.path))
             if not os.path.isdir(folder):
@@ -84,12 +79,14 @@ class WrittenTable:
             return
         with self._transaction() as session:
             self._check_free(session, overwrite=overwrite)
-            self._check_views(session, others)
-            session.execute(f"CREATE TABLE {self._qualified(_STAGING)} (probe integer)")
+            self._check_queries(session, others)
+            for suffix in _SUFFIXES:  # what the server does not allow, such as a table below a view, it says now
+                self._drop(session, suffix)
+            session.execute(f"CREATE TABLE {self._qualified('')} (probe integer)")
             session.rollback()
 
     def _check_free(self, session: Session, *, overwrite: bool) -> None:
-        for suffix in ("", METADATA, REJECTS):
+        for suffix in _SUFFIXES:
             kind = session.row(self._exists(suffix))
             if kind is not None and not kind[0]:
                 raise OutputError(f"{self.table.url.shown}: {self.name + suffix!r} exists and is not a table")
@@ -97,26 +94,21 @@ class WrittenTable:
                 what = f"the table {self.name + suffix!r} exists; choose "
                 raise OutputError(f"{self.table.url.shown}: {what}", Argument("overwrite", True), " to replace it")
 
-    def _check_views(self, session: Session, inputs: Sequence[DatabaseTable]) -> None:
-        """Raise ``OutputError`` if an input of the same database reads a table that would be replaced, or a view does.
+    def _check_queries(self, session: Session, inputs: Sequence[DatabaseTable]) -> None:
+        """Raise ``OutputError`` if an input of the same database names a table that would be replaced, or a view does.
 
-        SQLite and DuckDB replace a table below its views; PostgreSQL does not.
+        SQLite and DuckDB replace a table below its views.
         """
-        views: dict[str, str] = {}
-        if inputs:
-            views = {str(name): str(text) for name, text in session.rows(_VIEWS[self.table.scheme])}
-        for suffix in ("", METADATA, REJECTS):
-            if session.row(self._exists(suffix)) is None:
-                continue
-            for read in inputs:
-                same = _place(replace(read, table=self.table.table)) == _place(self.table)
-                if same and _names(self.name + suffix, _texts_read(read, views)):
-                    what = f"the query of the input names {self.beside(suffix)}, which would be replaced"
-                    what = what if read.query is not None else what.replace("query", "view")
-                    raise OutputError(f"{what}; write to another name")
-            if self.table.scheme == "postgresql" and (view := session.row(self._sql(_DEPENDENT_VIEW, suffix))):
-                what = f"the view {view[0]!r} reads {self.beside(suffix)}, which would be replaced"
-                raise OutputError(f"{what}; drop the view first, or write to another name")
+        same = [read for read in inputs if _place(replace(read, table=self.table.table)) == _place(self.table)]
+        views = session.rows(_VIEWS[self.table.scheme]) if same else []
+        for read in same:
+            query = read.query or ""
+            reads_view = any(_names(str(name), query or table_parts(read.table or "")[-1]) for name, _ in views)
+            texts = [query, *(str(text) for _, text in views if reads_view)]
+            for suffix in _SUFFIXES:
+                if any(_names(self.name + suffix, text) for text in texts) and session.rows(self._exists(suffix)):
+                    what = f"the {'query' if query else 'view'} of the input names {self.beside(suffix)}"
+                    raise OutputError(f"{what}, which would be replaced; write to another name")
 
     def write(self, parquet: Path, rejects: Path | None = None, *, overwrite: bool) -> None:
         """Replace the table by the rows of a Parquet file, and its rejected rows, all in one transaction.
@@ -128,25 +120,16 @@ class WrittenTable:
         with self._transaction() as session, pq.ParquetFile(parquet) as file:
             self._check_free(session, overwrite=overwrite)
             rows = pa.RecordBatchReader.from_batches(file.schema_arrow.remove_metadata(), file.iter_batches())
-            self._replace(session, "", rows, file.metadata.num_rows)
-            text = dump(metadata_in(file, str(parquet)) or {})
-            about = pa.table({"metadata": pa.array([text], pa.string())})
-            self._replace(session, METADATA, about.to_reader(), 1)
-            if rejects is None:
-                session.execute(f"DROP TABLE IF EXISTS {self._qualified(REJECTS)}")
-            else:
-                rejected = pj.read_json(rejects)
-                self._replace(session, REJECTS, rejected.to_reader(), rejected.num_rows)
+            about = pa.table({"metadata": [dump(metadata_in(file, str(parquet)) or {})]})
+            rejected = None if rejects is None else pj.read_json(rejects)
+            for suffix, table in (("", rows), (METADATA, about), (REJECTS, rejected)):
+                self._drop(session, suffix)
+                if table is not None:
+                    session.create(self.name + suffix, table, self._schema)
             session.commit()
 
-    def _replace(self, session: Session, suffix: str, rows: pa.RecordBatchReader, count: int) -> None:
-        """Write rows under another name, and rename the table."""
-        session.create(self.name + _STAGING, rows, self._schema)
-        written = session.row(f"SELECT count(*) FROM {self._qualified(_STAGING)}")
-        if written is None or written[0] != count:
-            raise OutputError(f"cannot write {self.table.url.shown}: the database has {written} of {count:,} rows")
+    def _drop(self, session: Session, suffix: str) -> None:
         session.execute(f"DROP TABLE IF EXISTS {self._qualified(suffix)}")
-        session.execute(f"ALTER TABLE {self._qualified(_STAGING)} RENAME TO {quoted(self.name + suffix)}")
 
     def check_types(self, schema: pa.Schema) -> None:
         """Raise ``OutputError`` for a column that the database has no type for."""
@@ -179,13 +162,10 @@ class WrittenTable:
         return ".".join(map(quoted, filter(None, [self._schema, self.name + suffix])))
 
     def _exists(self, suffix: str) -> str:
-        return self._sql(_EXISTS[self.table.scheme], suffix)
-
-    def _sql(self, template: str, suffix: str) -> str:
-        name = (self.name + suffix).replace("'", "''")
-        table = self._qualified(suffix).replace("'", "''")
-        schema = (self._schema or "main").replace("'", "''")
-        return template.format(name=name, table=table, schema=schema)
+        """The query for whether something of this name is a table; no row if there is nothing."""
+        parts = {"name": self.name + suffix, "table": self._qualified(suffix), "schema": self._schema or "main"}
+        quoted_parts = {key: part.replace("'", "''") for key, part in parts.items()}
+        return _EXISTS[self.table.scheme].format(**quoted_parts)
 
     def beside(self, suffix: str) -> str:
         """The address of a table beside the output, for messages."""
@@ -214,27 +194,6 @@ def stored_metadata(address: str) -> dict[str, Any] | None:
 def _names(name: str, text: str) -> bool:
     """Whether a text in SQL names a table."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
-
-
-def _texts_read(read: DatabaseTable, views: Mapping[str, str]) -> str:
-    """The query of an input, and the definitions of the views that it reads, through other views too."""
-    names_text, text, unread = read.query or table_parts(read.table or "")[-1], read.query or "", set(views)
-    while more := {view for view in unread if _names(view, names_text)}:
-        unread -= more
-        names_text = "\n".join(views[view] for view in more)
-        text += f"\n{names_text}"
-    return text
-
-
-def _addresses(inputs: Any) -> Iterator[str]:
-    """The addresses of databases among inputs: paths, in lists or dictionaries too."""
-    if isinstance(inputs, str) and is_database(inputs):
-        yield inputs
-    elif isinstance(inputs, dict):
-        yield from _addresses(list(inputs.values()))
-    elif isinstance(inputs, list | tuple):
-        for path in inputs:
-            yield from _addresses(path)
 
 
 def _place(table: DatabaseTable, suffix: str = "") -> Sequence[Any]:

@@ -22,7 +22,6 @@ from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
-from fastmetrics.tables.database_reader import converted
 from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.opening import is_paths, open_source, with_query
 from fastmetrics.tables.sources import FileSource
@@ -53,6 +52,10 @@ class StoredVectors:
     vectors: Vectors
     ids: pa.Array
     source: FileSource
+
+
+_ID_TYPES = {pa.string(): "text", pa.float64(): "double precision"}
+"""The types in SQL of ids that are read in these types."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ class Chunks:
             raise ColumnError(f"column {self.id!r}: {ids.null_count:,} ids are null; expected the id of each row")
         return StoredVectors(vectors, ids, source)
 
-    def nearest(self, block: npt.NDArray[Any], k: int) -> tuple[str, pa.RecordBatch]:
-        """The query for the ``k`` nearest rows of each vector of a block, and its parameter.
+    def nearest(self, block: npt.NDArray[Any], k: int, ids: pa.DataType) -> tuple[str, pa.RecordBatch]:
+        """The query for the ``k`` nearest rows of each vector of a block, with their ``ids``, and its parameter.
 
         The parameter is all numbers as one list of float32, which PostgreSQL gets in binary.
         """
@@ -124,7 +127,7 @@ class Chunks:
         piece = f"(($1::float4[])[(n - 1) * {dim} + 1 : n * {dim}])::vector"
         numbers = pa.array(np.ascontiguousarray(block, np.float32).reshape(-1))
         offsets = pa.array([0, len(numbers)], pa.int32())
-        sql = self._statement(f"SELECT n, {piece} AS v FROM generate_series(1, {count}) n", k)
+        sql = self._statement(f"SELECT n, {piece} AS v FROM generate_series(1, {count}) n", k, _ID_TYPES.get(ids))
         return sql, pa.record_batch({"block": pa.ListArray.from_arrays(offsets, numbers)})
 
     def index(self, session: Session, dim: int, k: int) -> str | None:
@@ -132,13 +135,14 @@ class Chunks:
         constant = f"SELECT 1 AS n, array_fill(0.1::float4, ARRAY[{dim}])::vector AS v"
         return _index_of(session.plan(self._statement(constant, k)))
 
-    def _statement(self, block: str, k: int) -> str:
+    def _statement(self, block: str, k: int, id_type: str | None = None) -> str:
         """The ``k`` nearest rows of each query in a block of vectors, each with the clock of the server.
 
         ``OFFSET 0`` makes PostgreSQL compute each vector of the block once, not once for each row compared with it.
         """
         distance = f"{quoted(self.vector)} {OPERATORS[self.metric]} q.v"
-        columns = f"{quoted(self.id)} AS id, {distance} AS distance"
+        id_ = quoted(self.id) if id_type is None else f"CAST({quoted(self.id)} AS {id_type})"
+        columns = f"{id_} AS id, {distance} AS distance"
         nearest = f"SELECT {columns} FROM {self.rows} ORDER BY {distance} LIMIT {k}"
         clocks = ", ".join(
             f"extract(epoch FROM {clock}_timestamp())::float8 AS {name}"
@@ -417,7 +421,7 @@ def _by_index(
         def reply_to(start: int) -> tuple[int, pa.Table, float]:
             """The reply to a block of queries, with their number, and its seconds."""
             block = vectors.block(start, min(start + size, vectors.rows))
-            sql, parameter = chunks.nearest(block, k)
+            sql, parameter = chunks.nearest(block, k, names.type)
             with connections.session() as session:
                 sent = time.perf_counter()
                 reply = session.bound(sql, parameter)
@@ -427,8 +431,9 @@ def _by_index(
         for start, (count, reply, elapsed) in zip(starts, ordered(reply_to, starts, connections.count), strict=True):
             number = np.asarray(reply["n"], np.int64) - 1
             place = np.arange(len(number)) - np.searchsorted(number, number)
-            nearest_ids = converted(reply["id"].combine_chunks(), names.type)
-            rows[start + number, place] = np.asarray(pc.index_in(nearest_ids, names).fill_null(-1), np.int64)
+            rows[start + number, place] = np.asarray(
+                pc.index_in(reply["id"].combine_chunks().cast(names.type), names).fill_null(-1), np.int64
+            )
             distances[start + number, place] = np.asarray(reply["distance"], np.float64)
             own = _seconds(number, np.asarray(reply["clock"]), np.asarray(reply["began"]), count)
             seconds[start : start + count] = own

@@ -12,7 +12,6 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.score_file import ScoreFile
-from fastmetrics.tables.database_reader import readable
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
@@ -285,9 +284,3 @@ def test_a_refused_address_shows_no_password() -> None:
     with pytest.raises(OptionError) as error:
         fm.load_vectors("chunks.parquet", "mysql://user:hidden@host/db", table="t")
     assert "hidden" not in str(error.value)
-
-
-def test_parts_of_lists_of_uuids() -> None:
-    keys = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, b"1" * 16], pa.binary(16)))
-    lists = pa.ListArray.from_arrays(pa.array([0, 1, None, 2], pa.int32()), keys)
-    assert readable(lists.slice(1)).to_pylist() == readable(lists).to_pylist()[1:]
