@@ -157,10 +157,8 @@ _LOST = re.compile(
 _SEVERITY = re.compile(r"(?:ERROR|FATAL|PANIC): +(.*)")
 _STATUS = re.compile(r"^[A-Z_]+: (\[\w+\] ?)?|^\[\w+\] ?")
 _MASK = "***"
-_READS = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|table|from)\b", re.IGNORECASE | re.DOTALL)
-"""How a query begins that reads; databases put it into another query, where they call others a syntax error."""
 _WRITES = re.compile(
-    "read-?only|data-modifying|multiple commands|SELECT ... INTO"
+    "syntax error|read-?only|data-modifying|multiple commands|SELECT ... INTO"
     '|near "(insert|update|delete|replace|into)"|must be set before any query',
     re.IGNORECASE,
 )
@@ -186,21 +184,8 @@ def plain_errors(table: DatabaseTable) -> Iterator[None]:
             state.startswith("08") or state in _LOST_STATES or _LOST.search(str(error)) is not None
         ):
             raise ConnectionError(reason) from None
-        raise FileFormatError(f"{table.url.shown}: {reason}{advice_for(table.query, reason)}") from None
-
-
-def advice_for(query: str | None, reason: str) -> str:
-    """What a query must be, to follow the error of one that does more than read.
-
-    >>> advice_for("delete from answers", 'syntax error at or near "from"')
-    '; the query must be one SELECT that only reads, as in "select id, answer, reference from answers"'
-    >>> advice_for("select nosuch from answers", 'column "nosuch" does not exist')
-    ''
-    """
-    if query is None:
-        return ""
-    several = ";" in query and "syntax error" in reason
-    return _ADVICE if several or _READS.match(query) is None or _WRITES.search(reason) is not None else ""
+        advice = _ADVICE if table.query is not None and _WRITES.search(reason) is not None else ""
+        raise FileFormatError(f"{table.url.shown}: {reason}{advice}") from None
 
 
 def _reason(text: str, table: DatabaseTable) -> str:
@@ -243,8 +228,6 @@ class Session:
                 driver=driver, entrypoint=entrypoint, db_kwargs=dict(options), autocommit=not writes
             )
         try:
-            if table.scheme == "duckdb" and table.query is not None:
-                _check_one_statement(table, table.query)
             for statement in () if writes else _READ_ONLY[table.scheme]:
                 self.execute(statement)
             if writes and table.scheme == "postgresql":
@@ -259,56 +242,55 @@ class Session:
         """End the connection."""
         self._connection.close()
 
+    @contextmanager
+    def _cursor(self, sql: str, values: pa.RecordBatch | None = None, **options: str) -> Iterator[Any]:
+        """The cursor of a statement, which gets the values of its parameters in binary."""
+        with plain_errors(self._table), self._connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**options)
+            cursor.execute(sql, parameters=values)
+            yield cursor
+
     def execute(self, sql: str) -> None:
         """Execute a statement without rows."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.execute(sql)
+        with self._cursor(sql):
+            pass
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
         """The first row of a query."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.execute(sql)
+        with self._cursor(sql) as cursor:
             row = cursor.fetchone()
             return None if row is None else tuple(row)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query that has few."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.execute(sql)
+        with self._cursor(sql) as cursor:
             return [tuple(row) for row in cursor.fetchall()]
 
     def bound(self, sql: str, values: pa.RecordBatch) -> pa.Table:
-        """All rows of a query with parameters, which are sent in binary."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.execute(sql, parameters=values)
+        """All rows of a query with parameters."""
+        with self._cursor(sql, values) as cursor:
             return cursor.fetch_arrow_table()
 
     def plan(self, sql: str) -> Any:
         """The plan of a query of PostgreSQL."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
-            cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+        with self._cursor(f"EXPLAIN (FORMAT JSON) {sql}", **{"adbc.postgresql.use_copy": "false"}) as cursor:
             (plan,) = cursor.fetchone() or ("[]",)
             return json.loads(plan)
 
     def schema(self, sql: str) -> pa.Schema:
         """The columns of a query, with the types of the driver; SQLite shows those of the first rows."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            if self._table.scheme == "postgresql":
+        if self._table.scheme == "postgresql":
+            with plain_errors(self._table), self._connection.cursor() as cursor:
                 return cursor.adbc_execute_schema(sql)
-            most = SIZES.read_batch_rows if self._table.scheme == "sqlite" else 0
-            cursor.adbc_statement.set_options(**_batch_options(self._table.scheme))
-            cursor.execute(f"SELECT * FROM ({sql}\n) AS fastmetrics_first LIMIT {most}")
-            with cursor.fetch_record_batch() as reader:
-                return reader.schema
+        most = SIZES.read_batch_rows if self._table.scheme == "sqlite" else 0
+        first = f"SELECT * FROM ({sql}\n) AS fastmetrics_first LIMIT {most}"
+        with self._cursor(first, **_batch_options(self._table.scheme)) as cursor, cursor.fetch_record_batch() as reader:
+            return reader.schema
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """The rows of a query in batches, as the database sends them."""
-        with plain_errors(self._table), self._connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(**_batch_options(self._table.scheme))
-            cursor.execute(sql)
-            with cursor.fetch_record_batch() as reader:
-                yield from reader
+        with self._cursor(sql, **_batch_options(self._table.scheme)) as cursor, cursor.fetch_record_batch() as reader:
+            yield from reader
 
     def create(self, name: str, rows: pa.Table | pa.RecordBatchReader, schema: str | None = None) -> None:
         """Create a table of these rows."""
@@ -355,17 +337,12 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
     return module.driver_path(), "duckdb_adbc_init", options
 
 
-def _check_one_statement(table: DatabaseTable, query: str) -> None:
-    """Raise ``FileFormatError`` unless a query is one statement: DuckDB executes several, and COPY writes files."""
-    import duckdb
-
-    try:
-        count = len(duckdb.extract_statements(query))
-    except duckdb.Error as error:
-        reason = str(error).partition("\n")[0]
-        raise FileFormatError(f"{table.url.shown}: {reason}{advice_for(query, reason)}") from None
-    if count != 1:
-        raise FileFormatError(f"{table.url.shown}: got {count} statements{advice_for('', '')}")
+_PACKAGES = {
+    "postgresql": ("adbc-driver-postgresql", "postgres"),
+    "sqlite": ("adbc-driver-sqlite", "sqlite"),
+    "duckdb": ("duckdb", "duckdb"),
+}
+"""The package of each driver, and the extra that installs it."""
 
 
 def _imported(scheme: str) -> Any:
@@ -375,11 +352,7 @@ def _imported(scheme: str) -> Any:
 
         return importlib.import_module(f"adbc_driver_{scheme}")
     except ImportError:
-        if scheme == "postgresql":
-            raise MissingExtraError.of("adbc-driver-postgresql", "postgres") from None
-        if scheme == "sqlite":
-            raise MissingExtraError.of("adbc-driver-sqlite", "sqlite") from None
-        raise MissingExtraError.of("duckdb", "duckdb") from None
+        raise MissingExtraError.of(*_PACKAGES[scheme]) from None
 
 
 def _with_parameters(address: str, more: str) -> str:
