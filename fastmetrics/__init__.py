@@ -62,9 +62,11 @@ def _is_package(name: str) -> bool:
 
 
 def _instead(name: str, metrics: Any) -> str:
-    """The public names to suggest for the unknown ``name``."""
+    """The public names to suggest for the unknown ``name``, or the rubric of a judge."""
     from fastmetrics.base.errors import either, nearest
 
+    if metrics.judged(name):
+        return str(metrics.judged(name))
     meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
     near = nearest(name, public_names(), dict.fromkeys(meant), metrics.SPELLINGS)
     near = list(

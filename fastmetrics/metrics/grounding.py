@@ -220,11 +220,7 @@ def grounding_overlap(answer: Grounded, contexts: Raw) -> Floats:
     rows=RowHooks(prepare=prepare),
     usual=False,
     caution=_cautions,
-    cues={
-        "faithfulness": "The faithfulness of ragas and of a judge is a model's reading; overlap_faithfulness and "
-        "hallucination count",
-        "groundedness": "",
-    },
+    cues=["groundedness"],
 )
 def overlap_faithfulness(
     answer: Grounded,

@@ -55,9 +55,6 @@ def _scored(scores: Floats, judged: Judged) -> Floats:
     return np.where(ranked.relevant(judged.rankings, judged.level) > 0, scores, judged.no_relevant)
 
 
-_CONTEXTS = "The context_precision and context_recall of ragas let a model judge texts; these metrics compare ids"
-
-
 def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
     """The spellings; ``bare`` needs a cut-off, because without one it could name a text metric."""
     return [f"{bare}@k", *(name for name in spellings if name != bare)]
@@ -105,7 +102,7 @@ def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: 
     source="S2, tier 1, recall@k",
     labels={"mean": "recall@k"},
     aliases=_at_k("recall", names_of(ranked.recall)),
-    cues={"recall": "", "context_recall": _CONTEXTS},
+    cues=["recall"],
     caution=nothing_relevant,
 )
 def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
@@ -126,7 +123,7 @@ def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k:
     source="S2, tier 1, precision@k",
     labels={"mean": "precision@k"},
     aliases=_at_k("precision", names_of(ranked.precision)),
-    cues={"precision": "", "context_precision": _CONTEXTS},
+    cues=["precision"],
     caution=nothing_relevant,
 )
 def retrieval_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:

@@ -6,7 +6,7 @@ import functools
 import importlib
 from collections.abc import Mapping
 
-from fastmetrics.base.errors import UnknownNameError, fold
+from fastmetrics.base.errors import UnknownNameError, fold, shown
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.plugins import load_entry_points
 
@@ -104,6 +104,18 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
     return REGISTRY.get(next(filter(None, names), ""))
 
 
+JUDGED: Mapping[str, tuple[str, str]] = {
+    "answer_correctness": ("correctness", ""),
+    "correctness": ("correctness", ""),
+    "relevance": ("relevance", "answer_relevance counts common words"),
+    "answer_relevancy": ("answer_relevance", "the metric answer_relevance counts common words"),
+    "faithfulness": ("supported_claims", "overlap_faithfulness and hallucination count words"),
+    "context_precision": ("context_precision", "retrieval_precision compares ids"),
+    "context_recall": ("context_recall", "retrieval_recall compares ids"),
+}
+"""For names of what a model judges, as in Ragas: the rubric of ``judge``, and what a metric of a similar name does."""
+
+
 def find(name: str, cut: bool = False) -> Metric:
     """Like ``lookup``, but raises ``UnknownNameError`` for an unknown name.
 
@@ -114,6 +126,8 @@ def find(name: str, cut: bool = False) -> Metric:
     ('reciprocal_rank', 'retrieval_precision')
     """
     metric = lookup(name, cut)
+    if metric is None and judged(name):
+        raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
         error = UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
@@ -129,6 +143,19 @@ def meant(name: str) -> list[str]:
     """
     folded = fold(name)
     return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]
+
+
+def judged(name: str) -> str:
+    """How a model judges what other packages call ``name``; empty for any other name.
+
+    >>> judged("answer-correctness")
+    "; a model judges it: `fastmetrics judge --rubrics correctness`, or fm.judge(table, 'correctness', model)"
+    """
+    rubric, differs = next((found for other, found in JUDGED.items() if fold(other) == fold(name)), ("", ""))
+    if not rubric:
+        return ""
+    way = f"`fastmetrics judge --rubrics {rubric}`, or fm.judge(table, {rubric!r}, model)"
+    return f"; a model judges it: {way}" + (f"; {differs}" if differs else "")
 
 
 def difference(name: str) -> str:

@@ -81,11 +81,6 @@ Answers = Annotated[WeighedAnswer, AnsweredIn()]
     source="S3, relevance score",
     rows=RowHooks(fit=fit_idf),
     caution=UNSPACED,
-    aliases=["relevance"],
-    cues={
-        "answer_relevancy": "The answer_relevancy of ragas has a model write questions from the answer; "
-        "answer_relevance counts common words"
-    },
 )
 def answer_relevance(question: Tfidf, answer: Tfidf, *, idf: Idf = "pair") -> Floats:
     """Word similarity of question and answer: (``tfidf_cosine`` + ``jaccard``) / 2.

@@ -113,7 +113,8 @@ class Rubric:
     may be absent or null, but not all of those in ``one_of``.  ``instructions`` and the meanings of the ``grades``
     precede it.  A score is within ``range``, both ends included.
 
-    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of supported claims); or pairwise, where
+    The ``kind`` is score; decision (show or not: 1 or 0); claims (the share of supported claims);
+    ranked (the average precision of contexts, each useful or not); or pairwise, where
     ``{first}`` and ``{second}`` are placeholders of the columns of the ``pair``, asked in both orders, and the score is
     1 if the first column is better, 0 if the second is.
     """

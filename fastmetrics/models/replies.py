@@ -390,6 +390,28 @@ def support_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -
     return sum(values) / len(values) if values else math.nan
 
 
+def ranked_of(fields: Mapping[str, Any], low: float = 0.0, high: float = 1.0) -> float | None:
+    """The average precision of contexts that are useful or not, in the order of their numbers from 1.
+
+    The mean of the shares of useful contexts among the first k, over the numbers k of the useful ones (context
+    precision of Ragas); 0 without a useful context, NaN without contexts.
+
+    >>> ranked_of({"contexts": [{"context": 1, "useful": False}, {"context": 2, "useful": True}]})
+    0.5
+    """
+    contexts = fields.get("contexts")
+    if not isinstance(contexts, list) or not all(isinstance(one, Mapping) for one in contexts):
+        return None
+    marks = {repr(one.get("context")): _one_of(_YES, one.get("useful")) for one in contexts}
+    ranks = range(1, len(contexts) + 1)
+    if marks.keys() != set(map(repr, ranks)) or None in marks.values():
+        return None
+    useful = [rank for rank in ranks if marks[repr(rank)]]
+    if not useful:
+        return 0.0 if contexts else math.nan
+    return sum(count / rank for count, rank in enumerate(useful, 1)) / len(useful)
+
+
 def _one_of(scores: Mapping[Any, float], value: Any) -> float | None:
     word = value.strip().lower() if isinstance(value, str) else value
     return scores.get(word) if isinstance(word, str | bool) else None
@@ -399,6 +421,13 @@ _CLAIM = {
     "type": "object",
     "properties": {"claim": {"type": "string"}, "supported": {"type": "boolean"}},
     "required": ["claim", "supported"],
+    "additionalProperties": False,
+}
+
+_CONTEXT = {
+    "type": "object",
+    "properties": {"context": {"type": "integer"}, "useful": {"type": "boolean"}},
+    "required": ["context", "useful"],
     "additionalProperties": False,
 }
 
@@ -419,6 +448,15 @@ FORMS: Mapping[str, ReplyForm] = {
             "ru": '[{"claim": "одно утверждение ответа", "supported": true или false}, ...]',
         },
         support_of,
+    ),
+    "ranked": ReplyForm(
+        "contexts",
+        {"type": "array", "items": _CONTEXT},
+        {
+            "en": '[{"context": 1, "useful": true or false}, ...]',
+            "ru": '[{"context": 1, "useful": true или false}, ...]',
+        },
+        ranked_of,
     ),
 }
 """The form of the reply for each kind of rubric."""

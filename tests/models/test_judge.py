@@ -17,7 +17,7 @@ from fastmetrics.models.prompts import shipped
 from tests.support.judge_server import client_file, drawn, judge_server, with_client
 from tests.support.program import alone, jsonl, program
 
-OTHERS = ("show_answer", "supported_claims", "preference")
+OTHERS = ("show_answer", "supported_claims", "context_recall", "context_precision", "preference")
 KEY = "sk-secret-0123456789abcdef"
 
 

@@ -51,6 +51,35 @@ def claims(*marks):
     return json.dumps({"reason": "so", "claims": [{"claim": "c", "supported": mark} for mark in marks]})
 
 
+def useful(*marks, start=1):
+    """A reply with a context for each mark."""
+    contexts = [{"context": number, "useful": mark} for number, mark in enumerate(marks, start)]
+    return json.dumps({"reason": "so", "contexts": contexts})
+
+
+def test_the_score_of_ranked_contexts_is_their_average_precision(tmp_path):
+    """The context precision of Ragas: sum of precision at k times the mark of k, over the number of useful contexts."""
+    replies = {
+        "a0": useful(True, False, True),
+        "a1": useful(False, True),
+        "a2": useful(False, False),
+        "a3": useful(True, None),
+        "a4": useful(True, False, start=0),
+        "a5": json.dumps({"contexts": [{"context": 2, "useful": False}, {"context": 1, "useful": True}]}),
+        "a6": json.dumps({"contexts": [{"context": [1], "useful": True}]}),
+    }
+    rows = {"question": ["q"] * 7, "reference": list(replies), "contexts": [["c", "d"]] * 7}
+
+    def reply(body):
+        return next(text for name, text in replies.items() if name in user_message(body))
+
+    made, _ = asked(tmp_path, reply, "context_precision", **rows)
+    assert made["judge_context_precision"].to_pylist() == [(1 + 2 / 3) / 2, 0.5, 0.0, None, None, 1.0, None]
+    made, judge = asked(tmp_path, lambda body: claims(True, False), "context_recall.ru", **rows)
+    assert made["judge_context_recall"].to_pylist() == [0.5] * 7
+    assert "Ожидаемый ответ:" in user_message(judge.bodies[0])
+
+
 def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     replies = {"a0": claims(True, False, False), "a1": claims(True), "a2": claims(), "a3": claims(True, None)}
     rows = {"id": range(4), "question": ["q"] * 4, "answer": list(replies), "contexts": [["c"]] * 4}

@@ -20,7 +20,13 @@ RANGES = {
     **dict.fromkeys(("relevance", "faithfulness", "safety", "robustness", "correctness"), (1.0, 5.0)),
     **dict.fromkeys(("answer_relevance", "answer_faithfulness", "e2e"), (0.0, 1.0)),
 }
-OTHERS = {"show_answer": "decision", "supported_claims": "claims", "preference": "pairwise"}
+OTHERS = {
+    "show_answer": "decision",
+    "supported_claims": "claims",
+    "context_recall": "claims",
+    "context_precision": "ranked",
+    "preference": "pairwise",
+}
 GOOD = """
 name = "mine"
 version = 1
@@ -35,7 +41,7 @@ optional = ["question"]
 """
 
 
-def test_eleven_rubrics_exist_in_two_languages():
+def test_thirteen_rubrics_exist_in_two_languages():
     assert set(shipped()) == {f"{name}.{language}" for name in (*RANGES, *OTHERS) for language in ("en", "ru")}
     for stem, path in shipped().items():
         name, _, language = stem.rpartition(".")
@@ -45,7 +51,7 @@ def test_eleven_rubrics_exist_in_two_languages():
         assert name in OTHERS or {float(grade) for grade in found.grades} >= set(found.range)
         assert bool(re.search("[а-я]", found.instructions)) == (language == "ru")
     digests = {read_rubric(path).digest for path in shipped().values()}
-    assert len(digests) == 22
+    assert len(digests) == 26
 
 
 def test_the_command_lists_prints_and_checks_rubrics(tmp_path):
