@@ -12,7 +12,7 @@ from fastmetrics.cli.model_calls import (
     BotChoice,
     BotSettings,
     chosen_bot,
-    exit_with_failed_rows,
+    exit_with_lacking_rows,
     report_spent_budget,
     spent,
     watch_spending,
@@ -82,7 +82,7 @@ def answer(
         for line in folded(done.notes):
             echo(line)
         print_bad_rows(done)
-    exit_with_failed_rows(done.failed)
+    exit_with_lacking_rows(done.failed, {"answers": done.counts})
 
 
 def match(
@@ -159,7 +159,7 @@ def evaluate_rag(
             echo(f"judge: {spent(done.judging)}")
         for line in folded(done.notes):
             echo(line)
-    exit_with_failed_rows(done.failed)
+    exit_with_lacking_rows(done.failed, {"answers": done.statuses, **done.judged})
 
 
 def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, Any]) -> Any:

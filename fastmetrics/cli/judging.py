@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.cli.model_calls import exit_with_failed_rows, report_spent_budget, spent, watch_spending
+from fastmetrics.cli.model_calls import exit_with_lacking_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
@@ -33,6 +33,7 @@ from fastmetrics.cli.options import (
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, print_folded, print_result
+from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.call_setup import MODEL, PRICES, RUBRICS, JudgeOptions
 
 # The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
@@ -68,10 +69,20 @@ def judge(
     report_spent_budget(judged.spending)
     if not quiet:
         print_result(judged.summary)
-        echo(f"\n{judged.rows:,} rows judged in {judged.seconds['total']:.1f} s: {judged.output}")
+        echo(f"\n{_scored(judged)} in {judged.seconds['total']:.1f} s: {judged.output}")
         echo(spent(judged.spending))
         print_bad_rows(judged)
-    exit_with_failed_rows(judged.failed)
+    exit_with_lacking_rows(judged.failed, {name: axis["statuses"] for name, axis in judged.metadata["judged"].items()})
+
+
+def _scored(judged: RunResult) -> str:
+    """The rows with a score of all rows, by rubric if these differ."""
+    scored = {name: judged.summary[name].n for name in judged.metadata["judged"]}
+    if set(scored.values()) == {judged.rows}:
+        return f"{judged.rows:,} rows judged"
+    if len(scored) == 1:
+        return f"{sum(scored.values()):,} of {judged.rows:,} rows judged"
+    return f"of {judged.rows:,} rows judged: {', '.join(f'{name} {n:,}' for name, n in scored.items())}"
 
 
 def rubric(

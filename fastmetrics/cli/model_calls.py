@@ -46,7 +46,7 @@ def spent(spending: Spending) -> str:
 
 
 def report_spent_budget(spending: Spending) -> None:
-    """Print why the budget ended a run, if it did, and what to do."""
+    """Print why the budget ended a run, if it did, and what to do; :func:`exit_with_lacking_rows` sets the code."""
     if spending.refusal is not None:
         print_error(
             f"the budget is spent: {spending.refusal}; the remaining rows have the status budget: run again with "
@@ -54,20 +54,34 @@ def report_spent_budget(spending: Spending) -> None:
         )
 
 
-FAILED_ROWS = 9
-"""The exit code of a complete output in which rows have no reply, since their calls failed."""
+FAILED_ROWS, SPENT_BUDGET, ALL_UNREADABLE = 9, 10, 11
+"""Exit codes of complete outputs: rows have no reply, since their calls failed, or since the budget was spent before;
+no reply to a rubric or a bot can be read.
+"""
+_ANSWERED = ("ok", "identical", "truncated")
 
 
-def exit_with_failed_rows(failed: Mapping[str, int]) -> None:
-    """Print how many rows have no reply and how to ask again, and exit with a code of their own, if there are any."""
-    if not failed:
-        return
-    by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
-    print_error(
-        f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
-        "complete. Run again with --overwrite to ask for them: all other replies come from the store"
-    )
-    raise typer.Exit(FAILED_ROWS)
+def exit_with_lacking_rows(failed: Mapping[str, int], asked: Mapping[str, Mapping[str, int]]) -> None:
+    """Print why rows have no reply and how to ask again, and exit with a code of their own, if there are any.
+
+    ``failed`` counts the rows whose calls failed, by status; ``asked`` has all rows by status, of each rubric or bot.
+    """
+    if failed:
+        by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
+        print_error(
+            f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
+            "complete. Run again with --overwrite to ask for them: all other replies come from the store"
+        )
+        raise typer.Exit(FAILED_ROWS)
+    if any(statuses.get("budget") for statuses in asked.values()):
+        raise typer.Exit(SPENT_BUDGET)
+    for name, statuses in asked.items():
+        if statuses.get("unparsed") and not any(statuses.get(status) for status in _ANSWERED):
+            print_error(
+                f"{name}: none of {statuses['unparsed']:,} replies can be read; the output says why in each row. Try "
+                "another model, or ask again with --retry unparsed --overwrite"
+            )
+            raise typer.Exit(ALL_UNREADABLE)
 
 
 def watch_spending(quiet: bool) -> Callable[[Spending], None] | None:

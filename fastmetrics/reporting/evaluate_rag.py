@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from fastmetrics.models.call_setup import CallOptions
 from fastmetrics.models.embed import embed
 from fastmetrics.models.judge import judge
 from fastmetrics.models.judge_batch import JudgeSettings
-from fastmetrics.models.judged_columns import failed_calls
+from fastmetrics.models.judged_columns import failed_calls, summed
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.reporting.report import report
 from fastmetrics.results.summary import Summary, summarize
@@ -532,15 +531,16 @@ class RagRun:
 class RagEvaluation(NotebookTables):
     """The result of ``evaluate_rag``: the folder, the files that an earlier run had made, and the ``summary``.
 
-    ``statuses`` counts the rows by the status of their answers; ``spending`` is that of the answers of this run, None
-    if it had all; ``judging`` is that of its judgements, None if it had all or there is no judge; ``failed`` counts the
-    failed answers and judgements by status; ``notes`` say what was left out.
+    ``statuses`` counts the rows by the status of their answers, ``judged`` those of each rubric.  ``spending`` is that
+    of the answers of this run, None if it had all; ``judging`` is that of its judgements, None if it had all or there
+    is no judge; ``failed`` counts the failed answers and judgements by status; ``notes`` say what was left out.
     """
 
     folder: Path
     reused: Sequence[str]
     summary: Summary
     statuses: Mapping[str, int]
+    judged: Mapping[str, Mapping[str, int]]
     spending: Spending | None
     judging: Spending | None
     failed: Mapping[str, int]
@@ -663,9 +663,8 @@ def evaluate_rag(
     run.report(repeats)
     answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
     statuses, summary = answered.get("statuses", {}), summarize(scores)
-    failed = Counter(failed_calls(statuses))
-    for judged in run.judgements:
-        failed.update(judged.failed)
+    metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(stages.path(JUDGED)))
+    judged = {axis: counts["statuses"] for axis, counts in (metadata.judged or {}).items()}
     return RagEvaluation(
         folder=stages.folder,
         reused=stages.reused,
@@ -673,6 +672,7 @@ def evaluate_rag(
         statuses=statuses,
         spending=run.spending[0] if run.spending else None,
         judging=run.judgements[0].spending if run.judgements else None,
-        failed=dict(failed),
+        judged=judged,
+        failed=failed_calls(summed([statuses, *judged.values()])),
         notes=[note for note in run.notes if note not in summary.notes],
     )

@@ -229,7 +229,7 @@ def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
         assert judge.count == 6
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         done = program("judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-unparsed", 0)
-        assert (done.code, judge.count) == (0, 120)
+        assert (done.code, judge.count) == (11, 120)
         rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         assert statuses(rows) == ["unparsed"] * 60
         with pytest.raises(OptionError, match="max_unparsed=-1: expected a whole number from 0"):
@@ -358,7 +358,7 @@ def test_limit_below_the_cost_of_one_call_is_refused_with_the_limits_that_work(t
         for way in (["--max-cost", 4.1], ["--max-cost", 4, "--parameters", "max_tokens=4000"]):
             before = judge.count
             more = [*command[:-2], *way, *client, "--overwrite", "--concurrency", 1]
-            assert program(*more).code == 0
+            assert program(*more).code == 10
             assert judge.count > before
         priced = {"max_cost": 0.05, "prices": {"m": {"input": 100.0, "output": 1000.0}}, "name": "few"}
         with pytest.raises(OptionError, match=r"max_cost=0.05: no call was made, .* max_cost=0\.\d+$"):
@@ -410,3 +410,25 @@ def test_invalid_price_tables_raise(tmp_path, text, message):
     arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--client", client_file(tmp_path, prices="p.toml")]
     done = program("judge", path, *arguments)
     assert (done.code in (2, 3), message in done.err) == (True, True), done.err
+
+
+def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path / "rows.jsonl", 30)
+    with judge_server() as judge:
+        command = ["judge", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
+        command += ["--store", "s.sqlite", "-o", "o.parquet"]
+        spent = program(*command, "--max-calls", "24")
+        assert (spent.code, "24 of 30 rows judged in" in spent.out) == (10, True)
+        assert program(*command, "--resume").code == 10  # nothing was asked again
+        again = program(*command, "--overwrite")
+        assert (again.code, "\n30 rows judged in" in again.out) == (0, True)
+    with judge_server(reply=lambda body: PROSE) as judge:
+        command = ["judge", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
+        unread = program(*command, "--store", "t.sqlite", "-o", "p.parquet", "--max-unparsed", "0")
+        assert (unread.code, "0 of 30 rows judged in" in unread.out) == (11, True)
+        assert "judge_safety: none of 30 replies can be read" in unread.err
+        (tmp_path / "k.txt").write_text("much")
+        answered = ["answer", str(path), "--bot", "full-context", "--knowledge", "k.txt", "--model", "m"]
+        limited = program(*answered, "--base-url", judge.url, "--keep", "id", "-o", "a.csv", "--max-calls", "0")
+        assert limited.code == 10, limited.err
