@@ -6,10 +6,11 @@ import codecs
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -136,20 +137,24 @@ KEY = "fastmetrics"
 CONCLUSION = "fastmetrics.conclusion"
 
 
-class Encoder(Protocol):
-    """A file being written; ``close`` receives the final metadata, for formats that can store them.
+class Encoder(ABC):
+    """A file being written; ``close`` receives the final metadata, for formats that can store them."""
 
-    ``guarded`` is the number of cells and column names with a leading quote so far.
-    """
+    guarded = 0
+    """The number of cells and column names with a leading quote so far."""
 
-    def write(self, part: pa.RecordBatch) -> None: ...
+    @abstractmethod
+    def write(self, part: pa.RecordBatch) -> None:
+        """Write the rows of a part."""
 
-    def close(self, conclusion: Mapping[str, Any]) -> None: ...
+    @abstractmethod
+    def close(self, conclusion: Mapping[str, Any]) -> None:
+        """Complete the file."""
 
-    def discard(self) -> None: ...
-
-    @property
-    def guarded(self) -> int: ...
+    def discard(self) -> None:
+        """Close a file that is not needed, in any state."""
+        with suppress(OSError, pa.ArrowException):
+            self.close({})
 
 
 @contextmanager
@@ -167,14 +172,12 @@ def writing(path: str | Path) -> Iterator[None]:
         raise OutputError(f"cannot write {path}: {reason}") from error
 
 
-class ParquetEncoder:
+class ParquetEncoder(Encoder):
     """Parquet, one row group per part.
 
     Scores are mostly ratios of small counts: a dictionary makes a column with few distinct values 2-6 times smaller at
     the same speed, but one with many distinct values 5-10 times slower.  The first part decides for each column.
     """
-
-    guarded = 0
 
     def __init__(self, path: Path | pa.BufferOutputStream, schema: pa.Schema) -> None:
         self._path = path
@@ -198,11 +201,6 @@ class ParquetEncoder:
             self._writer.add_key_value_metadata({CONCLUSION: dump(conclusion)})
         self._writer.close()
 
-    def discard(self) -> None:
-        if self._writer is not None:
-            with _quietly():
-                self._writer.close()
-
 
 def _repeats(column: pa.Array) -> bool:
     sample = column.slice(0, _SAMPLE_ROWS)
@@ -211,10 +209,8 @@ def _repeats(column: pa.Array) -> bool:
     return bool(pc.count_distinct(sample, mode="all").as_py() * 4 <= len(sample))
 
 
-class ArrowEncoder:
+class ArrowEncoder(Encoder):
     """Arrow IPC file, one record batch per part."""
-
-    guarded = 0
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._sink = pa.OSFile(str(path), "wb")
@@ -227,12 +223,8 @@ class ArrowEncoder:
         self._writer.close()
         self._sink.close()
 
-    def discard(self) -> None:
-        with _quietly():
-            self._sink.close()
 
-
-class TextEncoder:
+class TextEncoder(Encoder):
     """JSON lines, or CSV with a ``delimiter``, optionally compressed.
 
     ``guard`` quotes formulas in CSV, and ``excel`` lets it begin with a byte order mark.
@@ -252,7 +244,6 @@ class TextEncoder:
         self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
         self._delimiter = delimiter
         self._guard = guard
-        self.guarded = 0
         if self._delimiter is not None:
             if excel:  # which takes a file without it for one in the encoding of the system
                 self._sink.write(codecs.BOM_UTF8)
@@ -288,20 +279,6 @@ class TextEncoder:
     def close(self, conclusion: Mapping[str, Any]) -> None:
         self._sink.close()
         self._file.close()
-
-    def discard(self) -> None:
-        with _quietly():
-            self._sink.close()
-            self._file.close()
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Close a file that is discarded, ignoring errors."""
-    try:
-        yield
-    except (OSError, pa.ArrowException):
-        return
 
 
 def dump(metadata: Mapping[str, Any]) -> str:

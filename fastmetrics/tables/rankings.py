@@ -26,7 +26,7 @@ from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels import byte_search as kernels
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.file_columns import Selection, Widened, WrongValueError, describe
+from fastmetrics.tables.file_columns import Widened, WrongValueError, describe
 from fastmetrics.tables.file_formats import sniff
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, compression_of, reading
 from fastmetrics.tables.json_lines import record_of
@@ -82,28 +82,12 @@ class RankingColumns:
         present = {canonical(str(name)) for name in names}
         return all(present & set(NAMES[what]) for what in ("query", "doc"))
 
-    def of_table(self, table: pa.Table, rows: int) -> Batches:
-        """The three columns of a table in memory, in batches of the given number of rows."""
-        chosen = self.columns_among(table.schema.names)
-        for name in chosen:
-            check(table.column(name), f"{self.name}: column {name!r}", FileFormatError)
-        return self.of(iter(table.select(chosen).to_batches(rows)), chosen)
-
-    def of(self, batches: Batches, names: Sequence[str]) -> Batches:
-        """The columns ``names`` of batches, as query, doc and value."""
-        chosen = self.columns_among(names)
-        for batch in batches:
-            columns = [batch.column(name) for name in chosen]
-            rows = pa.record_batch(dict(zip(("query", "doc", "value"), columns, strict=True)))
-            try:
-                rows.validate(full=True)
-            except pa.ArrowInvalid as error:
-                raise FileFormatError(f"{self.name}: an id is not UTF-8: {error}") from None
-            yield rows
-
     def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
-        """The rows from number ``row`` on, ids as text and values as float64; raises ``ColumnError`` for a bad row."""
-        query, doc, value = batch.columns
+        """The rows from number ``row`` on: query, doc and value, ids as text and values as float64.
+
+        Raises ``ColumnError`` for a bad row.
+        """
+        query, doc, value = map(batch.column, self.columns_among(batch.schema.names))
         for name, column in (("query", query), ("document", doc), (self.kind, value)):
             holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
             plain = column.cast(column.type.value_type) if holes else column
@@ -156,12 +140,18 @@ def are_ids(docs: Any) -> bool:
     )
 
 
-def in_order(docs: Sequence[Any], kind: str) -> list[tuple[Any, float]]:
-    """Documents, best first, each with a score that keeps this order; relevant ones with grade 1.
+def pairs_of(docs: Any, kind: str) -> Sequence[tuple[Any, Any]] | None:
+    """The documents of a query with their values; None if they are something else.
 
-    >>> in_order(["d1", "d2"], "score"), in_order(["d1"], "grade")
-    ([('d1', 2.0), ('d2', 1.0)], [('d1', 1.0)])
+    Of documents alone, best first, the scores keep this order; relevant ones have the grade 1.
+
+    >>> pairs_of({"d1": 0.5}, "score"), pairs_of(["d1", "d2"], "score"), pairs_of(["d1"], "grade"), pairs_of(3, "grade")
+    ([('d1', 0.5)], [('d1', 2.0), ('d2', 1.0)], [('d1', 1.0)], None)
     """
+    if isinstance(docs, Mapping | Pairs):
+        return list(docs.items()) if isinstance(docs, Mapping) else docs
+    if not are_ids(docs):
+        return None
     return [(doc, float(len(docs) - place) if kind == "score" else 1.0) for place, doc in enumerate(docs)]
 
 
@@ -172,11 +162,12 @@ def load(text: bytes, name: str, kind: str) -> pa.Table:
         loaded = json.loads(text, object_pairs_hook=Pairs)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{name}: malformed JSON: {error}; expected {form}") from None
-    loaded = _predictions(loaded, name)
-    for query, docs in loaded:
-        if not isinstance(docs, Pairs) and not are_ids(docs):
+    queries = []
+    for query, docs in _predictions(loaded, name):
+        pairs = pairs_of(docs, kind)
+        if pairs is None:
             raise FileFormatError(f"{name}: expected {form}; query {_brief(query)} holds {_description(docs)}")
-    queries = [(query, docs if isinstance(docs, Pairs) else in_order(docs, kind)) for query, docs in loaded]
+        queries.append((query, pairs))
     return table_of(queries, name, kind)
 
 
@@ -267,7 +258,7 @@ _HEAD_OF_FORM = 1 << 16
 
 
 def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Iterator[pa.RecordBatch]:
-    """Batches with the columns query, doc and value of the TREC text in ``stream``, a file of bytes, read by blocks.
+    """Batches with the columns query, doc and score or grade of the TREC text in ``stream``, read by blocks.
 
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
@@ -281,7 +272,7 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
         if end:
             data = np.frombuffer(text, np.uint8, end)
             form = form or _form_of_run(text[: min(end, _HEAD_OF_FORM)])
-            yield _batch(data, path, line, form)
+            yield _batch(data, path, line, form, "grade" if judgements else "score")
             line += kernels.count_lines(data)
         if len(tail) > MAX_ROW_BYTES:
             raise FileFormatError(f"{path}, line {line}: the line is longer than {MAX_ROW_BYTES:,} bytes")
@@ -298,7 +289,7 @@ def _form_of_run(text: bytes) -> _Form:
     return _IN_ORDER if len(first) == 2 else _RUN
 
 
-def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form) -> pa.RecordBatch:
+def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str) -> pa.RecordBatch:
     most = int(kernels.count_lines(data)) + 1
     starts, stops = np.empty((5, most), np.int64), np.empty((5, most), np.int64)
     numbers = np.empty(most, np.int64)
@@ -310,25 +301,16 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form) -> pa.Rec
         wrong |= starts[last + 1, :rows] >= 0
     if wrong.any():
         raise FileFormatError(f"{path}, line {numbers[np.argmax(wrong)]}: expected a line {form.line!r}")
-    query, doc, value = (
-        _texts_of_trec_text(data, starts[field, :rows], stops[field, :rows], path) for field in form.fields
-    )
+    query, doc, value = (_gathered(data, starts[field, :rows], stops[field, :rows]) for field in form.fields)
     values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path)
     values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values
-    return pa.record_batch({"query": query, "doc": doc, "value": values})
+    return pa.record_batch({"query": query, "doc": doc, kind: values})
 
 
-def _texts_of_trec_text(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], path: str
-) -> pa.Array:
+def _gathered(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> pa.Array:
     bounds = np.empty(starts.size + 1, np.int64)
     gathered = kernels.gather(data, starts, stops, bounds)
-    texts = pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise FileFormatError(f"{path}: an id is not UTF-8: {error}") from None
-    return texts
+    return pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
 
 
 def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
@@ -442,20 +424,26 @@ class Triples:
         self.drop_self = False
         """Whether rows whose document has the id of the query are left out."""
         self.name = "ranking" if kind == "score" else "judgements"
-        self._parts: list[tuple[RankingColumns, Callable[[RankingColumns], Batches]]]
+        self._parts: list[tuple[RankingColumns, Callable[[], Batches]]]
         if isinstance(source, str | Path):
             files = ranking_files(source)
             self.name = files[0].shown if len(files) == 1 else shown_address(as_local(source))
-            self._parts = [(RankingColumns(file.shown, kind), partial(_file_rows, file, sizes)) for file in files]
+            each = [(RankingColumns(file.shown, kind), file) for file in files]
+            self._parts = [(columns, partial(_file_rows, file, sizes, columns)) for columns, file in each]
         else:
-            table = _table(source, RankingColumns(self.name, kind))
-            self._parts = [(RankingColumns(self.name, kind), lambda columns: columns.of_table(table, sizes.rows))]
+            columns = RankingColumns(self.name, kind)
+            table = _table(source, columns)
+            self._parts = [(columns, lambda: iter(table.to_batches(sizes.rows)))]
 
     def batches(self) -> Batches:
         """All rows, in order; can be called repeatedly."""
         for columns, batches in self._parts:
             row = 0
-            for batch in batches(columns):
+            for batch in batches():
+                try:
+                    batch.validate(full=True)
+                except pa.ArrowInvalid as error:
+                    raise FileFormatError(f"{columns.name}: an id is not UTF-8: {error}") from None
                 for start in range(0, batch.num_rows, self.sizes.rows):
                     part = batch.slice(start, self.sizes.rows)
                     checked = columns.checked(part, row)
@@ -469,19 +457,21 @@ class Triples:
 
 def _table(source: Any, columns: RankingColumns) -> pa.Table:
     """The rows of a table of any kind, or of nested dictionaries, in memory."""
-    nested = isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
-    if nested:
-        return table_of([(query, list(docs.items())) for query, docs in source.items()], columns.name, columns.kind)
-    if isinstance(source, Mapping) and all(map(are_ids, source.values())) and not columns.are_among(source):
-        return table_of(
-            [(query, in_order(docs, columns.kind)) for query, docs in source.items()], columns.name, columns.kind
-        )
+    if isinstance(source, Mapping) and not (columns.are_among(source) and any(map(are_ids, source.values()))):
+        pairs = [(query, pairs_of(docs, columns.kind)) for query, docs in source.items()]
+        queries = [(query, docs) for query, docs in pairs if docs is not None]
+        if len(queries) == len(pairs):
+            return table_of(queries, columns.name, columns.kind)
     try:
         frame = open_frame(source)
     except ColumnError as error:
         expected = "expected a path, a table or a dictionary"
         raise ColumnError(f"{columns.name}: {expected}, got {type(source).__name__}") from error
-    return pa.concat_tables(frame.read(columns.columns_among(frame.names))[1])
+    chosen = columns.columns_among(frame.names)
+    table = pa.concat_tables(frame.read(chosen)[1])
+    for name in chosen:
+        check(table.column(name), f"{columns.name}: column {name!r}", FileFormatError)
+    return table.select(chosen)
 
 
 def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> Batches:
@@ -495,8 +485,7 @@ def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> 
         if len(text) > _LONGEST_JSON:
             longest = f"JSON files are limited to {_LONGEST_JSON:,} bytes; write TREC text or Parquet"
             raise FileFormatError(f"{file.shown}: {longest}")
-        table = load(text, file.shown, columns.kind)
-        yield from columns.of(iter(table.to_batches(sizes.rows)), table.schema.names)
+        yield from load(text, file.shown, columns.kind).to_batches(sizes.rows)
     else:
         read_sizes = ReadSizes(parquet_rows=sizes.rows, parquet_bytes=64 << 20, arrow_rows=sizes.rows)
         yield from _read_table(open_files([replace(file, sizes=read_sizes)]), columns)
@@ -517,17 +506,11 @@ def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
     start = 0
     while True:
         try:
-            for batch, stop in _chunks(source, selection, start):
-                start = stop
-                yield from columns.of(iter([batch]), chosen)
+            for chunk in source.chunks(selection, Position(0, start), cores()):
+                if chunk.rejects:
+                    raise FileFormatError(str(chunk.rejects[0]))
+                start = max(start, chunk.stop)
+                yield chunk.batch.select(chosen)
             return
         except Widened as wider:  # ids are converted to text, so a later row may change the type
             selection = selection.widen(wider.name, wider.type)
-
-
-def _chunks(source: FileSource, selection: Selection, start: int) -> Any:
-    """The batches from row ``start`` on, each with the next row's number; raises ``FileFormatError`` for a bad row."""
-    for chunk in source.chunks(selection, Position(0, start), cores()):
-        if chunk.rejects:
-            raise FileFormatError(str(chunk.rejects[0]))
-        yield chunk.batch, max(start, chunk.stop)

@@ -135,16 +135,3 @@ def _with_names(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def encode_schema(schema: pa.Schema) -> str:
-    """A schema as text, without loss."""
-    return base64.b64encode(schema.serialize().to_pybytes()).decode()
-
-
-def decode_schema(text: Any) -> pa.Schema | None:
-    """The schema from the text of ``encode_schema``; None from anything else."""
-    try:
-        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
-    except (TypeError, ValueError, OSError, pa.ArrowException):
-        return None

@@ -10,6 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
+from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.file_formats import FORMATS
 from fastmetrics.tables.formats import Format, Reader
@@ -41,10 +42,8 @@ class CardsReader(Reader):
 CARDS = "id:a|b\nanswer:in Paris|Rome\nreference:in Paris|in Rome\n"
 
 
-class CardsEncoder:
+class CardsEncoder(Encoder):
     """Writes the file when it is closed."""
-
-    guarded = 0
 
     def __init__(self, path: Path) -> None:
         self.path, self.parts = path, []
