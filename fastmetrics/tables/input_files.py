@@ -263,14 +263,6 @@ def compression_of(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
-def is_pipe(path: str) -> bool:
-    """Whether a file can be read only once: a named pipe, or the file of ``<(command)``."""
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except OSError:
-        return False
-
-
 def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"", most: int = sys.maxsize) -> tuple[str, int]:
     """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
 

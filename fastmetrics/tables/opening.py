@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,6 @@ from fastmetrics.tables.input_files import (
     ReadSettings,
     compression_of,
     content_of,
-    is_pipe,
     reading,
     spool,
     walked,
@@ -297,7 +297,7 @@ def _file(path: str, allowed: AllowedFormats, keys: Mapping[str, str | None] | N
     as_utf8(os.path.abspath(path))
     kind, compression = allowed.by_name(path)
     with reading(path), open(path, "rb") as stream:
-        if is_pipe(path):
+        if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):  # a named pipe, or the file of <(command)
             return _spooled(stream, path, allowed)
         head = stream.read(16)
         content = content_of(path)
