@@ -18,10 +18,10 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.metrics import suites as families
-from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.file_columns import Widened, fields_of
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.sources import TableSource, fields_of
+from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import good_batches
 
 _SHOWN = 60

@@ -90,6 +90,27 @@ def entries_type(type_: pa.MapType) -> pa.ListType:
     return pa.list_(pa.struct([pa.field("key", type_.key_type, nullable=False), pa.field("value", type_.item_type)]))
 
 
+def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The paths of all fields of a schema with their types, as an outline of JSON has them.
+
+    >>> list(fields_of(pa.schema({"id": pa.int64(), "docs": pa.list_(pa.struct({"text": pa.string()}))})))
+    ['id', 'docs', 'docs[].text']
+    """
+    paths: dict[str, pa.DataType] = {}
+
+    def add(path: str, type_: pa.DataType) -> None:
+        while is_list(type_):
+            path, type_ = f"{path}[]", type_.value_type
+        for inner in type_ if pt.is_struct(type_) else ():
+            paths[f"{path}.{inner.name}"] = inner.type
+            add(f"{path}.{inner.name}", inner.type)
+
+    for column in schema:
+        paths[column.name] = column.type
+        add(column.name, column.type)
+    return paths
+
+
 _ELEMENT = {
     **{
         "texts": "text",

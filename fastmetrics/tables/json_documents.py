@@ -143,7 +143,7 @@ class JsonDocumentReader(JsonLinesReader):
             place = records.index(EVERY)
             self._keys, self.within = records[:place], records[place + 1 :]
 
-    def know_by(self, first: LineBlock) -> None:
+    def know_by(self, schema: pa.Schema) -> None:
         """Nothing more."""
 
     def where(self, row: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,13 @@ from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
-from fastmetrics.base.presets import PRESETS, may_be_known, recognised
+from fastmetrics.base.presets import PRESETS, recognised
 from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
     WrongValueError,
     describe,
+    fields_of,
 )
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, reading
@@ -78,8 +79,6 @@ def blocks(file: DataFile) -> Iterator[LineBlock]:
 
 TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[][{}:,]|[^][{}:,"\s]+', re.DOTALL)
 _MOST_TOKENS = 200_000
-_KNOWN_BY, _KNOWN_BYTES = 20, 1 << 18
-"""The lines by which a file is recognised, and the bytes of each."""
 
 
 def outline(head: bytes) -> dict[str, None]:
@@ -160,11 +159,12 @@ class JsonLinesReader(Reader):
             columns = metadata_beside(file).get("output")
             self.schema = pa.schema([(name, pa.null()) for name in columns or () if isinstance(columns, dict)])
             return
-        if not first.cut:
-            self.know_by(first)
         self.schema = pa.schema([])
         try:
             self.schema = self._infer(first)
+            self.know_by(self.schema)
+            if self.has_records:
+                self.schema = self._infer(first)
         except NoGoodLineError as error:  # its lines are bad rows if there are other files
             self.unreadable = error
 
@@ -175,24 +175,19 @@ class JsonLinesReader(Reader):
     def begin(self) -> None:
         """What is to be known before the first block."""
 
-    def know_by(self, first: LineBlock) -> None:
-        """Recognise the preset by the first lines, and find the records within each line."""
-        lines = [line[:_KNOWN_BYTES] for line in first.data.split(b"\n", _KNOWN_BY)[:_KNOWN_BY]]
-        paths: dict[str, None] = {}
-        if self.file.schema is not None or may_be_known(b"\n".join(lines)):
-            for line in lines:
-                paths |= outline(line)
-        self.within = self.recognise(paths)
+    def know_by(self, schema: pa.Schema) -> None:
+        """Recognise the preset by the columns, and find the records within each line."""
+        self.within = self.recognise(fields_of(schema))
 
-    def recognise(self, paths: Mapping[str, None]) -> Steps:
+    def recognise(self, paths: Collection[str]) -> Steps:
         """Recognise the preset of a file with these paths; the steps to its records, if it has such lists."""
         named = self.file.settings.records
         self.preset = PRESETS.get(self.file.schema or "") or recognised(paths, named)
-        if self.preset is not None and self.preset.only is not None:
-            self._only = parse(self.preset.only)
-        if named is None and self.preset is not None and f"{self.preset.records}[]" in paths:
-            named = self.preset.records
-        return record_path(named)
+        if self.preset is None:
+            return record_path(named)
+        self._only = None if self.preset.only is None else parse(self.preset.only)
+        has_list = any(path.startswith(f"{self.preset.records}[]") for path in paths)
+        return record_path(named or (self.preset.records if has_list else None))
 
     @property
     def has_records(self) -> bool:
@@ -424,7 +419,7 @@ def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
 def _type_of(values: list[Any], identifies: bool) -> pa.DataType:
     """The type of values by Arrow; of values of several kinds a list, if one is a list, or else text.
 
-    Integers that no float holds are floats beside floats, but text if they ``identify`` rows.
+    Integers that no float holds are floats beside floats, but text if they identify rows.
     """
     try:
         return pa.array(values).type

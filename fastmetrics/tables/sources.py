@@ -23,7 +23,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameErr
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse
 from fastmetrics.base.presets import Preset, recognised
-from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, key_types, loose, settle, unify
+from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, fields_of, key_types, loose, settle, unify
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patient
@@ -518,27 +518,6 @@ class FileSource(TableSource):
     def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
         return self._readers[position.file].place(position)
-
-
-def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The paths of all fields of a schema with their types, as an outline of JSON has them.
-
-    >>> list(fields_of(pa.schema({"id": pa.int64(), "docs": pa.list_(pa.struct({"text": pa.string()}))})))
-    ['id', 'docs', 'docs[].text']
-    """
-    paths: dict[str, pa.DataType] = {}
-
-    def add(path: str, type_: pa.DataType) -> None:
-        while is_list(type_):
-            path, type_ = f"{path}[]", type_.value_type
-        for field in type_ if pt.is_struct(type_) else ():
-            paths[f"{path}.{field.name}"] = field.type
-            add(f"{path}.{field.name}", field.type)
-
-    for field in schema:
-        paths[field.name] = field.type
-        add(field.name, field.type)
-    return paths
 
 
 def without_empty(readers: Sequence[Reader]) -> list[Reader]:
