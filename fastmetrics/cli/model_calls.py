@@ -160,7 +160,7 @@ def _function_bot(choice: BotChoice, settings: dict[str, Any]) -> Any:
         if place.endswith(".py"):
             module = sys.modules[execute(str(Path(place).absolute()), Path(place).read_text("utf-8"))]
         else:
-            sys.path.insert(0, "")  # as for python -m
+            sys.path.append("")  # last: a file beside the data has no name of a module that is installed
             module = importlib.import_module(place)
     except (ImportError, OSError, ValueError) as error:
         raise OptionError(f"--bot {choice.bot}: cannot be imported: {error}") from error

@@ -5,6 +5,7 @@ of the run, and digests of code.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import json
@@ -254,8 +255,28 @@ def source_digests(planned: Plan) -> dict[str, str]:
 
     A file is named by its path in the folder of the metric's file or package.  A metric of a notebook has no file.
     """
+    return _digests(_functions(planned))
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """A digest of the code of a function: of its file and those that it imports from the same folder.
+
+    Without a file, as in a notebook, it is that of the function alone, and empty if its source is unknown.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    source = json.dumps(_digests([function])) if hasattr(function, "__module__") else "{}"
+    if source == "{}":
+        try:
+            source = inspect.getsource(function)
+        except (OSError, TypeError):
+            return ""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _digests(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
     digests: dict[str, str] = {}
-    for start, text in _files(_functions(planned)):
+    for start, text in _files(functions):
         folder = _folder(start)
         for path, content in _with_imports(start, text, folder):
             name, digest = path.relative_to(folder).as_posix(), hashlib.sha256(content).hexdigest()[:16]

@@ -18,6 +18,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, about, argument, with_parameters
+from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models import call_setup
 from fastmetrics.models.call_sender import Budget, CallSender, CircuitBreaker, RateLimits, Retries
 from fastmetrics.models.call_setup import KNOWLEDGE, MANY, MODEL, BotOptions, CallSettings
@@ -203,11 +204,9 @@ class PromptBot(BotOptions, CallSettings):
     @property
     def settings(self) -> dict[str, Any]:
         """All settings that affect the answers."""
-        model = self.configured_model
         texts = "\0".join([self.template, *self.own_texts.values()])
         digest = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        identity = {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)}
-        return {"bot": self.kind, **identity, "text": digest}
+        return {"bot": self.kind, **self.configured_model.identity, "text": digest}
 
 
 @with_parameters
@@ -334,8 +333,8 @@ class FunctionBot:
     in a thread; coroutines are awaited.  A row whose call raises an exception has no answer and the status ``error``; a
     call of more than ``timeout`` seconds gives the status ``timeout``.  The next run repeats both.
 
-    With a ``store``, an SQLite file, answers are stored under ``name`` and the values that the function receives, and
-    reused: give a changed function another name, or another store.
+    With a ``store``, an SQLite file, answers are stored under ``name``, the code of the function (its file, and those
+    that it imports from the same folder) and the values that it receives, and reused.
 
     Parameters:
 
@@ -378,8 +377,12 @@ class FunctionBot:
         object.__setattr__(self, "reads", tuple(self.reads) or _parameters(self.function))
 
     @cached_property
+    def _model(self) -> Model:
+        return Model(self.name, "python", source=source_of(self.function))
+
+    @cached_property
     def _maker(self) -> CallMaker:
-        return CallMaker(Model(self.name, "python"), None)
+        return CallMaker(self._model, None)
 
     def call(self, values: Sequence[Any], repeat: int = 0) -> Call:
         """The call for the values of the columns that the function reads."""
@@ -398,7 +401,7 @@ class FunctionBot:
     @property
     def settings(self) -> dict[str, Any]:
         """All known settings that affect the answers."""
-        return {"bot": "function", "name": self.name}
+        return {"bot": "function", "name": self.name, "source": self._model.source}
 
     @property
     def store_path(self) -> Path:
@@ -412,7 +415,7 @@ class FunctionBot:
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """The sender that calls the function."""
         return CallSender(
-            Model(self.name, "python"),
+            self._model,
             store,
             connect=lambda: _Client(self),
             budget=budget,

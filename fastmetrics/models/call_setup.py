@@ -21,10 +21,11 @@ from fastmetrics.base.options import (
     argument,
     with_parameters,
 )
+from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender, CircuitBreaker, RateLimits, Retries
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Connection, Message, Model
-from fastmetrics.models.clients import address_of, connect, endpoint_of
+from fastmetrics.models.clients import MODEL_CLIENTS, address_of, connect, endpoint_of, scheme_of
 from fastmetrics.results.prices import Price, price_of
 from fastmetrics.tables.input_files import local_path, read_text
 from fastmetrics.tables.targets import cache_folder
@@ -263,13 +264,13 @@ class CallSettings(CallOptions):
         """The server's name in the keys of stored calls."""
         return self.calls.endpoint or endpoint_of(self.calls.base_url)
 
-    @property
+    @cached_property
     def configured_model(self) -> Model:
         """The model with its parameters: by default a temperature of 0; None removes a parameter."""
         parameters = {**_PARAMETERS, **(self.parameters or {})}
-        return Model(
-            self.model, self.endpoint_name, {name: value for name, value in parameters.items() if value is not None}
-        )
+        given = {name: value for name, value in parameters.items() if value is not None}
+        client = scheme_of(address_of(self.calls.base_url))
+        return Model(self.model, self.endpoint_name, given, "" if client is None else source_of(MODEL_CLIENTS[client]))
 
     @property
     def store_path(self) -> Path:

@@ -40,6 +40,9 @@ IN_MEMORY = Path(":memory:")
 _PATIENCE = 10.0
 """Seconds to wait for another process to finish writing."""
 
+_SHORT_PATIENCE = 2.0
+"""Seconds to wait if the contents of a store are only shown, exported or pruned."""
+
 _BETWEEN_TRIES = 0.02
 
 
@@ -61,7 +64,7 @@ def _is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
-def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+def _connect(path: Path, *, read_only: bool, patience: float) -> sqlite3.Connection:
     """A connection to the file of a store; a new one can be read and written by its owner alone.
 
     SQLite gives its temporary files the same permissions.  A file that can only be read is read as it is, without the
@@ -75,7 +78,7 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     elif path != IN_MEMORY:
         make_private_folder(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    return sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=read_only)
+    return sqlite3.connect(address, timeout=patience, isolation_level=None, check_same_thread=False, uri=read_only)
 
 
 # A store on disk of all calls and their results, so that no call is paid for twice.
@@ -161,21 +164,22 @@ class CallStore:
         self.read_only = self.path != IN_MEMORY and self.path.exists() and not _is_writable(self.path)
         self._turn: filelock.BaseFileLock | None = None
         with self._failing():
-            self._connection = _connect(self.path, read_only=self.read_only)
+            patience = _PATIENCE if create else _SHORT_PATIENCE
+            self._connection = _connect(self.path, read_only=self.read_only, patience=patience)
         try:
             with self._failing():
-                self._open()
+                if self.read_only or not create:
+                    self._check_mark(create=False)
+                else:
+                    self._open()
         except BaseException:
             self._connection.close()
             raise
 
     def _open(self) -> None:
-        if self.read_only:
-            self._check_mark()
-            return
         self._connection.execute("begin immediate")  # another run may be creating the same store
         try:
-            if self._check_mark():
+            if self._check_mark(create=True):
                 self._connection.execute(f"pragma application_id = {_MARK}")
             for statement in _TABLES:
                 self._connection.execute(statement)
@@ -188,11 +192,11 @@ class CallStore:
         waiting(self._connection.execute, "pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = normal")
 
-    def _check_mark(self) -> bool:
+    def _check_mark(self, *, create: bool) -> bool:
         """Whether the database is empty; raises ``OutputError`` for one that is not a store."""
         [mark] = self._connection.execute("pragma application_id").fetchone()
         [tables] = self._connection.execute("select count(*) from sqlite_master").fetchone()
-        if mark != _MARK and (tables or self.read_only):
+        if mark != _MARK and (tables or not create):
             raise OutputError(f"{self.path} is a database, but not a store of calls; use another file")
         return bool(mark != _MARK)
 
@@ -217,6 +221,8 @@ class CallStore:
             raise
         except (sqlite3.Error, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_BUSY:
+                reason = "another process is writing to it; try again"
             raise OutputError(f"the store of calls {self.path}: {reason}") from error
 
     def check_writable(self, missing: int) -> None:
@@ -233,8 +239,9 @@ class CallStore:
         if self.path == IN_MEMORY:
             return None
         asked = f"{model.name} at {model.endpoint}"
-        name = f"{self.path}.{hashlib.sha256(asked.encode()).hexdigest()[:8]}.lock"
-        lock = filelock.FileLock(name, mode=0o600, thread_local=False)
+        # the file stays, since without it two runs might hold locks of one name
+        name = f".{self.path.name}.{hashlib.sha256(asked.encode()).hexdigest()[:8]}.lock"
+        lock = filelock.FileLock(self.path.with_name(name), mode=0o600, thread_local=False)
         with self._lock, self._failing():
             try:
                 lock.acquire(blocking=False)
@@ -403,8 +410,18 @@ class StoredCalls(Shown):
         return {"bytes": self.nbytes, "calls": list(self.counts)}
 
 
+_LAST_SECOND = 253_402_300_799.0
+"""The end of the year 9999."""
+
+
+def _milliseconds(seconds: float) -> int | None:
+    """A time in milliseconds; None for one that no calendar has."""
+    return round(seconds * 1000) if 0 <= seconds <= _LAST_SECOND else None
+
+
 def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    milliseconds = _milliseconds(seconds)
+    return "–" if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d")
 
 
 def stored_calls(store: str | Path, *, prices: Prices | None = None) -> StoredCalls:
@@ -451,7 +468,7 @@ def export(
         for rows in store.rows(SIZES.exported_calls):
             columns = list(zip(*rows, strict=True))
             columns[0] = tuple(key.hex() for key in columns[0])
-            columns[9] = tuple(round(seconds * 1000) for seconds in columns[9])
+            columns[9] = tuple(map(_milliseconds, columns[9]))
             written += len(rows)
             arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -28,12 +28,20 @@ class Message(NamedTuple):
 class Model:
     """The model and its settings: everything except the messages.
 
-    ``endpoint`` is the server's name in the key, because two servers may offer models of the same name.
+    ``endpoint`` is the server's name in the key, because two servers may offer models of the same name; ``source`` is a
+    digest of the code of a function that takes the model's place.
     """
 
     name: str
     endpoint: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All of it, for metadata."""
+        source = {"source": self.source} if self.source else {}
+        return {"model": self.name, "endpoint": self.endpoint, "parameters": dict(self.parameters), **source}
 
 
 class Call(NamedTuple):
@@ -60,7 +68,7 @@ class CallMaker:
     def __init__(self, model: Model, schema: Mapping[str, Any] | None, opening: Sequence[Message] = ()) -> None:
         self._schema = schema
         self._opening = tuple(opening)
-        head = [model.name, model.endpoint, dict(model.parameters), schema]
+        head = [model.name, model.endpoint, dict(model.parameters), schema, *filter(None, [model.source])]
         self._hash = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         for message in opening:
             _add(self._hash, message)

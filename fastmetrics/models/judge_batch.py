@@ -130,11 +130,8 @@ class JudgePlan:
     @property
     def signature(self) -> ScoreMetadata:
         """All settings that affect the judgements."""
-        model = self.settings.configured_model
         call_settings = {
-            "model": model.name,
-            "endpoint": model.endpoint,
-            "parameters": dict(model.parameters),
+            **self.settings.configured_model.identity,
             **{name: getattr(self.settings, name) for name in ("repeats", "structured")},
             "max_chars": self.settings.calls.max_chars,
             **({"systems": list(self.systems)} if self.systems else {}),

@@ -475,10 +475,9 @@ class RagRun:
             self.notes.extend(done.summary.notes)
             return not done.failed and done.spending.refusal is None
 
-        model = judging.configured_model
         settings = {
             "rubrics": {rubric.axis: rubric.settings() for rubric in judging.loaded_rubrics},
-            "judge": {"model": model.name, "endpoint": model.endpoint, "parameters": dict(model.parameters)},
+            "judge": judging.configured_model.identity,
             **{name: getattr(judging, name) for name in ("repeats", "structured", "keep_replies")},
             "max_chars": judging.calls.max_chars,
         }

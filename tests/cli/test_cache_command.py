@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from fastmetrics.models import call_store
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.program import program
@@ -114,3 +116,29 @@ def test_an_empty_store(tmp_path):
     assert "0 calls in " in program("stored-calls", tmp_path / "calls.sqlite").out
     assert program("stored-calls", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
     assert pq.read_table(tmp_path / "c.parquet").num_rows == 0
+
+
+def test_a_time_that_no_calendar_has_is_shown_as_unknown(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    model = Model("m", "here")
+    with CallStore(path) as store:
+        for number, moment in enumerate((1e300, -1e9, 0.0)):
+            call = CallMaker(model, None).call([Message("user", str(number))])
+            store.put(call, model, Answer("reply", "{}", time=moment))
+    done = program("stored-calls", path)
+    assert (done.code, "–" in done.out) == (0, True), done.err
+    assert program("stored-calls", path, "-o", tmp_path / "all.jsonl").code == 0
+    times = [json.loads(line).get("time") for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert sorted(moment is None for moment in times) == [False, True, True]
+
+
+def test_a_store_that_another_process_writes_is_shown_and_not_pruned(tmp_path, monkeypatch):
+    monkeypatch.setattr(call_store, "_SHORT_PATIENCE", 0.1)
+    path = tmp_path / "calls.sqlite"
+    CallStore(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+    assert "0 calls in" in program("stored-calls", path).out
+    done = program("stored-calls", path, "--prune", "failures")
+    assert (done.code, "another process is writing to it" in done.err) == (4, True), done.err
+    other.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
 from fastmetrics.models.bots import FULL_CONTEXT_TEMPLATE, read_knowledge
+from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.prompts import mark
 from fastmetrics.retrieval.faq import FaqReply
 from tests.support.judge_server import client_file, completion, judge_server, user_message, with_client
@@ -320,3 +323,30 @@ def test_class_with_the_methods_of_a_bot_is_a_bot(tmp_path):
         {"system": "echo", "answer": None, "answer_status": "missing", "latency_ms": None},
     ]
     assert json.loads(made.schema.metadata[b"fastmetrics"])["answers"] == {"bot": "echo"}
+
+
+def test_answers_of_a_changed_function_are_not_reused(tmp_path):
+    path, store = jsonl(tmp_path / "q.jsonl", {"id": 1, "question": "why?"}), tmp_path / "s.sqlite"
+    for text in ("first", "first", "second"):
+        (tmp_path / "bot.py").write_text(f"def bot(question):\n    return '{text}'\n")
+        command = ["answer", path, "-o", tmp_path / "o.jsonl", "--bot", f"{tmp_path}/bot.py:bot", "--store", store]
+        assert program(*command, "--overwrite").code == 0
+        assert json.loads((tmp_path / "o.jsonl").read_text())["answer"] == text
+    with CallStore(store) as calls:
+        assert sum(one["calls"] for one in calls.counts()) == 2
+    sources = [fm.FunctionBot(bot).settings["source"] for bot in (echo, functools.partial(echo), len)]
+    assert (sources[0] == sources[1] != "", sources[2]) == (True, "")
+
+
+def test_a_bot_beside_the_data_finds_the_modules_of_the_library_first(tmp_path, monkeypatch):
+    jsonl(tmp_path / "q.jsonl", {"id": 1, "question": "why?"})
+    (tmp_path / "colorsys.py").write_text("raise RuntimeError('the file beside the data')")
+    (tmp_path / "bot_of_this_test.py").write_text(
+        "import colorsys\n\ndef bot(question):\n    return str(colorsys.rgb_to_hsv(0, 0, 0))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    done = program("answer", "q.jsonl", "-o", "o.jsonl", "--bot", "bot_of_this_test:bot")
+    assert done.code == 0, done.err
+    assert json.loads((tmp_path / "o.jsonl").read_text())["answer"] == "(0.0, 0.0, 0)"

@@ -306,3 +306,16 @@ def test_keys_in_exceptions_of_functions_are_masked(tmp_path, monkeypatch):
     failing_at_z(error)
     assert judged(tmp_path, tries=1)["judge_safety_reason"][2].as_py() == reason
     assert fm.answer({"question": ["a"]}, fm.FunctionBot(raising(error)))["answer_reason"][0].as_py() == reason
+
+
+def test_replies_of_a_changed_client_are_not_reused(tmp_path):
+    rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "a", "answer": "x"})
+    for score in (4, 4, 5):
+        (tmp_path / "plugin.py").write_text(PLUGIN.replace('"score": 4', f'"score": {score}'))
+        if score == 5:  # another process
+            MODEL_CLIENTS.pop("grader")
+        options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m", "--overwrite"]
+        options += ["--store", tmp_path / "calls.sqlite", "--rubrics", "safety"]
+        assert program("judge", rows, "-o", tmp_path / "j.jsonl", *options).code == 0
+        assert json.loads((tmp_path / "j.jsonl").read_text())["judge_safety"] == score
+    assert "2 calls in" in program("stored-calls", tmp_path / "calls.sqlite").out
