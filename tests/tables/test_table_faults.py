@@ -15,7 +15,7 @@ from pyarrow.parquet import encryption
 
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import arrow_files, open_source
+from fastmetrics.tables import Position, arrow_files, open_source
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.table_rows import bad_text
 from tests.support.table_files import ROWS, read, write
@@ -265,6 +265,35 @@ def test_csv_lists_booleans_and_unclosed_quotes(tmp_path):
     with pytest.raises(FileFormatError) as caught:
         read(open_source(path), {"a": "text", "b": "text"})
     assert str(caught.value) == f"{path}, row 1: a quoted field is not closed"
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        ('1,2\n3,"never\n4,5\n', 1),
+        ('1,2\n"never\n4,5\n', 1),
+        ('1,6" pipe\n3,"never', 1),
+        ('1,2\n3,"""', 1),
+        ('1,2\n1\n3,4\n5,"never\n', 3),
+        ('1,2\n1,6" pipe\n', None),
+        ('1,2\n1,"6"" pipe"', None),
+        ('1,2\n1,"a\nb"\n\n', None),
+    ],
+)
+def test_a_quote_that_is_not_closed_is_named_by_its_row(
+    tmp_path: Path, rows: str, last: int | None, start: int
+) -> None:
+    """Whatever the number of quotes, and also where the quote takes in the cells of a row."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b\n{rows}")
+    source = open_source(path)
+    selection = source.select({"b": "text", "a": "text"})
+    if last is None:
+        assert sum(chunk.batch.num_rows for chunk in source.chunks(selection, Position(0, start))) == 2 - start
+        return
+    with pytest.raises(FileFormatError, match=rf"^{path}, row {last}: a quoted field is not closed$"):
+        list(source.chunks(selection, Position(0, start)))
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.jsonl"])
