@@ -181,29 +181,27 @@ def _is_coded(type_: pa.DataType) -> bool:
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     """The type for reading a column of this kind from text, given its first rows."""
-    listed = inferred is not None and is_list(inferred)
-    whole = inferred is not None and pt.is_integer(inferred.value_type if listed else inferred)
+    inferred = pa.null() if inferred is None else inferred
+    listed = is_list(inferred)
+    item = inferred.value_type if listed else inferred
+    whole = pt.is_integer(item)
     if kind == "text":
         return pa.string()
-    if kind in ("value", "values") and inferred is not None and is_value(inferred.value_type if listed else inferred):
+    if kind in ("value", "values") and is_value(item):
         return inferred
-    if kind == "value":
-        return pa.list_(pa.string()) if listed else pa.string()
-    if kind in ("texts", "values"):
+    if kind in ("value", "values", "texts"):
         return pa.list_(pa.string()) if listed else pa.string()
     if kind == "id":
         return pa.int64() if whole else pa.string()
-    if kind == "id_groups" and listed and inferred is not None and is_list(inferred.value_type):
-        return pa.list_(pa.list_(pa.int64() if pt.is_integer(inferred.value_type.value_type) else pa.string()))
+    if kind == "id_groups" and listed and is_list(item):
+        return pa.list_(pa.list_(pa.int64() if pt.is_integer(item.value_type) else pa.string()))
     if kind in ("ids", "id_groups"):
         return pa.list_(pa.int64() if whole and listed else pa.string())
     if kind == "number":
         return pa.float64()
     if kind == "amounts":
         return pa.list_(pa.float64()) if listed else pa.float64()
-    if kind in ("numbers", "vector") or (
-        kind == "vectors" and inferred is not None and listed and not is_list(inferred.value_type)
-    ):
+    if kind in ("numbers", "vector") or (kind == "vectors" and listed and not is_list(item)):
         return pa.list_(pa.float64())
     if kind == "vectors":
         return pa.list_(pa.list_(pa.float64()))
@@ -212,9 +210,9 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     return _written(inferred)
 
 
-def _written(type_: pa.DataType | None) -> pa.DataType:
+def _written(type_: pa.DataType) -> pa.DataType:
     """The inferred type, with times as their original text."""
-    if type_ is None or pt.is_null(type_) or pt.is_temporal(type_):
+    if pt.is_null(type_) or pt.is_temporal(type_):
         return pa.string()
     if is_list(type_):
         return pa.list_(_written(type_.value_type))

@@ -418,19 +418,14 @@ def look(place: Store) -> Any:
     if not place.native:
         place.system.handler.fs.invalidate_cache()
     info = place.system.get_file_info(place.path.rstrip("/") or place.path)
-    if info.type.name == "NotFound" and (status := _web_status(place)) is not None and (status >= 500 or status == 429):
+    status = getattr(_web_failure(place), "status", 0) if info.type.name == "NotFound" else 0
+    if status >= 500 or status == 429:
         raise OSError(_answer(status))
     return info
 
 
-def _web_status(place: Store) -> int | None:
-    """The status with which a web server refuses a file; fsspec calls any of them a missing file."""
-    error = _web_failure(place)
-    return None if error is None else getattr(error, "status", None)
-
-
 def _web_failure(place: Store) -> BaseException | None:
-    """Why a web server does not give a file."""
+    """Why a web server does not give a file; fsspec calls any of its refusals a missing file."""
     if place.native or "http" not in place.system.handler.fs.protocol:
         return None
     try:
