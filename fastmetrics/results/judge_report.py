@@ -56,7 +56,7 @@ from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 # The results of evaluating judges: figures of each judged column, agreement between judges, printed tables.
 
 
-_WIDTH = 24
+_WIDTH = 22
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class AxisReport:
     orders: Pairwise | None
     """For a comparison of two answers: the win rate, and how often the order changes the verdict."""
     decisions: JudgeDecisions | None
-    """For decisions: their quality against labels of 0 and 1."""
+    """For decisions: their confusion table against labels of 0 and 1, and its figures."""
     systems: Sequence[str] = ()
     """For a comparison of two answers: the names of both systems; the wins are those of the first."""
 
@@ -159,16 +159,18 @@ class JudgeReport(Shown):
         """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
         judges = dict.fromkeys(report.judge for report in self.axes)
         grids = [
-            Grid((_cut(name), "rows", "scored", "mean", "errors", "steady", "p50 ms"), self._quality(name))
+            Grid((_cut(name), "rows", "scored", "mean", "error rate", "consistency", "P50 ms"), self._quality(name))
             for name in judges
         ]
         people = [(report, report.people) for report in self.axes if report.people is not None]
         rows = [
-            (self._name(report), number(p.n), *map(number, (p.accuracy, p.f1, p.kappa, p.kappa_quadratic, p.spearman)))
+            (self._name(report), number(p.n), *map(number, (p.accuracy, p.precision, p.recall, p.f1)))
             for report, p in people
         ]
-        grids += [Grid(("against people", "n", "acc.", "f1", "kappa", "quadr.", "rho"), rows)] if rows else []
-        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "rho")
+        grids += [Grid(("against people", "n", "accuracy", "precision", "recall", "F1"), rows)] if rows else []
+        rows = [(self._name(report), *map(number, (p.kappa, p.kappa_quadratic, p.spearman))) for report, p in people]
+        grids += [Grid(("agreement", "kappa", "quadratic kappa", "Spearman"), rows)] if rows else []
+        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "Spearman")
         shown = [
             (self._name(report), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
             for report, p in people
@@ -192,7 +194,10 @@ class JudgeReport(Shown):
             )
             for p in self.pairs
         ]
-        return [*grids, *([Grid(("between judges", "judges", "n", "kappa", "alpha", "rho"), rows)] if rows else [])]
+        return [
+            *grids,
+            *([Grid(("between judges", "judges", "n", "kappa", "alpha", "Spearman"), rows)] if rows else []),
+        ]
 
     def _orders(self) -> list[Grid]:
         """Win rates over both orders."""
@@ -214,14 +219,12 @@ class JudgeReport(Shown):
         rows = [
             (
                 self._name(report),
-                *map(number, (d.tp, d.fp, d.fn, d.tn)),
-                *(number(end) for end in (d.accuracy.value, d.accuracy.low, d.accuracy.high)),
-                number(d.f1.value),
+                *map(number, (d.tp, d.fp, d.fn, d.tn, d.n_left_out)),
             )
             for report in self.axes
             if (d := report.decisions) is not None
         ]
-        return [Grid(("decisions", "tp", "fp", "fn", "tn", "accuracy", "low", "high", "F1"), rows)] if rows else []
+        return [Grid(("decisions", "tp", "fp", "fn", "tn", "left out"), rows)] if rows else []
 
     def _quality(self, judge: str) -> list[tuple[str, ...]]:
         return [
@@ -252,14 +255,13 @@ class JudgeReport(Shown):
         """The figure, kind and note of each printed interval."""
         for report in self.axes:
             if report.consistency is not None and not math.isnan(report.consistency.share):
-                yield "steady", report.consistency.interval.kind, report.consistency.interval.note
-            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "rho")):
+                yield "consistency", report.consistency.interval.kind, report.consistency.interval.note
+            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "Spearman")):
                 interval = None if report.people is None else report.people.intervals.get(figure)
                 if interval is not None:
                     yield label, interval.kind, interval.note
             estimates = [("powered", report.powered.powered), ("plain", report.powered.plain)] if report.powered else []
             estimates += [("wins", report.orders.win_rate)] if report.orders else []
-            estimates += [("accuracy", report.decisions.accuracy)] if report.decisions else []
             yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
 
     def _lines(self, report: AxisReport) -> list[str]:
@@ -267,13 +269,17 @@ class JudgeReport(Shown):
         lines = [f"{self._name(report)}: {counts}"]
         if report.consistency is not None:
             share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
-            lines.append(f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: steady {share}")
+            lines.append(
+                f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: consistency {share}"
+            )
         if report.orders is not None and report.orders.wins:
             lines += [f"  {line}" for line in _verdicts(report.systems, report.orders.wins)]
         if report.orders is not None and report.orders.n_identical:
             lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
         if report.length_spearman is not None:
             lines.append(f"  rank correlation with the length of the answer: {number(report.length_spearman)}")
+        else:
+            lines.append("  no correlation with the length of the answer: judge with --keep answer for it")
         if report.prompt_tokens is not None and report.completion_tokens is not None:
             cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
             lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
@@ -360,6 +366,8 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
     if labels is not None:
         scores, truth = labels.beside(table.column(axis))
         how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
+    if how.kind == "decision":  # the decision of most of the repeats; an even split is none
+        scores = np.where(scores == 0.5, np.nan, np.where(scores > 0.5, 1.0, np.where(scores < 0.5, 0.0, np.nan)))
     statuses = _statuses(table, axis)
     latencies = _latencies(table, axis)
     values = scores[~np.isnan(scores)]
@@ -420,12 +428,11 @@ def _orders(table: pa.Table, axis: str, how: AxisOptions) -> Pairwise | None:
 def _decided(
     table: pa.Table, axis: str, scores: Floats, truth: Floats | None, confidence: float
 ) -> JudgeDecisions | None:
-    """The decisions against the labels, if these are 0 and 1; repeats that differ give no decision."""
+    """The decisions against the labels, if these are 0 and 1."""
     if truth is None or not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None
-    clear = np.where(np.isin(scores, (0.0, 1.0)), scores, np.nan)
     latencies = _latencies(table, axis)
-    return judge_decisions(clear, truth, latency_ms=() if latencies is None else latencies, confidence=confidence)
+    return judge_decisions(scores, truth, latency_ms=() if latencies is None else latencies, confidence=confidence)
 
 
 def _statuses(table: pa.Table, axis: str) -> list[str | None]:
@@ -560,7 +567,8 @@ def judge_report(
 
     The rubrics also identify columns that compare two answers in both orders (win rate, flips and first-position
     preference, as in :func:`pairwise`), and columns of decisions (confusion table, as in :func:`judge_decisions`, if
-    the labels are 0 and 1).  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
+    the labels are 0 and 1).  The decision of a row is that of most of its repeats; an even split is none, and counts as
+    left out.  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
 
     Parameters:
 

@@ -256,8 +256,9 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     rows = {grid.header[0]: grid.rows[0] for grid in report.grids()}
     wins = expected.win_rate
     assert rows["both orders"][1:] == tuple(map(number, (5, wins.value, wins.low, wins.high, 0.6, 1.0)))
-    right = wanted.accuracy
-    assert rows["decisions"][1:8] == tuple(map(number, (3, 0, 1, 1, right.value, right.low, right.high)))
+    assert rows["decisions"][1:] == tuple(map(number, (3, 0, 1, 1, 0)))
+    figures = (wanted.accuracy, wanted.precision, wanted.recall, wanted.f1)
+    assert rows["against people"][1:] == tuple(map(number, (5, *(figure.value for figure in figures))))
     assert wins.low < wins.high
     (tmp_path / "prices.json").write_text(json.dumps(prices))
     done = program("judge-report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
@@ -332,3 +333,17 @@ def test_the_answers_of_a_bot_are_no_scores() -> None:
     rows = {"id": [1, 2], "answer": ["a", "b"], "answer_status": ["ok", "ok"]}
     judged = {**rows, "judge_x": [1.0, 2.0], "judge_x_status": ["ok", "ok"]}
     assert [axis.axis for axis in fm.judge_report(judged).axes] == ["judge_x"]
+
+
+def test_repeats_of_a_decision_are_counted_once_by_most_of_them():
+    """Most of the repeats decide; an even split is no decision, in the confusion table and in all its figures."""
+    scores = [1.0, 0.0, 0.5, 2 / 3, 1 / 3, None]
+    settings = {"judge_show": {"metric": "judge_show", "kind": "decision", "range": [0, 1]}}
+    judged = pa.table({"id": list(range(6)), "judge_show": scores, "judge_show_status": ["ok"] * 5 + ["http"]})
+    judged = judged.replace_schema_metadata({"fastmetrics": json.dumps({"scores": settings})})
+    [axis] = fm.judge_report(judged, {"id": list(range(6)), "label": [1, 1, 1, 1, 0, 1]}).axes
+    decisions, people = axis.decisions, axis.people
+    assert (decisions.tp, decisions.fp, decisions.fn, decisions.tn, decisions.n_left_out) == (2, 0, 1, 1, 2)
+    assert (people.n, people.accuracy, people.precision) == (4, 0.75, 1.0)
+    assert people.recall == decisions.recall.value == pytest.approx(2 / 3)
+    assert people.f1 == decisions.f1.value
