@@ -122,7 +122,7 @@ class SpilledTexts:
 # All rows of a report in files that its page loads on demand: one column per metric, lines, and texts.
 
 
-MARK = "rows/folder.json"
+MARK = "folder.json"
 """The file that marks a folder as a report."""
 _LINE = 120
 """Maximum characters of a question in a line."""
