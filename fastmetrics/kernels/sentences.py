@@ -202,6 +202,21 @@ def new_line_cuts(data: Bytes, i: int, stop: int, classes: Bytes) -> bool:
 
 
 @leaf
+def follows_citation(data: Bytes, first: int, i: int) -> bool:
+    """Whether a mark ``[1]`` or ``[2, 3]`` ends before ``i``, in a sentence that begins at ``first``."""
+    i -= 1
+    if first < 0 or i <= first or data[i] != 93:
+        return False
+    digits = 0
+    i -= 1
+    # back over digits, commas (44) and spaces (32) to the opening bracket (91)
+    while i > first and (48 <= data[i] <= 57 or data[i] == 44 or data[i] == 32):
+        digits += 48 <= data[i] <= 57
+        i -= 1
+    return digits > 0 and data[i] == 91
+
+
+@leaf
 def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: Bytes, abbreviations: Uint64s) -> bool:
     """Whether the full stop at ``i``, with the characters attached to it up to ``after``, ends a sentence.
 
@@ -215,8 +230,8 @@ def stop_ends(data: Bytes, first: int, i: int, after: int, stop: int, classes: B
     while j < stop and (kind in (SPACE, HALF)):
         code, j = character(data, j)
         kind = classes[code]
-    # A sentence does not begin with a small letter, so the stop belonged to an abbreviation.
-    if kind == LOWER:
+    # A sentence does not begin with a small letter, so the stop belonged to an abbreviation, but not after a citation.
+    if kind == LOWER and not follows_citation(data, first, i):
         return False
     # Only the ASCII full stop (46) abbreviates.  Without a word before it there is nothing to look at.
     if data[i] != 46 or first < 0:

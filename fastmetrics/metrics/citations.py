@@ -108,10 +108,12 @@ def citation_precision(answer: Cites, contexts: Raw) -> Floats:
     several citations.  A citation that is out of range, or in an "I don't know" sentence (``phrases``), supports
     nothing; a context cited twice in a sentence counts once.  NaN for an answer without citations (0 in ALCE's script).
 
-    Citations are matches of ``pattern``, by default ``[n]``.  The first group is the id of a context, if the row has
-    that id in ``context_ids``, otherwise the number of a context, counted from 1.  With the default pattern,
-    ``[doc-7]`` is a citation in a row with this id, and text in any other row; with another pattern, such as
-    ``pattern=r"\((\w+)\)"``, an unknown id is out of range.  The other options are those of ``grounding_overlap``.
+    Citations are matches of ``pattern``.  The default reads ``[n]``, and also ``[2, 3]``, ``[1-3]``, ``[^1]``,
+    ``[Doc 1]``, ``【1】`` and superscripts, and leaves out a list of references at the end.  The first group is the id
+    of a context, if the row has that id in ``context_ids``, otherwise the number of a context, counted from 1.  With
+    the default pattern, ``[doc-7]`` is a citation in a row with this id, and text in any other row; with another
+    pattern, such as ``pattern=r"\((\w+)\)"``, an unknown id is out of range.  The other options are those of
+    ``grounding_overlap``.
 
     ALCE checks support with an entailment model, and calls a citation precise if its sentence is supported with it and
     not without it; a cosine cannot measure that.

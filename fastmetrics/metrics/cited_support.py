@@ -25,6 +25,7 @@ from fastmetrics.kernels.claims import copy_without, find_citations
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.vectors import pair_products
 from fastmetrics.metrics.batch import Batch, Caution, Options, written
+from fastmetrics.text.citation_marks import as_numbers
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel, check_name
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 # Replacing citations of document ids by numbers of contexts.
 
 
-_BRACKETS = r"\[([^\[\]]+)\]"
 _UNKNOWN = 10**9
 """The number of the first unknown id in a row; further unknown ids count down from it."""
 
@@ -54,18 +54,24 @@ Ids = Annotated[pa.Array | None, IdsIn()]
 def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: Ints, pattern: str) -> pa.Array:
     """Answers in which every citation is ``[n]``: citations by id are replaced by the position of the id in ``ids``.
 
-    A citation is an id if the row has that id, otherwise a number.  With the default pattern, ``[...]`` is a citation
-    only if it contains an id of the row or a number; with another pattern, every match is a citation, and an unknown id
-    is out of range.  Raises ``ColumnError`` for a row with a different number of ids than contexts.
+    A citation is an id if the row has that id, otherwise a number.  With the default pattern, a mark is a citation only
+    if it contains ids of the row or numbers, as in :func:`as_numbers`; with another pattern, every match is a citation,
+    and an unknown id is out of range.  Raises ``ColumnError`` for a row with a different number of ids than contexts.
     """
     places = _places(ids, contexts, counts)
-    default = pattern == PATTERN
-    marks = UserPattern("pattern", _BRACKETS if default else pattern)
     answers = decoded(answers)
-    texts = [
-        answer if answer is None else _numbered(answer, place, marks.matches(answer, row), default)
-        for row, (answer, place) in enumerate(zip(answers.to_pylist(), places, strict=True))
-    ]
+    given = answers.to_pylist()
+    if pattern == PATTERN:
+        texts = [
+            None if answer is None else as_numbers(answer, own, count)
+            for answer, own, count in zip(given, places, counts.tolist(), strict=True)
+        ]
+    else:
+        written = UserPattern("pattern", pattern)
+        texts = [
+            None if answer is None else _numbered(answer, own, written.matches(answer, row))
+            for row, (answer, own) in enumerate(zip(given, places, strict=True))
+        ]
     return pa.array(texts, pa.large_string())
 
 
@@ -88,24 +94,22 @@ def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, i
     return rows
 
 
-def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[regex.Match[str]], default: bool) -> str:
+def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[regex.Match[str]]) -> str:
     pieces, end = [], 0
     unknown: dict[str, int] = {}
     for mark in marks:
         key = cited(mark).strip()
-        if default and key not in places and not re.fullmatch(PATTERN, mark[0]):
-            continue
         number = places.get(key) or number_of(key)
         if not number and not key.isdecimal():
             number = _UNKNOWN - unknown.setdefault(key, len(unknown))
-        pieces += [_plain(answer[end : mark.start()], default), f"[{number}]"]
+        pieces += [_plain(answer[end : mark.start()]), f"[{number}]"]
         end = mark.end()
-    return "".join([*pieces, _plain(answer[end:], default)])
+    return "".join([*pieces, _plain(answer[end:])])
 
 
-def _plain(text: str, default: bool) -> str:
+def _plain(text: str) -> str:
     """Text between the citations of another pattern, in which numbers in brackets are not citations."""
-    return text if default else re.sub(PATTERN, r"(\1)", text)
+    return re.sub(PATTERN, r"(\1)", text)
 
 
 # Support of an answer's sentences by the passages that they cite (the RAG project).

@@ -35,6 +35,7 @@ from fastmetrics.metrics.cited_support import (
 )
 from fastmetrics.metrics.metric import REGISTRY, RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide
+from fastmetrics.text.citation_marks import with_plain_marks
 
 Cosine = Annotated[float, Real(-1.0, 1.0), "the cosine from which on a sentence counts as supported"]
 
@@ -127,6 +128,8 @@ def _prepared(batch: Batch, options: Mapping[str, Any]) -> Batch:
     columns = {"answer": batch.columns["answer"], "contexts": _listed(contexts)}
     columns["answerable"] = pa.array((answerable(batch, options) == 1).astype(np.float64))
     counts = _counts(contexts)
+    if options["pattern"] == PATTERN and "context_ids" not in batch.columns:
+        columns["answer"] = with_plain_marks(decoded(columns["answer"]), counts.tolist())
     if "context_ids" in batch.columns:
         columns["context_ids"] = batch.columns["context_ids"]
         columns["answer"] = with_numbers(

@@ -36,9 +36,9 @@ def statements(text: Text) -> Text:
     """Sentences for grounding (the RAG project), each with its citations.
 
     A run of sentence ends splits, and includes the closing quotes, brackets and citations (`` [1]``) after it.  A full
-    stop splits only before whitespace, and not before a lowercase letter, after a single capital (an initial), a known
-    abbreviation, or a number that starts the sentence (a list item).  A line end splits before a blank line or a list
-    item.
+    stop splits only before whitespace, and not before a lowercase letter (unless a citation precedes the stop), after a
+    single capital (an initial), a known abbreviation, or a number that starts the sentence (a list item).  A line end
+    splits before a blank line or a list item.
     """
     pieces, groups = _room(text)
     n = segments.split_statements(

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
+from fastmetrics.text.citation_marks import as_numbers, with_plain_marks
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import citations as oracle
 from tests.support.every_metric import refusing
 
+MARKS = ["0", "1", "2", "3", "4", "a", "doc-7", "Bread", "7", "1, 2", "2;3", "1-3", "7-9", "4, 9", "^1", "Doc 2",
+         "a, 2", "Document 9", "Source: 1", "Chapter 1", "1-a"]  # fmt: skip
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]
 
 
@@ -58,7 +61,7 @@ sentence = st.builds(
         + ("".join(f" [{mark}]" for mark in marks) if after else "")
     ),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3) | st.just(["I don't know"]),
-    st.lists(st.sampled_from(["0", "1", "2", "3", "4", "a", "doc-7", "Bread", "7"]), max_size=3),
+    st.lists(st.sampled_from(MARKS), max_size=3),
     st.sampled_from([".", "?", "!"]),
     st.booleans(),
 )
@@ -192,3 +195,40 @@ def test_citation_scores_by_name_and_in_suite_grounding():
     table = {"answer": ["Apples [1]."], "contexts": [["Apples"]]}
     assert "citation_recall" not in fm.score(table, suites="all").schema.names
     assert "citation_recall" in fm.score(table, suites="grounding", embedder=EMBEDDER).schema.names
+
+
+@pytest.mark.parametrize(
+    ("answer", "precision", "recall"),
+    [
+        ("Apples [1, 2].", 0.5, 1.0),
+        ("Apples [1-2].", 0.5, 1.0),
+        ("Apples 【1】.", 1.0, 1.0),
+        ("Apples【1:0†list.pdf】.", 1.0, 1.0),
+        ("Apples [^1].\n\n[^1]: A list of fruit.", 1.0, 1.0),
+        ("Apples [Doc 1].", 1.0, 1.0),
+        ("Apples [Document 9].", 0.0, 0.0),
+        ("Apples [Chapter 1].", math.nan, 0.0),
+        ("Apples.¹ Bread.²", 1.0, 1.0),
+        ("Apples in 5 km² [1].", 1.0, 1.0),
+        ("Apples on 5 km².", math.nan, 0.0),
+        ("Apples [10, 20].", math.nan, 0.0),
+        ("Apples [1].\n\nSources:\n[1] A list of fruit.\n[2] A book on baking.", 1.0, 1.0),
+        ("Apples [1].\n\n## References\n1. A list of fruit.", 1.0, 1.0),
+        ("Apples [1]. Bread [2].\n\n[1] A list of fruit.\n[2] A book on baking.", 1.0, 1.0),
+        ("Apples [1].\n\n[1] Zzz.", 0.5, 0.5),
+        ("Apples [1]. bread [2].", 1.0, 1.0),
+        ("Apples [1]. bread.", 1.0, 0.5),
+        ("[1] Apples.\n[2] Bread.", 1.0, 1.0),
+    ],
+)
+def test_citations_are_read_in_the_forms_of_models(answer, precision, recall):
+    found = both([answer], pa.array([["Apples", "Bread"]]))
+    assert found == [[pytest.approx(one, nan_ok=True)] for one in (precision, recall)]
+
+
+@pytest.mark.parametrize(
+    "answer", ["Apples [1]. Bread, km² [2].", "x [1](http://a.b) [[2]]", "[2019-2021]", "[x] a\n- b"]
+)
+def test_other_texts_are_unchanged(answer):
+    assert as_numbers(answer, {}, 2) == answer
+    assert with_plain_marks(pa.array([answer, None]), [2, 2]).to_pylist() == [answer, None]

@@ -37,7 +37,8 @@ def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Se
     """Whether a full stop, question or exclamation mark within the text ends the sentence that ``begin`` opened."""
     following = text[after:].lstrip()
     small = re.match(r"\w", following) is not None and following[0].islower()
-    if not text[after].isspace() or small:
+    cited = begin is not None and re.search(r"\[[0-9, ]*[0-9][0-9, ]*\]\Z", text[begin:stop]) is not None
+    if not text[after].isspace() or (small and not cited):
         return False
     if text[stop] != "." or begin is None:
         return True

@@ -6,15 +6,42 @@ from collections.abc import Callable, Sequence
 
 from tests.reference.abstention import Refusing, statements
 
+LABELS = ("document", "doc", "source", "passage")
 
-def marks(text: str, ids: Sequence[object], pattern: str) -> list[tuple[int, int, str]]:
-    """Begin, end and id of each citation; of the pattern ``""`` numbers in brackets, and ids of the row."""
+
+def marks(text: str, ids: Sequence[object], n_contexts: int, pattern: str) -> list[tuple[int, int, list[str]]]:
+    """Begin, end and ids of each citation; of the pattern ``""`` the forms of :func:`labels`."""
+    if pattern:
+        return [(mark.start(), mark.end(), [mark[1]]) for mark in re.finditer(pattern, text)]
     citations = []
-    for mark in re.finditer(pattern or r"\[([^\[\]]+)\]", text):
-        label = mark[1]
-        if pattern or re.fullmatch("[0-9]+", label) or label in map(str, ids):
-            citations.append((mark.start(), mark.end(), label))
+    for mark in re.finditer(r"\[[^\[\]]+\]|【[^【】]+】", text):
+        named = labels(mark[0][1:-1].partition("†")[0].strip(), [*map(str, ids)], n_contexts, sure=mark[0][0] == "【")
+        if named:
+            citations.append((mark.start(), mark.end(), named))
     return citations
+
+
+def labels(inside: str, ids: Sequence[str], n_contexts: int, *, sure: bool) -> list[str]:
+    """The ids and numbers of one mark: ``1``, ``1, 2``, ``1-3``, ``^1``, ``Doc 1``; none if it is text.
+
+    Bare numbers in a group, or a range, are text if none of them is that of a context, unless the mark is ``sure``.
+    """
+    if inside in ids or re.fullmatch("[0-9]+", inside):
+        return [inside]
+    found: list[str] = []
+    for piece in re.split("[,;]", inside):
+        part = piece.strip()
+        if part in ids:
+            found, sure = [*found, part], True
+            continue
+        prefix = next((one for one in ("^", *LABELS) if part.lower().startswith(one)), "")
+        first, dash, last = part[len(prefix) :].lstrip(" :").partition("-")  # no sign of a number
+        sure = sure or bool(prefix)
+        try:
+            found += map(str, range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            return []
+    return found if sure or any(1 <= int(number) <= n_contexts for number in found) else []
 
 
 def place(label: str, ids: Sequence[object], n_contexts: int) -> int | None:
@@ -39,11 +66,11 @@ def judged(
     pattern: str = "",
 ) -> tuple[float, float]:
     """Precision and recall.  Sentences are cut as if every citation were a number, which stays with its sentence."""
-    cited = marks(answer, ids, pattern)
-    names = [label for *_, label in cited]
+    names: list[str] = []
     numbered, end = "", 0
-    for number, (begin, after, _) in enumerate(cited):
-        numbered += plain(answer[end:begin]) + f"[{number}]"
+    for begin, after, named in marks(answer, ids, len(contexts), pattern):
+        numbered += plain(answer[end:begin]) + "".join(f"[{len(names) + more}]" for more in range(len(named)))
+        names += named
         end = after
     numbered += plain(answer[end:])
     n_citations = n_supporting = n_statements = n_supported = 0
