@@ -17,10 +17,14 @@ _TAGS = "think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad"
 _WORDS = "think|thinking|thought|reasoning"
 
 _OPENING = (
-    rf"<(?:seed:)?(?:{_TAGS})(?:\s[^<>]{{0,200}})?>|\[(?:{_WORDS})\]|◁think▷|<\|begin_of_thought\|>"
-    r"|<\|channel>thought|<details\s[^<>]{0,200}reasoning[^<>]{0,200}>"
+    rf"<(?:seed:)?(?:{_TAGS})(?:\s[^<>]{{0,200}})?>|\[(?:{_WORDS})\]|◁think▷"
+    r"|<\|(?:start_|begin_of_)?(?:think|thinking|thought)(?:_start)?\|>|<\|channel>thought"
+    r"|<details\s[^<>]{0,200}reasoning[^<>]{0,200}>"
 )
-_CLOSING = rf"</(?:seed:)?(?:{_TAGS})\s*>|\[/(?:{_WORDS})\]|◁/think▷|<\|end_of_thought\|>|<channel\|>|</details>"
+_CLOSING = (
+    rf"</(?:seed:)?(?:{_TAGS})\s*>|\[/(?:{_WORDS})\]|◁/think▷"
+    r"|<\|(?:/|end_|end_of_)(?:think|thinking|thought)\|>|<\|(?:think|thought)_end\|>|<channel\|>|</details>"
+)
 _CHANNEL = r"<\|channel\|>\s*(?:analysis|commentary|final)"
 _BARE_CHANNEL = r"^\s*analysis[A-Z]|assistantfinal"
 """Channels of a server that drops the special tokens, and keeps what stands between them."""
@@ -46,7 +50,10 @@ _SECTION = re.compile(_CHANNEL.replace("?:", ""), re.IGNORECASE)
 _MESSAGE = "<|message|>"
 _SECTION_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 _START = re.compile(r"<\|start\|>\s*assistant\s*$")
-_ANSWER = re.compile(r"\s*(?:<(answer|response|output|final_answer)>|<\|begin_of_(solution)\|>)", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\s*(?:<(answer|response|output|final_answer)>|<\|(?:begin_of_solution|start_response)\|>)", re.IGNORECASE
+)
+_ANSWER_END = re.compile(r"<\|(?:end_of_solution|end_response)\|>\Z", re.IGNORECASE)
 _QUOTES = "\"'`“”«»"
 
 
@@ -105,8 +112,10 @@ def _unwrapped(answer: str) -> str:
     mark = _ANSWER.match(answer)
     if mark is None:
         return answer
-    end = f"</{mark[1].lower()}>" if mark[1] else "<|end_of_solution|>"
     rest = answer[mark.end() :].strip()
+    if mark[1] is None:
+        return _ANSWER_END.sub("", rest).strip()
+    end = f"</{mark[1].lower()}>"
     return rest[: -len(end)].strip() if rest.lower().endswith(end) else rest
 
 
@@ -198,7 +207,9 @@ def _under_heading(text: str) -> _Parts | None:
 
 
 _FAST = (
-    r"</?(?i:(?:seed:)?(?:" + _TAGS + r")[\s>])|<\|channel",  # a first sign that is always the same is found fast
+    r"</?(?i:(?:seed:)?(?:"
+    + _TAGS
+    + r")[\s>])|<\|/?(?i:channel|start|begin|end|think)",  # a first sign that is always the same is found fast
     r"^\s*(?:(?i:\[(?:" + _WORDS + r")\]|◁think▷)|analysis[A-Z])|(?i:" + _HEADING + ")",
 )
 

@@ -210,6 +210,7 @@ def test_citation_scores_by_name_and_in_suite_grounding():
         ("Apples [Chapter 1].", math.nan, 0.0),
         ("Apples.¹ Bread.²", 1.0, 1.0),
         ("Apples in 5 km² [1].", 1.0, 1.0),
+        ("Apples of a kind² [1].", 1.0, 1.0),
         ("Apples on 5 km².", math.nan, 0.0),
         ("Apples [10, 20].", math.nan, 0.0),
         ("Apples [1].\n\nSources:\n[1] A list of fruit.\n[2] A book on baking.", 1.0, 1.0),

@@ -316,7 +316,9 @@ MORE: list[tuple[Body | str, str]] = [
     (vllm(f"<think>\n{DRAFT}\n</think>\n\n{GOOD}\n\n<think>Was that right? {DRAFT}", "length"), "truncated"),
     (vllm(f"{GOOD}\n<think>Let me check once more.</think>"), "ok 4"),
     (vllm(f"<think>\n```json\n{DRAFT}\n```\n</think>\n\n```json\n{GOOD}\n```"), "ok 4"),
-    (vllm(f"<|think|>{DRAFT}<|/think|>{GOOD}"), "unparsed"),
+    (vllm(f"<|think|>{DRAFT}<|/think|>{GOOD}"), "ok 4"),
+    (litellm(f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{GOOD}<|END_RESPONSE|>"), "ok 4"),
+    (litellm(f"<|START_THINKING|>{DRAFT}", "length"), "truncated"),
     (llama(f"<|start|>assistant<|channel|>analysis<|message|>{DRAFT}<|end|>"
            f"<|start|>assistant<|channel|>final<|message|>{GOOD}<|return|>"), "ok 4"),
     (llama(f"<|channel|>final<|message|>{GOOD}"), "ok 4"),
