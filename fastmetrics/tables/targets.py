@@ -309,10 +309,6 @@ class RemoteTarget(FileTarget):
             raise OutputError(f"cannot write {self.path}: expected a name inside the bucket")
         self._overwrite = overwrite
         with writing(self.path), plainly():
-            place = store(self._url)
-            bucket = store(Url(self._url.scheme, self._url.authority, "", self._url.query))
-            if self._url.scheme in ("s3", "gs") and look(bucket).type.name == "NotFound":
-                raise OutputError(f"cannot write {self.path}: {remote.missing(self._url, place)}")
             for suffix in self.suffixes:
                 check_not_read(self.final(suffix), inputs)
             for suffix in self.suffixes:
@@ -386,7 +382,6 @@ def upload(path: Path, url: Url) -> None:
     """Upload a local file to a store atomically; retried if a connection breaks."""
     from pyarrow import fs
 
-    size = path.stat().st_size
     place = store(url)
     whole = url.scheme in _WHOLE
     target = place if whole else store(url.folder.child(f".{url.name}.uploading"))
@@ -405,9 +400,6 @@ def upload(path: Path, url: Url) -> None:
                 if remote.look(place).is_file:
                     place.system.delete_file(place.path)
                 place.system.move(target.path, place.path)
-            uploaded_size = remote.look(place).size
-            if uploaded_size != size:
-                raise OSError(f"{url.shown} has {uploaded_size} bytes after the upload of {size}")
 
     patiently(copy)
 
