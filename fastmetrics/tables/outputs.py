@@ -4,7 +4,7 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,35 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.addresses import as_local, is_database, is_url, shown_address
 from fastmetrics.tables.encoders import KEY, described, dump, undefined_as_null
 from fastmetrics.tables.file_formats import encoder, output_format
-from fastmetrics.tables.targets import META, Folder, Target, target
+from fastmetrics.tables.targets import META, Folder, LocalTarget, RemoteTarget, StreamTarget, Target, is_stream
+from fastmetrics.tables.written_tables import DatabaseTarget
+
+
+def target(
+    path: str | Path,
+    *,
+    folder: Folder | None = None,
+    beside: Sequence[str] = (),
+    stream: bool = False,
+    work: str | Path | None = None,
+) -> Target:
+    """The target for a path or address.
+
+    ``folder`` is the kind of folder that the output is, ``beside`` the suffixes of the files beside it, ``stream``
+    whether it may go into a pipe or a device, and ``work`` the work folder of a run whose output is in a store.
+    """
+    text = as_local(path)
+    if is_database(text):
+        return DatabaseTarget(text, beside, work)
+    if is_url(text):
+        return RemoteTarget(text, folder, beside, work)
+    if work is not None:
+        why = f" is only for outputs in a store; a local output uses {text}.partial"
+        raise OptionError(Argument("work", str(work)), why)
+    return StreamTarget(text) if stream and is_stream(text) else LocalTarget(text, folder, beside)
 
 
 def table_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Target:

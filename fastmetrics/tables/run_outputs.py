@@ -23,9 +23,10 @@ from fastmetrics.tables.encoders import json_object, metadata_in, writing
 from fastmetrics.tables.file_formats import output_format
 from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.opening import expand
+from fastmetrics.tables.outputs import target
 from fastmetrics.tables.protected_inputs import MARK
 from fastmetrics.tables.table_chunks import Position
-from fastmetrics.tables.targets import META, PARTS, make_private_folder, open_private, sync, target
+from fastmetrics.tables.targets import META, PARTS, make_private_folder, open_private, sync
 from fastmetrics.tables.written_tables import stored_metadata
 
 if TYPE_CHECKING:

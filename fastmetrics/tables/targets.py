@@ -18,16 +18,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.errors import Argument, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables import remote_files as remote
-from fastmetrics.tables.addresses import Url, as_local, is_database, is_url, parse
+from fastmetrics.tables.addresses import Url, parse
 from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
 from fastmetrics.tables.protected_inputs import MARK, check_not_read
 from fastmetrics.tables.remote_files import look, patiently, plainly, store
-from fastmetrics.tables.written_tables import REJECTS, WrittenTable
 
 # Files and folders that only their owner can read: stores of calls, and the parts of runs that are not finished.
 
@@ -297,7 +296,7 @@ class RemoteTarget(FileTarget):
 
     def __init__(self, text: str, folder: Folder | None, beside: Sequence[str], work: str | Path | None) -> None:
         self._url = parse(text)
-        super().__init__(text, folder, beside, self._url.shown, _work_folder(self._url.shown, work))
+        super().__init__(text, folder, beside, self._url.shown, work_folder(self._url.shown, work))
 
     def final(self, suffix: str) -> Url:
         """The address of the output or of a file beside it."""
@@ -404,7 +403,7 @@ def upload(path: Path, url: Url) -> None:
     patiently(copy)
 
 
-def _work_folder(shown: str, work: str | Path | None) -> Path:
+def work_folder(shown: str, work: str | Path | None) -> Path:
     """The local folder of a run whose output is elsewhere."""
     digest = hashlib.sha256(shown.rstrip("/").encode()).hexdigest()[:16]
     return (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
@@ -414,35 +413,6 @@ def cache_folder() -> Path:
     """The default location of work folders for outputs in a store."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "fastmetrics" / "runs"
-
-
-class DatabaseTarget(Target):
-    """A table in a database: a run works in a local folder and writes the table at the end, in one transaction."""
-
-    def __init__(self, text: str, beside: Sequence[str], work: str | Path | None) -> None:
-        self._written = WrittenTable(text)
-        shown = self._written.table.url.shown
-        super().__init__(text, None, beside, shown, _work_folder(shown, work))
-        self._overwrite = False
-
-    def shown(self, suffix: str) -> str:
-        """The address of the table, or of that of rejected rows."""
-        return self._written.beside(REJECTS) if suffix else str(self.path)
-
-    def check(self, inputs: Any, *, overwrite: bool) -> None:
-        """Raise ``OutputError`` if the table may not or cannot be written."""
-        self._overwrite = overwrite
-        self._written.check(inputs, overwrite=overwrite)
-
-    def check_types(self, schema: pa.Schema) -> None:
-        """Raise ``OutputError`` for a column that the database has no type for."""
-        self._written.check_types(schema)
-
-    def publish(self, folder: Path, moves: Moves) -> None:
-        """Write the table, and that of rejected rows; to repeat this gives the same result."""
-        names = {suffix: folder / name for name, suffix in moves}
-        self._written.write(names.pop(""), next(iter(names.values()), None), overwrite=self._overwrite)
-        self._overwrite = True
 
 
 class StreamTarget(Target):
@@ -469,7 +439,7 @@ class StreamTarget(Target):
             stream.write(_bytes(data))
 
 
-def _is_stream(path: str) -> bool:
+def is_stream(path: str) -> bool:
     """Whether a path is a pipe, a terminal or such, or an open file of this process, such as ``/dev/stdout``."""
     if os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/")):
         return True
@@ -478,27 +448,3 @@ def _is_stream(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
-
-
-def target(
-    path: str | Path,
-    *,
-    folder: Folder | None = None,
-    beside: Sequence[str] = (),
-    stream: bool = False,
-    work: str | Path | None = None,
-) -> Target:
-    """The target for a path or address.
-
-    ``folder`` is the kind of folder that the output is, ``beside`` the suffixes of the files beside it, ``stream``
-    whether it may go into a pipe or a device, and ``work`` the work folder of a run whose output is in a store.
-    """
-    text = as_local(path)
-    if is_database(text):
-        return DatabaseTarget(text, beside, work)
-    if is_url(text):
-        return RemoteTarget(text, folder, beside, work)
-    if work is not None:
-        why = f" is only for outputs in a store; a local output uses {text}.partial"
-        raise OptionError(Argument("work", str(work)), why)
-    return StreamTarget(text) if stream and _is_stream(text) else LocalTarget(text, folder, beside)

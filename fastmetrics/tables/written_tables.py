@@ -21,6 +21,7 @@ from fastmetrics.tables.addresses import is_database, parameters
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.encoders import dump, json_object, metadata_in
 from fastmetrics.tables.protected_inputs import paths_of
+from fastmetrics.tables.targets import Moves, Target, work_folder
 
 METADATA = "_fastmetrics"
 REJECTS = "_rejects"
@@ -45,52 +46,58 @@ _VIEWS = {
 """The names of the views of a database, and what they read."""
 
 
-class WrittenTable:
+class DatabaseTarget(Target):
     """The table that an output becomes; beside it are one with its metadata and, if there are any, its rejected rows.
 
-    Raises ``OptionError`` for an address that does not name a table.
+    A run works in a local folder and writes the table at the end, in one transaction.  Raises ``OptionError`` for an
+    address that does not name a table.
     """
 
-    def __init__(self, address: str) -> None:
-        self.table = DatabaseTable.of(address)
+    def __init__(self, text: str, beside: Sequence[str], work: str | Path | None) -> None:
+        self.table = DatabaseTable.of(text)
+        shown = self.table.url.shown
+        super().__init__(text, None, beside, shown, work_folder(shown, work))
+        self._overwrite = False
         if self.table.table is None or self.table.order:
-            raise OptionError(
-                f"output {self.table.url.shown!r}: expected the name of a table alone, as in ?table=scores"
-            )
+            raise OptionError(f"output {shown!r}: expected the name of a table alone, as in ?table=scores")
         *schema, self.name = table_parts(self.table.table)
         if len(schema) > 1:
-            raise OptionError(f"output {self.table.url.shown!r}: expected the name of a table, with its schema at most")
+            raise OptionError(f"output {shown!r}: expected the name of a table, with its schema at most")
         is_main = self.table.scheme == "sqlite" and schema == ["main"]  # which the driver does not take
         self._schema = schema[0] if schema and not is_main else None
         if len(self.name.encode()) > _LONGEST_NAME:
-            raise OptionError(f"output {self.table.url.shown!r}: expected a name of at most {_LONGEST_NAME} bytes")
+            raise OptionError(f"output {shown!r}: expected a name of at most {_LONGEST_NAME} bytes")
+
+    def shown(self, suffix: str) -> str:
+        """The address of the table, or of that of rejected rows."""
+        return self._shown_table(REJECTS) if suffix else str(self.path)
 
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Raise ``OutputError`` if the table is an input, exists and must stay, or cannot be written."""
-        shown = self.table.url.shown
+        self._overwrite = overwrite
         others = [DatabaseTable.of(path) for path in paths_of(inputs) if is_database(path)]
         for suffix in _SUFFIXES:
             if any(other.table is not None and _place(other) == _place(self.table, suffix) for other in others):
-                raise OutputError(f"{self.beside(suffix)} is an input; write to another name")
+                raise OutputError(f"{self._shown_table(suffix)} is an input; write to another name")
         if self.table.scheme != "postgresql" and not os.path.isfile(self.table.path):
             folder = os.path.dirname(os.path.abspath(self.table.path))
             if not os.path.isdir(folder):
-                raise OutputError(f"cannot write {shown}: there is no folder {folder}")
+                raise OutputError(f"cannot write {self.path}: there is no folder {folder}")
             return
         with self._transaction() as session:
-            self._check_free(session, overwrite=overwrite)
+            self._check_free(session)
             self._check_queries(session, others)
             for suffix in _SUFFIXES:  # what the server does not allow, such as a table below a view, it says now
                 self._drop(session, suffix)
             session.execute(f"CREATE TABLE {self._qualified('')} (probe integer)")
             session.rollback()
 
-    def _check_free(self, session: Session, *, overwrite: bool) -> None:
+    def _check_free(self, session: Session) -> None:
         for suffix in _SUFFIXES:
             kind = session.row(self._exists(suffix))
             if kind is not None and not kind[0]:
                 raise OutputError(f"{self.table.url.shown}: {self.name + suffix!r} exists and is not a table")
-            if kind is not None and not overwrite:
+            if kind is not None and not self._overwrite:
                 what = f"the table {self.name + suffix!r} exists; choose "
                 raise OutputError(f"{self.table.url.shown}: {what}", Argument("overwrite", True), " to replace it")
 
@@ -107,18 +114,21 @@ class WrittenTable:
             texts = [query, *(str(text) for _, text in views if reads_view)]
             for suffix in _SUFFIXES:
                 if any(_names(self.name + suffix, text) for text in texts) and session.rows(self._exists(suffix)):
-                    what = f"the {'query' if query else 'view'} of the input names {self.beside(suffix)}"
+                    what = f"the {'query' if query else 'view'} of the input names {self._shown_table(suffix)}"
                     raise OutputError(f"{what}, which would be replaced; write to another name")
 
-    def write(self, parquet: Path, rejects: Path | None = None, *, overwrite: bool) -> None:
+    def publish(self, folder: Path, moves: Moves) -> None:
         """Replace the table by the rows of a Parquet file, and its rejected rows, all in one transaction.
 
-        Raises ``OutputError`` if it cannot be written, or if the table exists unless ``overwrite``.
+        To repeat this gives the same result.  Raises ``OutputError`` if it cannot be written, or if the table exists
+        and may not be replaced.
         """
+        files = {suffix: folder / name for name, suffix in moves}
+        parquet, rejects = files.pop(""), next(iter(files.values()), None)
         with pq.ParquetFile(parquet) as file:
             self.check_types(file.schema_arrow)  # before the file of a database is created
         with self._transaction() as session, pq.ParquetFile(parquet) as file:
-            self._check_free(session, overwrite=overwrite)
+            self._check_free(session)
             rows = pa.RecordBatchReader.from_batches(file.schema_arrow.remove_metadata(), file.iter_batches())
             about = pa.table({"metadata": [dump(metadata_in(file, str(parquet)) or {})]})
             rejected = None if rejects is None else pj.read_json(rejects)
@@ -127,6 +137,7 @@ class WrittenTable:
                 if table is not None:
                     session.create(self.name + suffix, table, self._schema)
             session.commit()
+        self._overwrite = True
 
     def _drop(self, session: Session, suffix: str) -> None:
         session.execute(f"DROP TABLE IF EXISTS {self._qualified(suffix)}")
@@ -167,7 +178,7 @@ class WrittenTable:
         quoted_parts = {key: part.replace("'", "''") for key, part in parts.items()}
         return _EXISTS[self.table.scheme].format(**quoted_parts)
 
-    def beside(self, suffix: str) -> str:
+    def _shown_table(self, suffix: str) -> str:
         """The address of a table beside the output, for messages."""
         other = quoted(self.name + suffix) if "." in self.name else self.name + suffix
         table = ".".join(filter(None, [self._schema, other]))

@@ -9,8 +9,8 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.models.dry_run import estimate_judging
 from fastmetrics.tables.addresses import parse
+from fastmetrics.tables.outputs import target
 from fastmetrics.tables.remote_files import store
-from fastmetrics.tables.targets import target
 from tests.support.judge_server import completion, judge_server
 from tests.support.program import jsonl
 

@@ -121,13 +121,13 @@ def test_a_table_is_written_whole_or_not_at_all(
 
 def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch) -> None:
     address, execute = database
-    write = written_tables.WrittenTable.write
+    write = written_tables.DatabaseTarget.publish
 
     def late(self: Any, *args: Any, **options: Any) -> None:
         execute("CREATE TABLE scores (mine integer)")
         write(self, *args, **options)
 
-    monkeypatch.setattr(written_tables.WrittenTable, "write", late)
+    monkeypatch.setattr(written_tables.DatabaseTarget, "publish", late)
     with pytest.raises(OutputError, match="the table 'scores' exists"):
         fm.score(ROWS, METRICS, output=f"{address}table=scores")
     assert execute("SELECT count(*) FROM scores") == [(0,)]
