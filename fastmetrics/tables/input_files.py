@@ -216,23 +216,20 @@ def content_of(path: str) -> tuple[int, int] | None:
 
 
 def walked(folder: str, onerror: Callable[[OSError], None] | None) -> Iterator[tuple[str, str]]:
-    """The folder and name of each file below a folder that an input may have, by name."""
+    """The folder and name of each file below a folder that an input may have, by name.
+
+    A folder that several links lead to is read once, one that holds ``folder`` never, and no hidden or work folder.
+    """
+    top = os.path.join(os.path.realpath(folder), "")
+    seen: set[str] = set()
     for where, folders, names in os.walk(folder, onerror=onerror, followlinks=True):
-        folders[:] = sorted(name for name in folders if _holds_input(os.path.join(where, name), folder))
+        real = os.path.realpath(where)
+        if real in seen or (seen and top.startswith(os.path.join(real, ""))):
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not (name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX)))
         yield from ((where, name) for name in sorted(names) if not name.startswith(("_", ".")))
-
-
-def _holds_input(folder: str, top: str) -> bool:
-    """Whether a folder below ``top`` is read: not hidden, not a work folder, not a link to a parent folder."""
-    name = os.path.basename(folder)
-    if name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX):
-        return False
-    if not os.path.islink(folder):
-        return True
-    steps = os.path.relpath(os.path.dirname(folder), top).split(os.sep)
-    above = (os.path.realpath(os.path.join(top, *steps[:count])) for count in range(len(steps) + 1))
-    target = os.path.join(os.path.realpath(folder), "")
-    return not any(os.path.join(path, "").startswith(target) for path in above)
 
 
 # Streams: standard input, pipes and large compressed arrays are copied to disk; bz2 and xz are decompressed.

@@ -71,6 +71,7 @@ def test_folder_links_are_followed_without_cycles(tmp_path: Path) -> None:
     write(pa.table({"answer": ["a"]}), tmp_path / "in" / "deep" / "t.csv")
     write(pa.table({"answer": ["b"]}), tmp_path / "far" / "u.csv")
     (tmp_path / "in" / "linked").symlink_to(tmp_path / "far")
+    (tmp_path / "in" / "twice").symlink_to(tmp_path / "far")
     (tmp_path / "in" / "deep" / "up").symlink_to(tmp_path / "in")
     (tmp_path / "far" / "back").symlink_to(tmp_path / "in")
     (tmp_path / "far" / "further").symlink_to(tmp_path)
