@@ -45,9 +45,9 @@ from fastmetrics.models.answer import answer as answer
 from fastmetrics.models.bots import FullContextBot as FullContextBot
 from fastmetrics.models.bots import FunctionBot as FunctionBot
 from fastmetrics.models.bots import GivenContextsBot as GivenContextsBot
-from fastmetrics.models.call_setup import ClientSettings as ClientSettings
 from fastmetrics.models.call_store import stored_calls as stored_calls
 from fastmetrics.models.calls import ModelReply as ModelReply
+from fastmetrics.models.clients import ClientSettings as ClientSettings
 from fastmetrics.models.clients import ModelRequest as ModelRequest
 from fastmetrics.models.clients import model_client as model_client
 from fastmetrics.models.embed import embed as embed

@@ -79,7 +79,7 @@ HOMES = {
     "ModelRequest": "models.clients",
     "ModelReply": "models.calls",
     "stored_calls": "models.call_store",
-    "ClientSettings": "models.call_setup",
+    "ClientSettings": "models.clients",
     "JudgeSettings": "models.judge_batch",
     "match": "retrieval.faq",
     "match_faq": "retrieval.faq",

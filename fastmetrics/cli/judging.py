@@ -34,7 +34,8 @@ from fastmetrics.cli.options import (
 )
 from fastmetrics.cli.terminal import echo, print_folded, print_result
 from fastmetrics.engines.column_maker import RunResult
-from fastmetrics.models.call_setup import MODEL, PRICES, RUBRICS, JudgeOptions
+from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.models.clients import PRICES
 
 # The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
 

@@ -20,11 +20,11 @@ from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, about, argument, with_parameters
 from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models import call_setup
-from fastmetrics.models.call_sender import Budget, CallSender, CircuitBreaker, RateLimits, Retries
-from fastmetrics.models.call_setup import KNOWLEDGE, MANY, MODEL, BotOptions, CallSettings
+from fastmetrics.models.call_sender import Budget, CallSender
+from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, BotOptions, CallSettings
 from fastmetrics.models.call_store import IN_MEMORY, CallStore
 from fastmetrics.models.calls import ERROR, TIMEOUT, Call, CallMaker, Failure, Message, Model, ModelReply, Reply
-from fastmetrics.models.clients import FunctionCalls, words_of
+from fastmetrics.models.clients import MANY, ClientSettings, FunctionCalls, words_of
 from fastmetrics.models.prompts import mark, split_template, text_of
 from fastmetrics.results.prices import estimated_tokens
 from fastmetrics.retrieval.faq import FaqReply
@@ -414,16 +414,8 @@ class FunctionBot:
 
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """The sender that calls the function."""
-        return CallSender(
-            self._model,
-            store,
-            connect=lambda: _Client(self),
-            budget=budget,
-            limits=RateLimits(self.concurrency, None, None),
-            concurrency=self.concurrency,
-            retries=Retries(1),
-            breaker=CircuitBreaker(self.name),
-        )
+        settings = ClientSettings(store=self.store, concurrency=self.concurrency, timeout=self.timeout, tries=1)
+        return CallSender(self._model, store, budget, settings, lambda: _Client(self))
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

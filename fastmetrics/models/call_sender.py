@@ -19,7 +19,7 @@ import tenacity
 from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model, Reply, usage
-from fastmetrics.models.clients import LONGEST_WAIT
+from fastmetrics.models.clients import LONGEST_WAIT, ClientSettings
 from fastmetrics.results.prices import REPLY_TOKENS, Price, estimated_tokens
 
 # How often and when a request is repeated, by the kind of its failure.
@@ -420,16 +420,15 @@ class CallSender:
         self,
         model: Model,
         store: CallStore,
-        connect: Callable[[], Client],
         budget: Budget,
-        limits: RateLimits,
-        concurrency: int,
-        retries: Retries,
-        breaker: CircuitBreaker,
+        settings: ClientSettings,
+        connect: Callable[[], Client],
         neutral: Call | None = None,
     ) -> None:
         self._model, self._store, self._connect = model, store, connect
-        self._budget, self._limits, self._retries, self._breaker = budget, limits, retries, breaker
+        self._budget, self._breaker = budget, CircuitBreaker(str(model))
+        self._limits = RateLimits(settings.concurrency, settings.rpm, settings.tpm)
+        self._retries = Retries(settings.tries, settings.pause)
         self._neutral = neutral
         self._last = store.last
         self._lock = threading.Lock()
@@ -438,7 +437,7 @@ class CallSender:
         self._broken: BaseException | None = None
         self._thread: threading.Thread | None = None
         # of the loop's thread alone
-        self._places = asyncio.Semaphore(concurrency)
+        self._places = asyncio.Semaphore(settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: dict[bytes, Call] = {}
         self._worked: Call | None = None
@@ -530,8 +529,9 @@ class CallSender:
         is_new = True
         while (holder := self._store.take_turn(self._model)) is not None and not self._end.is_set():
             if is_new:
-                asked = f"{self._model.name} through the store {self._store.path}"
-                self._budget.spending.announce(f"{holder} asks {asked}; waiting for its end")
+                self._budget.spending.announce(
+                    f"{holder} asks {self._model} through the store {self._store.path}; waiting for its end"
+                )
             is_new = False
             await asyncio.sleep(_BETWEEN_LOOKS)
         self._turn.set()

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.base.errors import Argument, FileFormatError, OptionError
-from fastmetrics.base.options import (
-    LimitedText,
-    NotAllowedError,
-    Optional,
-    Real,
-    Whole,
-    about,
-    argument,
-    with_parameters,
-)
+from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, about, argument
 from fastmetrics.metrics.stored_metadata import source_of
-from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender, CircuitBreaker, RateLimits, Retries
+from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender
 from fastmetrics.models.call_store import CallStore
-from fastmetrics.models.calls import CallMaker, Connection, Message, Model
-from fastmetrics.models.clients import MODEL_CLIENTS, address_of, connect, endpoint_of, scheme_of
+from fastmetrics.models.calls import CallMaker, Message, Model
+from fastmetrics.models.clients import (
+    BASE_URL,
+    CLIENT,
+    CONCURRENCY,
+    MAX_CALLS,
+    MAX_COST,
+    MODEL_CLIENTS,
+    STORED,
+    ClientSettings,
+    address_of,
+    connect,
+    endpoint_of,
+    scheme_of,
+)
 from fastmetrics.results.prices import Price, price_of
-from fastmetrics.tables.input_files import local_path, read_text
 from fastmetrics.tables.targets import cache_folder
 
 # The settings of model calls, judges and bots: each declared once, for functions and commands.
@@ -45,102 +47,7 @@ TEMPLATE = (
 )
 
 
-CLIENT = "The settings of the client: limits, time-outs, retries, store and prices, in a TOML file."
-BASE_URL = "The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."
-STORED = "The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics."
-CONCURRENCY = "Maximum concurrent calls. Default: 16."
-MAX_CALLS = "Maximum requests of this run."
-MAX_COST = "Maximum cost of the calls, by the prices of the client: calls that might exceed it are not made."
-PRICES = 'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'
-MANY = 1_000_000_000
 STORE = "calls.sqlite"
-
-_ALLOWED: Mapping[str, Any] = {
-    "endpoint": Optional(LimitedText(200, "a name")),
-    "max_chars": Whole(1, MANY),
-    "concurrency": Whole(1, 10_000),
-    "rpm": Optional(Real(0.0, float(MANY), above=True)),
-    "tpm": Optional(Real(0.0, float(MANY), above=True)),
-    "timeout": Real(0.0, 86_400.0, above=True),
-    "tries": Whole(1, 100),
-    "pause": Real(0.0, 86_400.0),
-    "max_reply_bytes": Whole(1, MANY),
-    "max_calls": Optional(Whole(0, MANY)),
-    "max_cost": Optional(Real(0.0, float(MANY))),
-}
-
-
-@with_parameters
-@dataclass(frozen=True, kw_only=True)
-class ClientSettings:
-    """The settings of the client of a model: its server, and the limits, time-outs, retries, store and prices of calls.
-
-    Judges and bots take it as ``client``, as an object, a mapping or a TOML file with these names.  Paths in a file are
-    relative to it.
-
-    {parameters}
-
-    >>> ClientSettings.of({"timeout": 120, "rpm": 60}).timeout
-    120.0
-
-    Raises ``OptionError`` for an invalid setting or an unknown name, ``FileFormatError`` for a file that is no TOML.
-    """
-
-    base_url: str | None = field(default=None, metadata=about(BASE_URL))
-    endpoint: str | None = field(
-        default=None,
-        metadata=about("The name of the server in the store. Default: host and path of its address."),
-    )
-    max_chars: int = field(
-        default=400_000,
-        metadata=about(
-            "Maximum characters of a prompt; a judge does not send a longer one, and a bot ends before the first call."
-        ),
-    )
-    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
-    concurrency: int = field(default=16, metadata=about(CONCURRENCY))
-    rpm: float | None = field(default=None, metadata=about("Maximum requests per minute."))
-    tpm: float | None = field(default=None, metadata=about("Maximum tokens per minute."))
-    timeout: float = field(default=60.0, metadata=about("Timeout of a call, in seconds."))
-    tries: int = field(default=5, metadata=about("Maximum attempts of a call."))
-    pause: float = field(
-        default=0.5,
-        metadata=about("Seconds before the second attempt of a call, doubled for each later one."),
-    )
-    max_reply_bytes: int = field(
-        default=1_048_576, metadata=about("Maximum bytes of a reply; a longer reply gives the status http.")
-    )
-    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
-    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = field(default=None, metadata=about(PRICES))
-
-    def __post_init__(self) -> None:
-        """Check all settings."""
-        for name, allowed in _ALLOWED.items():
-            object.__setattr__(self, name, argument(name, getattr(self, name), allowed))
-        address_of(self.base_url)
-
-    @classmethod
-    def of(cls, client: ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None) -> ClientSettings:
-        """The settings themselves, or from a mapping or a file."""
-        if isinstance(client, ClientSettings):
-            return client
-        if client is None or isinstance(client, Mapping):
-            names = [field.name for field in fields(cls)]
-            unknown = [name for name in client or () if name not in names]
-            if unknown:
-                raise OptionError(f"client: {unknown[0]!r} is no setting; expected {', '.join(names)}")
-            return cls(**(client or {}))
-        path = local_path(client, "client")
-        try:
-            values = tomllib.loads(read_text(path))
-        except ValueError as error:
-            raise FileFormatError(f"{path}: not the settings of a client: {error}") from error
-        places = {name: values[name] for name in ("store", "prices") if isinstance(values.get(name), str)}
-        try:
-            return cls.of(values | {name: path.parent / place for name, place in places.items()})
-        except OptionError as error:
-            raise OptionError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +147,7 @@ class CallSettings(CallOptions):
             raise OptionError(
                 Argument("max_cost", calls.max_cost), " needs the prices of the ", Argument("client"), " for a cost"
             )
-        _ = self.price
+        _ = self.price, self.endpoint_name
 
     @cached_property
     def calls(self) -> ClientSettings:
@@ -287,16 +194,6 @@ class CallSettings(CallOptions):
 
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """What sends the calls, within their limits."""
-        model, calls = self.configured_model, self.calls
-        connection = Connection(model, calls.base_url, calls.timeout, calls.max_reply_bytes, calls.concurrency)
-        return CallSender(
-            model,
-            store,
-            connect=lambda: connect(connection),
-            budget=budget,
-            limits=RateLimits(calls.concurrency, calls.rpm, calls.tpm),
-            concurrency=calls.concurrency,
-            retries=Retries(calls.tries, calls.pause),
-            breaker=CircuitBreaker(self.endpoint_name),
-            neutral=CallMaker(model, None).call([_NEUTRAL]),
-        )
+        model = self.configured_model
+        neutral = CallMaker(model, None).call([_NEUTRAL])
+        return CallSender(model, store, budget, self.calls, lambda: connect(model, self.calls), neutral)

@@ -238,19 +238,18 @@ class CallStore:
         """Take the turn of the runs that ask a model, until the store is closed; if another has it, its process."""
         if self.path == IN_MEMORY:
             return None
-        asked = f"{model.name} at {model.endpoint}"
         # the file stays, since without it two runs might hold locks of one name
-        name = f".{self.path.name}.{hashlib.sha256(asked.encode()).hexdigest()[:8]}.lock"
+        name = f".{self.path.name}.{hashlib.sha256(str(model).encode()).hexdigest()[:8]}.lock"
         lock = filelock.FileLock(self.path.with_name(name), mode=0o600, thread_local=False)
         with self._lock, self._failing():
             try:
                 lock.acquire(blocking=False)
             except filelock.Timeout:
-                holder = self._connection.execute("select holder from turns where asked = ?", (asked,)).fetchone()
+                holder = self._connection.execute("select holder from turns where asked = ?", (str(model),)).fetchone()
                 return "another process" if holder is None else str(holder[0])
             self._turn = lock
             holder = f"process {os.getpid()} on {socket.gethostname()}"
-            self._connection.execute("insert or replace into turns values (?, ?)", (asked, holder))
+            self._connection.execute("insert or replace into turns values (?, ?)", (str(model), holder))
         return None
 
     @property

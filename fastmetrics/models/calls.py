@@ -37,6 +37,9 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.name} at {self.endpoint}"
+
     @property
     def identity(self) -> dict[str, Any]:
         """All of it, for metadata."""
@@ -144,17 +147,6 @@ class Reply:
 
     body: str
     latency_ms: float
-
-
-@dataclass(frozen=True)
-class Connection:
-    """What a client is made for: a model at an address, and the limits of a call."""
-
-    model: Model
-    base_url: str | None
-    timeout: float
-    max_reply_bytes: int
-    concurrency: int = 1
 
 
 class Client(Protocol):

@@ -10,9 +10,11 @@ import math
 import os
 import re
 import time
+import tomllib
+import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -20,28 +22,31 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import (
     Argument,
+    FileFormatError,
     MissingExtraError,
     ModelCallError,
     OptionError,
     PluginError,
     without_escapes,
 )
+from fastmetrics.base.options import LimitedText, Optional, Real, Whole, about, argument, with_parameters
 from fastmetrics.base.plugin_files import REGISTRIES
 from fastmetrics.models.calls import (
     HTTP,
     TIMEOUT,
     Call,
     Client,
-    Connection,
     Failure,
     KeyMask,
     Message,
+    Model,
     ModelReply,
     Reply,
     failure_in,
     keys_of_environment,
     refusal_in,
 )
+from fastmetrics.tables.input_files import local_path, read_text
 
 if TYPE_CHECKING:
     import httpx
@@ -189,9 +194,9 @@ class FunctionClient:
 
     structured = True
 
-    def __init__(self, name: str, connection: Connection) -> None:
-        self._name, self._connection = name, connection
-        self._calls = FunctionCalls(MODEL_CLIENTS[name], name, connection.concurrency, connection.timeout)
+    def __init__(self, name: str, model: Model, settings: ClientSettings) -> None:
+        self._name, self._model, self._settings = name, model, settings
+        self._calls = FunctionCalls(MODEL_CLIENTS[name], name, settings.concurrency, settings.timeout)
 
     async def close(self) -> None:
         """Release the threads."""
@@ -199,15 +204,15 @@ class FunctionClient:
 
     async def send(self, call: Call) -> Reply | Failure:
         """Send one call; raises ``PluginError`` if the function returns neither a text nor a reply."""
-        model, most = self._connection.model, self._connection.max_reply_bytes
-        address = self._connection.base_url or ""
+        model, most = self._model, self._settings.max_reply_bytes
+        address = address_of(self._settings.base_url)
         began = time.perf_counter()
         try:
             reply = await self._calls.returned(
                 ModelRequest(model.name, call.messages, model.parameters, call.schema, address)
             )
         except TimeoutError:
-            return Failure(TIMEOUT, f"no reply within {self._connection.timeout:g} seconds")
+            return Failure(TIMEOUT, f"no reply within {self._settings.timeout:g} seconds")
         except ModelCallError as error:
             return Failure(HTTP, words_of(error), error.retry_after, not error.final, error.fatal, error.limited)
         except Exception as error:  # noqa: BLE001 - a client may raise anything, and the row says what
@@ -306,6 +311,107 @@ def key_for(base_url: str | None) -> str:
     return key
 
 
+# The settings of a client, each declared once, for functions and commands.
+
+
+CLIENT = "The settings of the client: limits, time-outs, retries, store and prices, in a TOML file."
+BASE_URL = "The server's address, or NAME: of a model client. Default: OPENAI_BASE_URL, or OpenAI's."
+STORED = "The file that stores all calls. Default: calls.sqlite in ~/.cache/fastmetrics."
+CONCURRENCY = "Maximum concurrent calls. Default: 16."
+MAX_CALLS = "Maximum requests of this run."
+MAX_COST = "Maximum cost of the calls, by the prices of the client: calls that might exceed it are not made."
+PRICES = 'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'
+MANY = 1_000_000_000
+
+_ALLOWED: Mapping[str, Any] = {
+    "endpoint": Optional(LimitedText(200, "a name")),
+    "max_chars": Whole(1, MANY),
+    "concurrency": Whole(1, 10_000),
+    "rpm": Optional(Real(0.0, float(MANY), above=True)),
+    "tpm": Optional(Real(0.0, float(MANY), above=True)),
+    "timeout": Real(0.0, 86_400.0, above=True),
+    "tries": Whole(1, 100),
+    "pause": Real(0.0, 86_400.0),
+    "max_reply_bytes": Whole(1, MANY),
+    "max_calls": Optional(Whole(0, MANY)),
+    "max_cost": Optional(Real(0.0, float(MANY))),
+}
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class ClientSettings:
+    """The settings of the client of a model: its server, and the limits, time-outs, retries, store and prices of calls.
+
+    Judges and bots take it as ``client``, as an object, a mapping or a TOML file with these names.  Paths in a file are
+    relative to it.
+
+    {parameters}
+
+    >>> ClientSettings.of({"timeout": 120, "rpm": 60}).timeout
+    120.0
+
+    Raises ``OptionError`` for an invalid setting or an unknown name, ``FileFormatError`` for a file that is no TOML.
+    """
+
+    base_url: str | None = field(default=None, metadata=about(BASE_URL))
+    endpoint: str | None = field(
+        default=None,
+        metadata=about("The name of the server in the store. Default: host and path of its address."),
+    )
+    max_chars: int = field(
+        default=400_000,
+        metadata=about(
+            "Maximum characters of a prompt; a judge does not send a longer one, and a bot ends before the first call."
+        ),
+    )
+    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
+    concurrency: int = field(default=16, metadata=about(CONCURRENCY))
+    rpm: float | None = field(default=None, metadata=about("Maximum requests per minute."))
+    tpm: float | None = field(default=None, metadata=about("Maximum tokens per minute."))
+    timeout: float = field(default=60.0, metadata=about("Timeout of a call, in seconds."))
+    tries: int = field(default=5, metadata=about("Maximum attempts of a call."))
+    pause: float = field(
+        default=0.5,
+        metadata=about("Seconds before the second attempt of a call, doubled for each later one."),
+    )
+    max_reply_bytes: int = field(
+        default=1_048_576, metadata=about("Maximum bytes of a reply; a longer reply gives the status http.")
+    )
+    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
+    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = field(default=None, metadata=about(PRICES))
+
+    def __post_init__(self) -> None:
+        """Check all settings."""
+        for name, allowed in _ALLOWED.items():
+            object.__setattr__(self, name, argument(name, getattr(self, name), allowed))
+        if self.base_url is not None:
+            address_of(self.base_url)
+
+    @classmethod
+    def of(cls, client: ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None) -> ClientSettings:
+        """The settings themselves, or from a mapping or a file."""
+        if isinstance(client, ClientSettings):
+            return client
+        if client is None or isinstance(client, Mapping):
+            names = [field.name for field in fields(cls)]
+            unknown = [name for name in client or () if name not in names]
+            if unknown:
+                raise OptionError(f"client: {unknown[0]!r} is no setting; expected {', '.join(names)}")
+            return cls(**(client or {}))
+        path = local_path(client, "client")
+        try:
+            values = tomllib.loads(read_text(path))
+        except ValueError as error:
+            raise FileFormatError(f"{path}: not the settings of a client: {error}") from error
+        places = {name: values[name] for name in ("store", "prices") if isinstance(values.get(name), str)}
+        try:
+            return cls.of(values | {name: path.parent / place for name, place in places.items()})
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from error
+
+
 # What a server says besides its reply: where it redirects to, and how long it asks to wait.
 
 
@@ -361,14 +467,13 @@ class ChatClient:
     is not installed.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, model: Model, settings: ClientSettings) -> None:
         try:
             import httpx
         except ImportError as error:
             raise MissingExtraError.of("httpx", "judge") from error
-        self._model, self._timeout = connection.model, connection.timeout
-        self._most_bytes = connection.max_reply_bytes
-        address, key = address_of(connection.base_url), key_for(connection.base_url)
+        self._model, self._timeout, self._most_bytes = model, settings.timeout, settings.max_reply_bytes
+        address, key = address_of(settings.base_url), key_for(settings.base_url)
         place, mark, query = address.partition("?")
         secrets = [value for _, value in parse_qsl(query)]
         self._without_key = KeyMask(key, *secrets, *map(quote, secrets))
@@ -381,7 +486,11 @@ class ChatClient:
             ) from error
         self._new = partial(
             httpx.AsyncClient,
-            headers={"Authorization": f"Bearer {key or 'none'}", "Content-Type": "application/json"},
+            headers={
+                "Authorization": f"Bearer {key or 'none'}",
+                "Content-Type": "application/json",
+                "Accept-Encoding": "gzip",
+            },
             timeout=None,  # ``send`` limits the whole call; the client would limit each read
             verify=httpx.create_ssl_context(),
         )
@@ -445,9 +554,13 @@ class ChatClient:
 
     async def _text(self, response: httpx.Response) -> str:
         """The body of a response, of which no more than the limit is read."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
+            raise ConnectionError(f"the reply has the content encoding {encoding!r}, which was not requested")
+        unpack = zlib.decompressobj(wbits=47)  # httpx would unpack a chunk to any size
         body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
+        async for chunk in response.aiter_raw():
+            body += chunk if encoding == "identity" else unpack.decompress(chunk, self._most_bytes + 1 - len(body))
             if len(body) > self._most_bytes:
                 raise TooLongError
         return body.decode("utf-8-sig", "replace")
@@ -479,8 +592,7 @@ class ChatClient:
 # A client that comes with the package is a module with a function under ``@model_client``, imported here.
 
 
-def connect(connection: Connection) -> Client:
-    """The client for the address of a connection."""
-    address = address_of(connection.base_url)
-    name = scheme_of(address)
-    return ChatClient(connection) if name is None else FunctionClient(name, replace(connection, base_url=address))
+def connect(model: Model, settings: ClientSettings) -> Client:
+    """The client of a model."""
+    name = scheme_of(address_of(settings.base_url))
+    return ChatClient(model, settings) if name is None else FunctionClient(name, model, settings)

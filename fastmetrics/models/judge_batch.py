@@ -23,8 +23,9 @@ from fastmetrics.metrics.plan import text_lists
 from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.metrics.stored_metadata import list_specs
 from fastmetrics.models.call_sender import ModelCalls
-from fastmetrics.models.call_setup import MANY, MODEL, RUBRICS, CallSettings, JudgeOptions
+from fastmetrics.models.call_setup import MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model
+from fastmetrics.models.clients import MANY
 from fastmetrics.models.judged_columns import IDENTICAL, MISSING, TOO_LONG, JudgeRating, judge_columns
 from fastmetrics.models.prompts import (
     LANGUAGES,

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import stdtrit
 
 import fastmetrics as fm
-from fastmetrics.models import call_setup
+from fastmetrics.models import call_sender, call_setup
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Model
 from fastmetrics.results.prices import Price
@@ -205,15 +205,8 @@ CLIENT: dict[str, Any] = {
 MODEL = Model("m", "v_endpoint", {"temperature": 0, "max_tokens": 7})
 RECEIVED: dict[str, dict[str, Any]] = {
     "RateLimits": {"most": 13, "requests": 17.0, "tokens": 19.0},
-    "Connection": {
-        "model": MODEL,
-        "base_url": "http://v:1/v1",
-        "timeout": 23.0,
-        "max_reply_bytes": 31,
-        "concurrency": 13,
-    },
     "Retries": {"tries": 29, "pause": 43.0},
-    "CircuitBreaker": {"address": "v_endpoint"},
+    "CircuitBreaker": {"address": "m at v_endpoint"},
     "Budget": {
         "max_calls": 37,
         "max_cost": 41.0,
@@ -225,7 +218,7 @@ RECEIVED: dict[str, dict[str, Any]] = {
 """What each part of a sender of calls receives of these settings."""
 
 
-SETTINGS_OF_CALLS = {"client": CLIENT, "parameters": {"max_tokens": 7}}
+SETTINGS_OF_CALLS: dict[str, Any] = {"client": CLIENT, "parameters": {"max_tokens": 7}}
 
 
 @pytest.mark.parametrize(
@@ -251,13 +244,14 @@ def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
     assert set(CLIENT) == {field.name for field in dataclasses.fields(fm.ClientSettings)} - {"max_chars", "store"}
     received: dict[str, dict[str, Any]] = {}
     for name in RECEIVED:
-        part = getattr(call_setup, name)
+        module = call_setup if name == "Budget" else call_sender
+        part = getattr(module, name)
 
         def record(*values: Any, name: str = name, part: Any = part, **more: Any) -> Any:
             received[name] = dict(inspect.signature(part).bind(*values, **more).arguments)
             return part(*values, **more)
 
-        monkeypatch.setattr(call_setup, name, record)
+        monkeypatch.setattr(module, name, record)
     with CallStore(tmp_path / "s.sqlite") as store:
         settings.sender(store, settings.budget())
     assert received == RECEIVED

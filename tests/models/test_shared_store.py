@@ -107,8 +107,8 @@ def test_a_run_waits_for_the_turn_of_another_and_says_whose_it_is(tmp_path):
         assert announced == []
         fm.judge(path, asked, watch=lambda spending: setattr(spending, "on_wait", waited))
         assert judge.count == 4
-    whole = f"process {os.getpid()} on {socket.gethostname()} asks m through the store {tmp_path / 's.sqlite'}"
-    assert announced == [f"{whole}; waiting for its end"]
+    who = f"process {os.getpid()} on {socket.gethostname()} asks {asked.configured_model}"
+    assert announced == [f"{who} through the store {tmp_path / 's.sqlite'}; waiting for its end"]
 
 
 def test_a_run_that_is_interrupted_while_it_waits_for_its_turn_ends(tmp_path):

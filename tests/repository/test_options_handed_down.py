@@ -28,7 +28,6 @@ MEMOS = {"memo", "memory"}
 
 EXCEPTIONS: dict[str, set[str]] = {
     "the value of another name": {
-        "CallSettings.sender: Connection(concurrency)",
         "Folder.take: LimitedText(what)",
         "Metric.options: UnknownNameError.of(aliases)",
         "_side_table: open_run(table)",
