@@ -226,7 +226,7 @@ def test_function_that_always_fails_stops_the_run():
     def lost(question):
         raise OSError("no route")
 
-    with pytest.raises(ServiceError, match="lost: 20 consecutive calls failed: OSError: no route"):
+    with pytest.raises(ServiceError, match="lost at python: 20 consecutive calls failed: OSError: no route"):
         fm.answer({"question": [f"{n}" for n in range(50)]}, lost)
     for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
         with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):
