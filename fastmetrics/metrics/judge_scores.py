@@ -1,17 +1,23 @@
 """The scores of a judge, stored in columns ``judge_<rubric>``, as metrics (the RAG benchmark, tiers 2 and 3).
 
 ``fastmetrics judge`` writes these columns; a row that the judge gave no score has none here.  Each metric is the column
-itself, with the range of its rubric, so that a suite, a summary and a comparison treat it like any other score.
+itself, with the range of its rubric, so that a suite, a summary and a comparison treat it like any other score.  The
+rubrics of the sources have metrics of their own; the column of any other rubric is a metric where it is asked for.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import InputError
-from fastmetrics.metrics.batch import Number, Numbers
-from fastmetrics.metrics.metric import metric
+from fastmetrics.base.input_columns import COLUMNS, Column
+from fastmetrics.metrics.batch import Number, Numbers, NumbersIn
+from fastmetrics.metrics.metric import Metric, RowHooks, metric
 
 
 def _within(scores: Numbers, column: str, low: float, high: float) -> Floats:
@@ -100,3 +106,54 @@ def judge_e2e(judge_e2e: Number) -> Floats:
     array([0.75])
     """
     return _within(judge_e2e, "judge_e2e", 0, 1)
+
+
+# The scores of any other rubric.
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The scores in the one column of a judged metric."""
+
+    name: str
+    low: float
+    high: float
+
+    def __call__(self, **columns: Numbers) -> Floats:
+        return _within(columns[self.name], self.name, self.low, self.high)
+
+
+class JudgedMetric(Metric):
+    """The metric of a column of a judge's scores that is not declared above; higher is better, as in every rubric."""
+
+    @classmethod
+    def of(cls, name: str, bounds: tuple[float, float] = (-np.inf, np.inf)) -> JudgedMetric:
+        """The metric of a column; its ``bounds`` are the range of the rubric, where that is known."""
+        rubric = name.removeprefix("judge_")
+        COLUMNS.setdefault(name, Column(name, "number", f"a judge's score by the rubric {rubric}"))
+        return cls(
+            name=name,
+            function=_Column(name, *bounds),
+            bounds=bounds,
+            better="higher",
+            source=f"the rubric {rubric} of a judge",
+            needs={name: NumbersIn()},
+            optional=frozenset(),
+            defaults={},
+            allowed={},
+            descriptions={},
+            statistics=(),
+            labels={},
+            check=None,
+            rows=RowHooks(),
+        )
+
+    def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
+        """Other processes make the declaration anew."""
+        return JudgedMetric.of, (self.name, self.bounds)
+
+    def within(self, bounds: tuple[float, float] | None) -> JudgedMetric:
+        """The metric with the range that the judge's file has stored, if it has one."""
+        if bounds is None:
+            return self
+        return replace(self, bounds=bounds, function=_Column(self.name, *bounds))

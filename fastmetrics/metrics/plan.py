@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -35,11 +35,12 @@ from fastmetrics.base.input_columns import (
 )
 from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
 from fastmetrics.base.paths import Names
-from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.metrics import fitted_file
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.cited_support import Embeds
 from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
+from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.metrics.metric import OWN_NAME, Metric
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
@@ -376,8 +377,20 @@ def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in common.items() if name in metric.defaults}
 
 
+def _ranged(score: Score, stored: Callable[[], ScoreMetadata]) -> Score:
+    """The score of a judge's column with the range of its rubric."""
+    if not isinstance(score.metric, JudgedMetric):
+        return score
+    return replace(score, metric=score.metric.within(stored().range_of(score.metric.name)))
+
+
 def plan(
-    present: Iterable[str], request: ScoreRequest, *, has_blanks: bool = False, has_name: bool | None = None
+    present: Iterable[str],
+    request: ScoreRequest,
+    *,
+    has_blanks: bool = False,
+    has_name: bool | None = None,
+    stored: Callable[[], ScoreMetadata] = ScoreMetadata,
 ) -> Plan:
     """The plan of a request for a table with the columns ``present``; it copies the ``id``, first.
 
@@ -385,28 +398,30 @@ def plan(
     ('ID', 'answer')
 
     The fingerprint of a run's rows is that of the ids, and of the questions too if they are read anyway, or the run
-    ``has_name``; None is for rows without a fingerprint.
+    ``has_name``; None is for rows without a fingerprint.  ``stored`` returns the metadata of the table, which have the
+    ranges of a judge's scores.
 
     Raises ``ColumnError`` for a missing column, for two columns that both match a needed one, or for a suite without
     its columns, ``OptionError`` for an invalid value of ``no_relevant``, and for counts to keep where no
     metric has any.
     """
     names = present if isinstance(present, Names) else Names(present)
+    no_relevant = argument("no_relevant", request.no_relevant, Optional(of_hint(NoRelevant)))
+    # the default of every metric is no setting of the run, and not stored as one
+    common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
+    metrics, suites = listed(request.metrics), listed(request.suites)
+    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]  # may declare columns of judges
     mapping = resolve(names, request.columns, request.schema, needed={"id"})
     ids = [mapping["id"]] if "id" in mapping else []
     keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names)]))
     for name in keep:
         if name not in names:
             raise UnknownNameError(names.unknown(name))
-    metrics, suites = listed(request.metrics), listed(request.suites)
     if request.embedder is not None:
         argument("embedder", request.embedder, of_hint(Embeds))
     cache = None if request.cache is None else os.path.abspath(local_path(request.cache, "cache"))
     embedding = {"embedder": request.embedder, "cache": cache}
-    no_relevant = argument("no_relevant", request.no_relevant, Optional(of_hint(NoRelevant)))
-    # the default of every metric is no setting of the run, and not stored as one
-    common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
-    scores = [_embedding(parse(spec, common), mapping, embedding) for spec in metrics]
+    scores = [_embedding(score, mapping, embedding) for score in parsed]
     fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
     mapping |= {name: name for metric in fitted for name in metric.raw_columns if name in names}
     left_out = {}

@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Mapping
 
 from fastmetrics.base.errors import UnknownNameError, fold, shown
+from fastmetrics.base.input_columns import is_axis
+from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.plugins import load_entry_points
 
@@ -117,7 +119,7 @@ JUDGED: Mapping[str, tuple[str, str]] = {
 
 
 def find(name: str, cut: bool = False) -> Metric:
-    """Like ``lookup``, but raises ``UnknownNameError`` for an unknown name.
+    """Like ``lookup``, but also the metric of a judge's column; raises ``UnknownNameError`` for an unknown name.
 
     >>> find("jacard")
     Traceback (most recent call last):
@@ -126,6 +128,8 @@ def find(name: str, cut: bool = False) -> Metric:
     ('reciprocal_rank', 'retrieval_precision')
     """
     metric = lookup(name, cut)
+    if metric is None and is_axis(name):  # the scores of a judge by a rubric of the user's
+        return JudgedMetric.of(name)
     if metric is None and judged(name):
         raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:

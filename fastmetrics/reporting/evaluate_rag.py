@@ -17,7 +17,7 @@ from fastmetrics.base.arrays import is_text
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
-from fastmetrics.base.input_columns import PREFIX, resolve
+from fastmetrics.base.input_columns import PREFIX, listed, resolve
 from fastmetrics.base.options import Choice, Flag, Neighbours, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -489,15 +489,17 @@ class RagRun:
         return ANSWERS if self.judging is None else JUDGED
 
     def score(self, metrics: Sequence[str] | str | None, suites: Sequence[str] | str) -> Path:
-        """The scores of the answers, of all tiers by default."""
+        """The scores of the answers, of all tiers by default, and those of the judge."""
         columns = {"embedding": _EMBEDDING}
+        rubrics = [] if self.judging is None else [rubric.axis for rubric in self.judging.loaded_rubrics]
         chosen = TIERS if not metrics and not suites else suites
         settings = {"metrics": metrics, "suites": chosen, "embedder": self.embedder.signature}
 
         def make(path: Path) -> None:
             options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
             answers = self.stages.path(self._rated)
-            done = score(answers, metrics, output=path, threads=self.threads, **options, **self._again())
+            wanted = list(dict.fromkeys([*listed(metrics), *rubrics]))
+            done = score(answers, wanted, output=path, threads=self.threads, **options, **self._again())
             self.notes.extend(done.summary.notes)
 
         return self.stages.run(SCORES, settings, [self._rated], make)

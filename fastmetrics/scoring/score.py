@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
-from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
+from fastmetrics.base.score_metadata import METADATA, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import (
     ColumnMaker,
@@ -31,6 +32,8 @@ from fastmetrics.metrics.score_batch import Scorer, fitted
 from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
 from fastmetrics.results.summary import summarize, summary_of_run
 from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.sources import TableSource
 
 # The scores of a plan, for any engine and output, and their metadata.
 
@@ -265,11 +268,20 @@ def score(
     # Open the output first: planning may read all rows, and an unwritable output should fail at once.
     target = None if output is None else open_output(output, source, options)
     has_name = None if output is None else run_name is not None
-    planned = plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name)
+    stored = partial(_stored, table, source)
+    planned = plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name, stored=stored)
     about = partial(about_run, run_name, now() if times else None)
     maker = ScoreMaker(fitted(planned, source), about=about)
     with runner as scoring:
         return make_columns(maker, source, target, options, scoring)
+
+
+def _stored(table: Any, source: TableSource) -> ScoreMetadata:
+    """The metadata that an earlier run, such as that of a judge, left with a table."""
+    if source.files:
+        return ScoreMetadata.of(find_metadata(source.files[0].path, source.files[:1]) or {})
+    metadata = table.schema.metadata if isinstance(table, pa.Table | pa.RecordBatch) else None
+    return ScoreMetadata.of(json.loads((metadata or {}).get(METADATA, b"{}")))
 
 
 def _is_distributed(table: Any) -> bool:
