@@ -318,10 +318,12 @@ def answer(
     equal questions share one call, so their answers are equal by construction.
 
     A row without an answer is null, and its status says why: ``missing`` (a column that the bot reads is null),
-    ``refused``, ``unparsed`` (no text in the reply), ``http``, ``timeout``, ``error`` (an exception in a function) or
-    ``budget``.  An answer that the model cut short is ``truncated``; all others are ``ok``.  A model's replies are
-    stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses (unparsed,
-    truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with ``seed``.
+    ``refused``, ``unparsed`` (no answer in the reply, or only thoughts), ``http`` (no reply, an error or an empty one),
+    ``timeout``, ``error`` (an exception in a function) or ``budget``.  An answer that the model cut short is
+    ``truncated``; all others are ``ok``.  The thoughts of a reasoning model are no part of its answer.  A model's
+    replies are stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses
+    (unparsed, truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with
+    ``seed``.
 
     Parameters:
 

@@ -256,6 +256,7 @@ _FILTER_ENDS = (
     "recitation",
     "prohibited_content",
     "blocklist",
+    "spii",
     "guardrail",
 )
 """The reasons of an end by a filter; further words may follow, as in ``content_filter: SAFETY``."""
@@ -493,6 +494,10 @@ def _server_error(error: Any) -> ServerError | None:
     if status is None:
         words = f"{code} {kind}".lower()
         status = next((number for word, number in _STATUS_OF_KIND.items() if word in words), None)
+    if "flagged_input" in _mapping(
+        fields.get("metadata")
+    ):  # a moderator before the model, which refuses this call alone
+        code = _FILTER_CODES[0]
     return ServerError(_words(error) or "an error without words", str(code), kind, status)
 
 
