@@ -260,7 +260,9 @@ def read_reply(body: str, score: Score) -> Reading:
     reply = completion(body)
     thought, answer, is_cut = split_thoughts(reply.text or "")
     trace = reply.trace or thought
-    verdict = None if is_cut or reply.refused else _verdict(answer, score)
+    # what a reply that goes on says after an object, before its tokens end, may take the score back
+    goes_on = reply.truncated and not answer.rstrip(_ATTACHED).endswith("}")
+    verdict = None if is_cut or goes_on or reply.refused else _verdict(answer, score)
     if verdict is not None:
         value, chosen = verdict
         more = ("number in text",) if isinstance(chosen.content.get("score"), str) else ()
@@ -270,6 +272,9 @@ def read_reply(body: str, score: Score) -> Reading:
     lacks = CUT_THOUGHT if is_cut else reply.lacks
     return Reading(status, reason=reply.refused or lacks, text=reply.text, trace=trace)
 
+
+_ATTACHED = " \t\r\n`*_])"
+"""What may stand after the object of a reply that its tokens end with."""
 
 CUT_THOUGHT = "a reply that ends within its thoughts"
 """What a reply is whose thoughts have no end."""

@@ -222,6 +222,8 @@ OBJECTS: list[tuple[Body | str, str]] = [
     (vllm('{"reason": "he said\n{"score": 5}\nIt is wrong", "score": 1}'), "unparsed"),
     (vllm('{"reason": "r", "details": {"score": 3}', "length"), "truncated"),
     (vllm('{"reason": "It goes on and on', "length"), "truncated"),
+    (vllm(f"{DRAFT}\nBut wait, the answer says", "length"), "truncated"),
+    (vllm(f"```json\n{GOOD}\n```", "length"), "ok 4"),
     (vllm('{"reason": "r", "score": 4', "length"), "truncated"),
     (vllm('{"reason": "r", "score": 4'), "unparsed"),
     (vllm('{"reason": \'r", "score": 4}'), "unparsed"),
