@@ -11,7 +11,6 @@ from typing import Any
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, about, argument
-from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Message, Model
@@ -177,7 +176,11 @@ class CallSettings(CallOptions):
         parameters = {**_PARAMETERS, **(self.parameters or {})}
         given = {name: value for name, value in parameters.items() if value is not None}
         client = scheme_of(address_of(self.calls.base_url))
-        return Model(self.model, self.endpoint_name, given, "" if client is None else source_of(MODEL_CLIENTS[client]))
+        if client is None:
+            return Model(self.model, self.endpoint_name, given)
+        from fastmetrics.metrics.stored_metadata import source_of  # which loads the kernels
+
+        return Model(self.model, self.endpoint_name, given, source_of(MODEL_CLIENTS[client]))
 
     @property
     def store_path(self) -> Path:
