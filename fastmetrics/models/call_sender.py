@@ -517,7 +517,7 @@ class CallSender:
         """Wait for the turn of this run, let calls be sent until its end, and cancel what is left."""
         try:
             await self._wait_for_turn()
-        except OutputError as error:
+        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
             self._break(error)
         await self._end.wait()
         for task in self._tasks:

@@ -111,6 +111,17 @@ def test_a_run_waits_for_the_turn_of_another_and_says_whose_it_is(tmp_path):
     assert announced == [f"{who} through the store {tmp_path / 's.sqlite'}; waiting for its end"]
 
 
+def test_a_lock_that_cannot_be_made_ends_the_run(tmp_path, monkeypatch):
+    def fails(self, model):
+        raise NotImplementedError("no locks here")
+
+    monkeypatch.setattr(CallStore, "take_turn", fails)
+    with judge_server() as judge:
+        with pytest.raises(NotImplementedError, match="no locks here"):
+            fm.judge(pa.table({"question": ["q"], "answer": ["a"]}), settings(tmp_path, judge))
+        assert judge.count == 0
+
+
 def test_a_run_that_is_interrupted_while_it_waits_for_its_turn_ends(tmp_path):
     with judge_server() as judge, CallStore(tmp_path / "s.sqlite") as store:
         asked = settings(tmp_path, judge)
