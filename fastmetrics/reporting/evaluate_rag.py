@@ -214,12 +214,18 @@ class Stages:
         return self.folder / name
 
     def run(
-        self, name: str, settings: Mapping[str, Any], files: Sequence[str], make: Callable[[Path], bool | None]
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        files: Sequence[str],
+        make: Callable[[Path], bool | None],
+        *,
+        again: bool = False,
     ) -> Path:
         """The file of a stage, by ``make`` unless an earlier run made it with these ``settings`` from these ``files``.
 
-        ``make`` returns False for a whole file that the next run should make again, since calls failed.  Raises
-        ``OutputError`` if the file was made with other settings.
+        ``make`` returns False for a whole file that the next run should make again, since calls failed; ``again`` makes
+        it again now.  Raises ``OutputError`` if the file was made with other settings.
         """
         path, earlier = self.path(name), self._records.get(name)
         record = {
@@ -235,7 +241,7 @@ class Stages:
                     f"{path} was made with other settings ({what} was {was}, is {now}); choose another folder, or "
                 )
                 raise OutputError(differs, Argument("overwrite", True), " to start again")
-            if earlier["files"] == record["files"] and earlier["content"] == self._content(name):
+            if not again and earlier["files"] == record["files"] and earlier["content"] == self._content(name):
                 self.reused.append(name)
                 return path
         whole = make(path)
@@ -273,7 +279,9 @@ QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
     *("judged.parquet", "scores.parquet", "report.html"),
 )
 """The files of the stages, in their order."""
-TIERS = ("tier0", "tier1", "tier2", "tier3")
+TIERS = ("tier0", "tier1", "tier2", "tier3", "latency_and_cost")
+BESIDE_TIERS = ("abstained", "hallucination")
+"""Metrics of answers and contexts that are scored beside the tiers."""
 _EMBEDDING = f"question{SUFFIX}"
 _OUTPUT_COLUMNS = {*OUTPUT_TYPES, *CONTEXTS, _EMBEDDING, REPEAT, "total_tokens", f"answer{SUFFIX}"}
 """The columns that an evaluation makes; those of another system beside the questions are left out."""
@@ -488,35 +496,49 @@ class RagRun:
         """The file of the answers, with the judgements if there is a judge."""
         return ANSWERS if self.judging is None else JUDGED
 
-    def score(self, metrics: Sequence[str] | str | None, suites: Sequence[str] | str) -> Path:
+    def score(
+        self,
+        metrics: Sequence[str] | str | None,
+        suites: Sequence[str] | str,
+        keep: Sequence[str] | str,
+        name: str | None,
+    ) -> Path:
         """The scores of the answers, of all tiers by default, and those of the judge."""
         columns = {"embedding": _EMBEDDING}
         rubrics = [] if self.judging is None else [rubric.axis for rubric in self.judging.loaded_rubrics]
         chosen = TIERS if not metrics and not suites else suites
+        beside = BESIDE_TIERS if not metrics and not suites else ()
         settings = {"metrics": metrics, "suites": chosen, "embedder": self.embedder.signature}
+        settings |= {"keep": keep, "name": name} if keep or name else {}
 
         def make(path: Path) -> None:
             options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
+            options |= {"keep": keep, "name": name}
             answers = self.stages.path(self._rated)
-            wanted = list(dict.fromkeys([*listed(metrics), *rubrics]))
+            wanted = list(dict.fromkeys([*listed(metrics), *beside, *rubrics]))
             done = score(answers, wanted, output=path, threads=self.threads, **options, **self._again())
             self.notes.extend(done.summary.notes)
 
         return self.stages.run(SCORES, settings, [self._rated], make)
 
-    def report(self, repeats: int) -> None:
+    def report(self, repeats: int, baseline: str | Path | None, language: str) -> None:
         """The report; only a note for repeats, whose rows have no ids of their own, and without the extra."""
         if repeats > 1:
             self.notes.append("no report: the repeats of a question share its id")
             return
 
-        def make(path: Path) -> None:
+        special = baseline is not None or language != "en"
+
+        def make(path: Path) -> bool:
             answers = self.stages.path(ANSWERS)
             judged = None if self.judging is None else self.stages.path(JUDGED)
-            report(self.stages.path(SCORES), path, texts=answers, judged=judged, overwrite=True, threads=self.threads)
+            options: dict[str, Any] = {"texts": answers, "judged": judged, "language": language}
+            options |= {"baseline": baseline, "overwrite": True, "threads": self.threads}
+            report(self.stages.path(SCORES), path, **options)
+            return not special  # the next call may ask for another one
 
         try:
-            self.stages.run(REPORT, {}, [self._rated, SCORES], make)
+            self.stages.run(REPORT, {}, [self._rated, SCORES], make, again=special)
         except MissingExtraError as error:
             self.notes.append(f"no report: {error}")
 
@@ -570,6 +592,10 @@ def evaluate_rag(
     metrics: Sequence[str] | str | None = None,
     suites: Sequence[str] | str = (),
     columns: Mapping[str, str] | None = None,
+    keep: Sequence[str] | str = (),
+    name: str | None = None,
+    baseline: str | Path | None = None,
+    language: Literal["en", "ru"] = "en",
     repeats: int = 1,
     overwrite: bool = False,
     threads: int | None = None,
@@ -596,8 +622,9 @@ def evaluate_rag(
     ``bot`` is one of :func:`answer`: a :class:`GivenContextsBot`, or a function of ``question`` and ``contexts``.
     ``judges`` are a :class:`JudgeSettings`, or rubrics for the model of the bot, which is called as for answers but
     without their parameters.  Without ``metrics`` and ``suites``, the scores are those of the suites tier0 to tier3
-    that the columns allow, among them those of the rubrics answer_faithfulness, answer_relevance, correctness and e2e;
-    the report has the scores of all rubrics.
+    that the columns allow, of latency and cost, ``abstained`` and ``hallucination``.  The scores and the report have
+    those of all rubrics.  ``keep`` copies columns of the questions to the scores, for segments; ``name`` is that of the
+    run; the report, in a ``language``, compares it with a ``baseline``, the scores of an earlier system.
 
     Parameters:
 
@@ -614,6 +641,11 @@ def evaluate_rag(
     - ``metrics``: Metrics: token_f1,ndcg@5. Default: the tiers.
     - ``suites``: Suites, as far as the columns allow. Default: tier0 to tier3.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
+    - ``name``: The name of the run, stored in the output's metadata.
+    - ``baseline``: The scores of an earlier system, with which the report compares these.
+    - ``language``: The language of the report: en or ru.
     - ``repeats``: Answers of each question, each from a call of its own.
     - ``overwrite``: Replace the output if it exists.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -660,8 +692,8 @@ def evaluate_rag(
     run.retrieve()
     run.answer(repeats, watch)
     run.judge(watch)
-    scores = run.score(metrics, suites)
-    run.report(repeats)
+    scores = run.score(metrics, suites, keep, name)
+    run.report(repeats, baseline, language)
     answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
     statuses, summary = answered.get("statuses", {}), summarize(scores)
     metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(stages.path(JUDGED)))

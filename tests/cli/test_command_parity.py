@@ -77,7 +77,7 @@ ONLY_FUNCTION = {
 }
 """Parameters that no option has."""
 
-NO_OPTIONS = {"answer": {"name"}, "evaluate-rag": {"name"}}
+NO_OPTIONS = {"answer": {"name"}}
 """The name of a bot, which is its --system."""
 
 SETTINGS = {

@@ -182,7 +182,7 @@ def test_runs_that_declare_a_score_differently_are_refused(folder):
     metadata = json.loads(new.schema.metadata[b"fastmetrics"])
     metadata["declared"]["own_errors"]["better"] = "higher"
     turned = new.replace_schema_metadata({b"fastmetrics": json.dumps(metadata)})
-    with pytest.raises(OptionError, match="declared.own_errors.better is 'lower'"):
+    with pytest.raises(OptionError, match=r"declared\.own_errors\.better is 'lower'"):
         fm.compare({"old": old, "new": turned}, metrics="own_errors")
     found = fm.compare({"old": old, "new": turned}, metrics="own_errors", allow_differences=True)
     assert found.better == {"own_errors": "lower"}

@@ -17,6 +17,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.tables import read_metadata
 from tests.support.judge_server import completion, judge_server, user_message, with_client
 from tests.support.postgres import Database
 from tests.support.program import alone, program, unfolded
@@ -535,3 +536,21 @@ def test_the_address_of_the_judge_is_named_by_its_option(questions: Path, chunks
     assert done.err.startswith("error: --judge-base-url 'http://***@127.0.0.1/v1': expected an address")
     assert "secret" not in done.out + done.err
     assert not (tmp_path / "rag").exists()
+
+
+def test_kept_columns_names_and_a_baseline_are_in_scores_and_report(
+    questions: Path, chunks: Path, tmp_path: Path
+) -> None:
+    """The scores of each row's latency, of abstention and hallucination among them."""
+    run(questions, chunks, Bot(), tmp_path / "old")
+    options: dict[str, Any] = {"metrics": None, "keep": ["question"], "name": "tuned", "language": "ru"}
+    new = run(questions, chunks, Bot(), tmp_path / "new", baseline=tmp_path / "old" / "scores.parquet", **options)
+    scores = pq.read_table(new.folder / "scores.parquet")
+    assert {"question", "latency_ms", "abstained", "hallucination"} <= set(scores.column_names)
+    assert read_metadata(new.folder / "scores.parquet")["name"] == "tuned"
+    page = (new.folder / "report.html").read_text(encoding="utf-8")
+    assert 'lang="ru"' in page
+    assert "tuned" in page
+    again = run(questions, chunks, Bot(), tmp_path / "new", **{**options, "language": "en"})
+    assert "report.html" not in again.reused
+    assert 'lang="en"' in (new.folder / "report.html").read_text(encoding="utf-8")
