@@ -337,14 +337,6 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
     return module.driver_path(), "duckdb_adbc_init", options
 
 
-_PACKAGES = {
-    "postgresql": ("adbc-driver-postgresql", "postgres"),
-    "sqlite": ("adbc-driver-sqlite", "sqlite"),
-    "duckdb": ("duckdb", "duckdb"),
-}
-"""The package of each driver, and the extra that installs it."""
-
-
 def _imported(scheme: str) -> Any:
     """The package of a driver."""
     try:
@@ -352,7 +344,11 @@ def _imported(scheme: str) -> Any:
 
         return importlib.import_module(f"adbc_driver_{scheme}")
     except ImportError:
-        raise MissingExtraError.of(*_PACKAGES[scheme]) from None
+        if scheme == "postgresql":
+            raise MissingExtraError.of("adbc-driver-postgresql", "postgres") from None
+        if scheme == "sqlite":
+            raise MissingExtraError.of("adbc-driver-sqlite", "sqlite") from None
+        raise MissingExtraError.of("duckdb", "duckdb") from None
 
 
 def _with_parameters(address: str, more: str) -> str:
