@@ -37,7 +37,8 @@ from fastmetrics.tables.targets import cache_folder
 MODEL = "The model, by the server's name."
 RUBRICS = (
     "Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
-    "answer_faithfulness, e2e (0 to 1), or your own .toml files."
+    "answer_faithfulness, e2e, context_precision, context_recall, supported_claims, show_answer (0 to 1), preference "
+    "(of two answers), or your own .toml files."
 )
 KNOWLEDGE = "The text that the full-context bot reads; on the command line, UTF-8 files of it."
 TEMPLATE = (

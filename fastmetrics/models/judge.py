@@ -196,8 +196,7 @@ def judge(
     """Let a model rate every row of ``table``, in memory or in files, as ``score`` accepts them.
 
     ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the settings of that class by name, of which ``model`` is
-    required.  A rubric is the name of a built-in one (relevance, faithfulness, safety, robustness, correctness: 1 to 5;
-    answer_relevance, answer_faithfulness, e2e: 0 to 1), in a ``language``, or a .toml file of the same format.
+    required.  A rubric is the name of a built-in one, in a ``language``, or a .toml file of the same format.
     ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat completions API (by default the
     environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
 
@@ -233,7 +232,8 @@ def judge(
 
     - ``table``: The rows: a table in memory, or paths of files.
     - ``rubrics``: Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance,
-      answer_faithfulness, e2e (0 to 1), or your own .toml files.
+      answer_faithfulness, e2e, context_precision, context_recall, supported_claims, show_answer (0 to 1), preference
+      (of two answers), or your own .toml files.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).

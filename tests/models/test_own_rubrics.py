@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.metrics.judge_scores import JudgedMetric
+from fastmetrics.models.call_setup import RUBRICS
 from tests.support.judge_server import judge_server
 from tests.support.program import program
 
@@ -79,3 +81,8 @@ def test_two_systems_are_compared_by_an_own_rubric(judged):
     pair = fm.compare(["scores.parquet", "better.parquet"], metrics="judge_complete")["judge_complete"]
     assert (pair.n_paired, pair.wins + pair.ties) == (2, 2)  # the direction of every rubric
     assert "judge_complete" in pq.read_schema("better.parquet").names
+
+
+def test_help_lists_the_rubrics_that_there_are():
+    listed = {line.split()[0] for line in program("rubric").out.splitlines()}
+    assert listed == set(re.findall(r"(?:Rubrics: |, )([a-z_0-9]+)", RUBRICS)) - {"or"}
