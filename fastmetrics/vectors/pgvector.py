@@ -16,14 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.arrays import is_list
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.input_columns import is_id, kept_columns
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
 from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts
-from fastmetrics.tables.opening import is_paths, open_source, with_query
+from fastmetrics.tables.opening import is_paths, open_source, open_table, with_query
 from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.neighbors import Distance, Index
@@ -204,6 +206,7 @@ def load_vectors(
     vector: str = "embedding",
     id: str = "id",
     column: str | None = None,
+    keep: Sequence[str] | str = (),
     metric: Distance = "cosine",
     method: str = "hnsw",
     overwrite: bool = False,
@@ -211,7 +214,8 @@ def load_vectors(
     """Load vectors, of files or in memory, into a new table with an index of pgvector, for trying :func:`search`.
 
     One transaction writes the rows, in binary, and builds the index: the table is there with all rows or not at all.
-    The extension ``vector`` is created if it is absent.
+    The extension ``vector`` is created if it is absent.  With ``keep="text"``, the table of chunks has what
+    ``evaluate_rag`` reads.
 
     Parameters:
 
@@ -221,6 +225,8 @@ def load_vectors(
     - ``vector``: The column of vectors in the table.
     - ``id``: The column of ids in the table.
     - ``column``: The column of vectors; by default the only one.
+    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
+      with a comma: '"a,b"'.
     - ``metric``: Distance of the index: cosine, euclidean or dot.
     - ``method``: Index of pgvector: hnsw, ivfflat or none.
     - ``overwrite``: Replace the output if it exists.
@@ -244,12 +250,21 @@ def load_vectors(
     if ids.null_count:
         name = shown_path(vectors) if is_paths(vectors) else "vectors"
         raise ColumnError(f"{name}: {ids.null_count:,} ids are null; expected the id of each row")
+    kept = _kept(vectors, keep, {id, vector})
     if not rows.dim:
         raise OutputError(f"cannot write {shown}: the vectors have no numbers")
     try:
         session = Session(target, writes=True)
         try:
-            _write(session, target, rows, ids, vector, id, _index_sql(target, vector, metric, method), overwrite)
+            _write(
+                session,
+                target,
+                rows,
+                pa.table({id: ids, **kept}),
+                vector,
+                _index_sql(target, vector, metric, method),
+                overwrite,
+            )
             session.commit()
         finally:
             session.close()
@@ -266,17 +281,35 @@ def _index_sql(target: DatabaseTable, vector: str, metric: str, method: str) -> 
     return f"CREATE INDEX ON {target.relation} USING {method} ({quoted(vector)} {_OPERATORS[metric]})"
 
 
+def _kept(vectors: VectorsLike, keep: Sequence[str] | str, taken: set[str]) -> dict[str, pa.ChunkedArray]:
+    """The columns to copy of the table that holds the vectors; of all, lists and the ids are left out."""
+    if not keep:
+        return {}
+    source = open_table(vectors, name="vectors")
+    names = kept_columns(keep, source.names)
+    for name in names:
+        if name not in source.names:
+            raise ColumnError(source.names.unknown(name))
+        if name in taken and keep != "all":
+            raise OptionError(Argument("keep", name), ": the new table has ids or vectors of this name")
+    table = whole_table(source, dict.fromkeys(names, "any"))
+    return {
+        name: table[name]
+        for name in names
+        if keep != "all" or not (name in taken or is_id(name) or is_list(table[name].type))
+    }
+
+
 def _write(
     session: Session,
     target: DatabaseTable,
     rows: Vectors,
-    ids: pa.Array,
+    beside: pa.Table,
     vector: str,
-    id: str,
     index: str | None,
     overwrite: bool,
 ) -> None:
-    """Write the rows as arrays of float4, which PostgreSQL converts, and build the index."""
+    """Write the rows as arrays of float4, which PostgreSQL converts, and build the index; ids are first ``beside``."""
     *schema, name = table_parts(target.table or "")
     staging = ".".join(map(quoted, [*schema, f"{name}_staging"]))
     session.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -285,20 +318,22 @@ def _write(
             exists = f"{target.url.shown}: the table exists; choose "
             raise OutputError(exists, Argument("overwrite", True), " to replace it")
         session.execute(f"DROP TABLE {target.relation}")
-    names = pa.schema([(id, ids.type), (vector, pa.list_(pa.float32()))])
+    names = beside.schema.append(pa.field(vector, pa.list_(pa.float32())))
 
     def batch(start: int) -> pa.RecordBatch:
         block = np.ascontiguousarray(rows.block(start, min(start + _BLOCK, rows.rows)), np.float32)
         offsets = pa.array(np.arange(len(block) + 1) * rows.dim, pa.int32())
         lists = pa.ListArray.from_arrays(offsets, pa.array(block.reshape(-1)))
-        return pa.RecordBatch.from_arrays([ids.slice(start, len(block)), lists], schema=names)
+        others = [column.slice(start, len(block)).combine_chunks() for column in beside.columns]
+        return pa.RecordBatch.from_arrays([*others, lists], schema=names)
 
     reader = pa.RecordBatchReader.from_batches(names, map(batch, range(0, rows.rows, _BLOCK)))
     session.create(f"{name}_staging", reader, schema[0] if schema else None)
-    columns = f"{quoted(id)}, {quoted(vector)}::vector({rows.dim}) AS {quoted(vector)}"
+    own = ", ".join(map(quoted, beside.column_names))
+    columns = f"{own}, {quoted(vector)}::vector({rows.dim}) AS {quoted(vector)}"
     session.execute(f"CREATE TABLE {target.relation} AS SELECT {columns} FROM {staging}")
     session.execute(f"DROP TABLE {staging}")
-    session.execute(f"ALTER TABLE {target.relation} ADD PRIMARY KEY ({quoted(id)})")
+    session.execute(f"ALTER TABLE {target.relation} ADD PRIMARY KEY ({quoted(beside.column_names[0])})")
     if index is not None:
         session.execute(index)
 

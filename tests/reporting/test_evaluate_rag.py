@@ -278,11 +278,9 @@ def test_vectors_of_chunks_an_index_and_other_names(questions: Path, tmp_path: P
 def test_a_table_of_postgresql_is_searched_there(
     postgres: Database, questions: Path, chunks: Path, tmp_path: Path
 ) -> None:
-    vectors = pa.table({"id": [f"c{n}" for n in range(8)], "embedding": letters(TEXTS).tolist()})
-    pq.write_table(vectors, tmp_path / "v.parquet")
-    fm.load_vectors(tmp_path / "v.parquet", postgres.address(), table="chunks")
-    updates = [f"UPDATE chunks SET text = '{text}' WHERE id = 'c{n}'" for n, text in enumerate(TEXTS)]
-    postgres.execute("ALTER TABLE chunks ADD COLUMN text text", *updates)
+    texts = {"id": [f"c{n}" for n in range(8)], "text": TEXTS, "embedding": letters(TEXTS).tolist()}
+    pq.write_table(pa.table(texts), tmp_path / "v.parquet")
+    fm.load_vectors(tmp_path / "v.parquet", postgres.address(), table="chunks", keep="text")
     table, bot = postgres.address(table="chunks"), Bot()
     done = run(questions, table, bot, tmp_path / "rag", pgvector="ef_search=100")
     assert done.summary == run(questions, chunks, bot, tmp_path / "files").summary
