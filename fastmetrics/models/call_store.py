@@ -126,6 +126,7 @@ on conflict (key) do update set outcome = excluded.outcome, body = excluded.body
     latency_ms = excluded.latency_ms, time = excluded.time, attempt = excluded.attempt,
     rowid = (select max(rowid) + 1 from calls)
 where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
+returning {_COLUMNS}, rowid
 """
 
 _ROWS = f"""
@@ -279,20 +280,20 @@ class CallStore:
         """
         row = (call.key, model.name, model.endpoint, call.repeat, *answer[:-1], replace)
         try:
-            self._write(row)
+            written = self._write(row)
         except OutputError:
             self._unsaved[call.key] = row
             raise
-        return self.find([call.key])[call.key]
+        return Answer(*written[0]) if written else self.find([call.key])[call.key]
 
-    def _write(self, row: tuple[Any, ...]) -> None:
+    def _write(self, row: tuple[Any, ...]) -> list[Any]:
         with self._lock, self._failing():
             try:
-                self._connection.execute(_PUT, row)
+                return self._connection.execute(_PUT, row).fetchall()
             except sqlite3.OperationalError:
                 # a full disk may have room once the changes in the log are in the file itself
                 self._connection.execute("pragma wal_checkpoint(truncate)")
-                self._connection.execute(_PUT, row)
+                return self._connection.execute(_PUT, row).fetchall()
 
     def save(self) -> int:
         """Write the results that could not be written before; returns the number that still cannot."""
