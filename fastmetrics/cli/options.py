@@ -214,6 +214,7 @@ SPELLINGS = {
     "client": _Spelling("FILE"),
     "columns": _Spelling("NAME=YOURS,...", pairs),
     "depth": _Spelling(short="-M"),
+    "judged": _Spelling(convert=as_given),
     "keep": _Spelling("COLUMN,...", name_list),
     "lists": _Spelling("COLUMN,...", names),
     "metrics": _Spelling("METRIC,...", split, "-m"),

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks, embedded
 from fastmetrics.reporting.row_texts import Seen, row_texts, scores_of
-from fastmetrics.reporting.rows import JudgedRows, PairedRows
+from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.comparison import signed
 from fastmetrics.results.distributions import Correlations
 from fastmetrics.results.score_file import declared_better
@@ -306,9 +306,8 @@ def described_rows(
     earlier = rows.earlier_answers(chosen)
     others = rows.others.to(chosen)
     columns = rows.shown_columns.to(chosen)
-    judged = (
-        [] if options.judged is None else JudgedRows(options.judged, rows.of_system(options)).of(rows.labels, chosen)
-    )
+    of_judges = judged_of_first(options, rows.of_system(options))
+    judged = [] if of_judges is None else of_judges.of(rows.labels, chosen)
     for place, at in enumerate(chosen):
         row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), **rows.exact_id(int(at)), "t": texts[place]}
         if columns[place]:

@@ -95,7 +95,8 @@ def report(
     - ``texts``: File that was scored, with the texts of the rows; may be repeated, once for each run.
     - ``baseline``: Score file that all others are compared with, or with a system its name.
     - ``baseline_texts``: File with the baseline's answers.
-    - ``judged``: Output of judge, for a page on the judges.
+    - ``judged``: Output of judge, for a page on the judges; may be repeated, once for each run, that of the baseline
+      last.
     - ``usage``: Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; may
       be repeated.
     - ``vectors``: Vectors of the rows with their ids, for a page with their projection.

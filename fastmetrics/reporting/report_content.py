@@ -23,7 +23,7 @@ from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
 from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, TextSource, candidates, text_sources
-from fastmetrics.reporting.rows import JudgedRows, PairedRows, with_judge_metrics
+from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     judges_section,
     retrieval_section,
@@ -346,14 +346,17 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
         sources[base.name] = TextSource(options.baseline_texts)
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
-    if options.judged is not None:
-        main = opened[0]
-        of = None if options.system is None else (options.system, main.name)
-        opened[0], judges = with_judge_metrics(main, JudgedRows(options.judged, of))
-        own = summaries[main.name]
+    every = [*opened, *([base] if base else [])]
+    judged = judged_by_run(options, [run.name for run in every])
+    for place, run in enumerate(every):
+        if run.name not in judged:
+            continue
+        every[place], judges = with_judge_metrics(run, judged[run.name])
+        own = summaries[run.name]
         metrics, labels = {**own.metrics, **judges.metrics}, {**own.labels, **judges.labels}
-        summaries[main.name] = replace(own, metrics=metrics, labels=labels)
-        runs = ([base] if base else []) + opened
+        summaries[run.name] = replace(own, metrics=metrics, labels=labels)
+    opened, base = every[: len(opened)], every[-1] if base else None
+    runs = ([base] if base else []) + opened
     systems, merged = fewer_segments(runs, options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in options.by]
     return _Runs(opened, base, summaries, systems, names, merged, sources)

@@ -21,7 +21,7 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, TextSource, cut, shown_texts
-from fastmetrics.reporting.rows import JudgedRows, PairedRows
+from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.score_run import ScoreRun
 
 # The texts of all rows, sorted on disk into the order of the scores.
@@ -177,7 +177,7 @@ class RowFiles:
         work.mkdir()
         texts = _source(work / "texts", rows, JUDGED, seen)
         earlier = _earlier(work / "earlier", rows)
-        judged = None if options.judged is None else JudgedRows(options.judged, rows.of_system(options))
+        judged = judged_of_first(options, rows.of_system(options))
         scored = ScoredClaims.of(rows.main)
         for start in range(0, n, SIZES.report_part_rows):
             stop = min(start + SIZES.report_part_rows, n)

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.columns import as_numbers
-from fastmetrics.base.errors import ColumnError, visible
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
 from fastmetrics.reporting.row_texts import KeptColumns, TextSource, cut, row_texts
 from fastmetrics.results.estimate import axes_of
-from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.open_runs import are_several, open_run, open_runs
 from fastmetrics.results.score_run import ScoreRun, rows_of_ids
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.summary import Summary, summarize
@@ -225,7 +225,38 @@ def _text(value: Any) -> str | None:
     return None if value is None else cut(value)
 
 
-# The scores of judges as metrics of a report, joined to the rows of its main run by id.
+def _judged_files(options: ReportOptions) -> list[Any]:
+    judged = options.judged
+    if judged is None or not are_several(judged):
+        return [] if judged is None else [judged]
+    return list(judged.values() if isinstance(judged, Mapping) else judged)
+
+
+def judged_of_first(options: ReportOptions, of: tuple[str, str] | None) -> JudgedRows | None:
+    """The judgements of the run whose rows are shown."""
+    files = _judged_files(options)
+    return JudgedRows(files[0], of) if files else None
+
+
+def judged_by_run(options: ReportOptions, names: Sequence[str]) -> dict[str, JudgedRows]:
+    """The judgements of runs by their names: of one file the first run, or with a column of systems all of them; of
+    several files one for each run, the baseline last.
+
+    Raises ``OptionError`` for several files whose number is not that of the runs.
+    """
+    files, system = _judged_files(options), options.system
+    if system is not None and files:
+        judged = {names[0]}
+        if system in open_run(files[0]).columns:
+            judged |= {run.name for run in open_runs(files[0], system, least=1)}
+        return {name: JudgedRows(files[0], (system, name)) for name in names if name in judged}
+    if len(files) > 1 and len(files) != len(names):
+        count = f" has {len(files)} files for {len(names)} runs; give one for the first run, or one for each run"
+        raise OptionError(Argument("judged"), f"{count}, that of the baseline last")
+    return {name: JudgedRows(one) for name, one in zip(names, files, strict=False)}
+
+
+# The scores of judges as metrics of a report, joined to the rows of their runs by id.
 
 
 def with_judge_metrics(run: ScoreRun, judged: JudgedRows) -> tuple[ScoreRun, Summary]:

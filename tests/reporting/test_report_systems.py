@@ -106,6 +106,27 @@ def test_judgements_of_several_systems_are_those_of_the_first(tmp_path):
     assert rows_of(tmp_path / "r.html")["q4"]["j"] == [["judge_x", 5.0, "ok", None]]
 
 
+def test_judgements_of_each_system_and_of_the_baseline_are_compared(tmp_path):
+    def judged(score):
+        return {"id": IDS, "judge_x": [score] * 8, "judge_x_status": ["ok"] * 8}
+
+    options = {"baseline": run(2), "judged": [judged(4.0), judged(2.0)]}
+    fm.report({"new": run(0)}, tmp_path / "r.html", **options)
+    data = read(tmp_path / "r.html")[2]
+    place = [metric["name"] for metric in data["metrics"]].index("judge_x")
+    rows = rows_of(tmp_path / "r.html")
+    assert (rows["q4"]["s"][place], rows["q4"]["b"][place]) == (4.0, 2.0)
+    with pytest.raises(OptionError, match=r"^judged= has 2 files for 3 runs; give one for the first run, or one for"):
+        fm.report({"new": run(0), "other": run(1)}, tmp_path / "s.html", **options)
+    for name, score in (("new", 4.0), ("old", 2.0)):
+        pq.write_table(pa.table(judged(score)), tmp_path / f"{name}.parquet")
+        pq.write_table(run(0), tmp_path / f"{name}_scores.parquet")
+    words = ("report", tmp_path / "new_scores.parquet", "--baseline", tmp_path / "old_scores.parquet")
+    words += ("--judged", tmp_path / "new.parquet", "--judged", tmp_path / "old.parquet", "-o", tmp_path / "c.html")
+    assert program(*words).code == 0
+    assert rows_of(tmp_path / "c.html")["q4"]["b"][place] == 2.0
+
+
 def test_command_has_systems_and_resamples(tmp_path):
     pq.write_table(joined(run), tmp_path / "scores.parquet")
     pq.write_table(joined(texts), tmp_path / "texts.parquet")
