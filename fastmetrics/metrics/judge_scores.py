@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrays import Flags, Floats, floats_of_arrow
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.input_columns import COLUMNS, Column
-from fastmetrics.metrics.batch import Number, Numbers, NumbersIn
+from fastmetrics.metrics.batch import Batch, Number, Numbers, Options
 from fastmetrics.metrics.metric import Metric, RowHooks, metric
 
 
@@ -112,15 +111,15 @@ def judge_e2e(judge_e2e: Number) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Column:
-    """The scores in the one column of a judged metric."""
+class _ScoresIn:
+    """A column that only its own metric knows: its numbers, and whether each is there."""
 
-    name: str
-    low: float
-    high: float
+    kind: str = "number"
 
-    def __call__(self, **columns: Numbers) -> Floats:
-        return _within(columns[self.name], self.name, self.low, self.high)
+    def of(self, batch: Batch, column: str, options: Options) -> tuple[Floats, Flags]:
+        """The column's numbers; a null is missing, NaN is undefined."""
+        array = batch.columns[column]
+        return floats_of_arrow(array, column), array.is_valid().to_numpy(zero_copy_only=False)
 
 
 class JudgedMetric(Metric):
@@ -129,15 +128,13 @@ class JudgedMetric(Metric):
     @classmethod
     def of(cls, name: str, bounds: tuple[float, float] = (-np.inf, np.inf)) -> JudgedMetric:
         """The metric of a column; its ``bounds`` are the range of the rubric, where that is known."""
-        rubric = name.removeprefix("judge_")
-        COLUMNS.setdefault(name, Column(name, "number", f"a judge's score by the rubric {rubric}"))
         return cls(
             name=name,
-            function=_Column(name, *bounds),
+            function=cls.of,
             bounds=bounds,
             better="higher",
-            source=f"the rubric {rubric} of a judge",
-            needs={name: NumbersIn()},
+            source=f"the rubric {name.removeprefix('judge_')} of a judge",
+            needs={name: _ScoresIn()},
             optional=frozenset(),
             defaults={},
             allowed={},
@@ -154,6 +151,8 @@ class JudgedMetric(Metric):
 
     def within(self, bounds: tuple[float, float] | None) -> JudgedMetric:
         """The metric with the range that the judge's file has stored, if it has one."""
-        if bounds is None:
-            return self
-        return replace(self, bounds=bounds, function=_Column(self.name, *bounds))
+        return self if bounds is None else replace(self, bounds=bounds)
+
+    def _call(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
+        values, present = self.needs[self.name].of(batch, self.name, options)
+        return _within(Numbers(values), self.name, *self.bounds), present

@@ -125,6 +125,9 @@ def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapp
                 lacks = f"{name} reads the column {part.name!r} of scores; the table has: {quoted(names)}"
                 raise ColumnError(f"{lacks}; add this column, or fit a score without it")
         return
+    if isinstance(metric, JudgedMetric) and metric.name not in columns:
+        judged = f"{name} is a column of scores that judge writes for a rubric; the table has: {quoted(names)}"
+        raise ColumnError(f"{judged}; judge it with that rubric first")
     for column in metric.required:
         if column in columns:
             continue
@@ -410,7 +413,7 @@ def plan(
     # the default of every metric is no setting of the run, and not stored as one
     common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
     metrics, suites = listed(request.metrics), listed(request.suites)
-    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]  # may declare columns of judges
+    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]
     mapping = resolve(names, request.columns, request.schema, needed={"id"})
     ids = [mapping["id"]] if "id" in mapping else []
     keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names)]))
@@ -424,6 +427,8 @@ def plan(
     scores = [_embedding(score, mapping, embedding) for score in parsed]
     fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
     mapping |= {name: name for metric in fitted for name in metric.raw_columns if name in names}
+    judged = [score.metric.name for score in parsed if isinstance(score.metric, JudgedMetric)]
+    mapping |= {name: name for name in judged if name in names}
     left_out = {}
     for suite in suites if suites or metrics else ["core"]:
         requested = {score.name for score in scores}

@@ -348,8 +348,8 @@ class ClientSettings:
 
     {parameters}
 
-    >>> ClientSettings.of({"timeout": 120, "rpm": 60}).timeout
-    120.0
+    >>> ClientSettings.of({"timeout": 90.0, "rpm": 60}).timeout
+    90.0
 
     Raises ``OptionError`` for an invalid setting or an unknown name, ``FileFormatError`` for a file that is no TOML.
     """

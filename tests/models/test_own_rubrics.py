@@ -62,7 +62,7 @@ def test_a_judged_column_is_a_metric_with_the_range_of_its_rubric(judged, tmp_pa
 
 
 def test_a_judged_column_is_checked_like_that_of_a_built_in_rubric(judged):
-    with pytest.raises(ColumnError, match="judge_complet needs the column"):
+    with pytest.raises(ColumnError, match="judge_complet is a column of scores that judge writes for a rubric"):
         fm.score(judged, "judge_complet")
     outside = judged.set_column(judged.schema.get_field_index("judge_complete"), "judge_complete", [[1.0, 9.0, None]])
     with pytest.raises(

@@ -37,7 +37,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "Scores.of: open_frame(name)",
         "by_grade: fixed_ids(starts)",
         "project: pca(column)",
-        "JudgedMetric.of: Column(aliases)",
     },
     "the name of a column, for messages about input that is checked already": {
         "EmbeddedIn.of: Vectors.of(column)",

@@ -180,7 +180,7 @@ RESULTS = {
     "Neighbors": lambda n: fm.nearest(np.eye(3), np.eye(3)[np.zeros(n, int)], k=2),
     "Pairwise": lambda n: fm.pairwise([BAD] * n, [BAD] * n, a=BAD, b="b"),
     "RagEvaluation": lambda n: RagEvaluation(
-        Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, None, None, {}, [BAD] * n
+        Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, {}, None, None, {}, [BAD] * n
     ),
     "Report": lambda n: Report(BAD, n, n, 9),
     "SearchRankings": rankings,

@@ -34,7 +34,7 @@ def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
 
     with pytest.raises(StopError):
         score(rows, output=tmp_path / name, metrics=["token_f1", "exact_match"], progress=stopping)
-    with pytest.raises(OutputError, match=r"order of the scores was .*; choose overwrite=True"):
+    with pytest.raises(OutputError, match=r"order was .*; choose overwrite=True"):
         score(rows, output=tmp_path / name, metrics=["exact_match", "token_f1"], resume=True)
     made = score(rows, output=tmp_path / name, metrics=["token_f1", "exact_match"], resume=True)
     assert made.resumed_rows > 0

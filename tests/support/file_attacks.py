@@ -233,7 +233,8 @@ class Attacker:
 
     def _left(self, name: str, out: Path) -> list[str]:
         """The files that are neither inputs, outputs nor stores of calls and vectors."""
-        beside = [path for path in contents(self.folder / "stores") if "/." in f"/{path}"]
+        hidden = (path for path in contents(self.folder / "stores") if "/." in f"/{path}")
+        beside = [path for path in hidden if not path.endswith(".lock")]  # by which runs on a store take turns
         elsewhere = [str(path) for path in self._paths() - self.furniture]
         outputs = [path for path in contents(out) if path not in self.whole[name]]
         return [*outputs, *contents(self.temporary), *beside, *elsewhere]

@@ -266,6 +266,7 @@ EXCEPTIONS = {
             "RayCluster",
             "CutPromises",
             "ChunkSettings",
+            "ClientSettings",
         ),
         _NO_COLUMN,
     ),

@@ -22,7 +22,7 @@ from tests.support.judge_server import judge_server
 
 pytestmark = pytest.mark.usefixtures("hears_interrupts")
 
-INPUTS = ("answers", "baseline", "labels", "plugin", "runs", "texts")
+INPUTS = ("answers", "baseline", "client", "labels", "plugin", "runs", "texts")
 """Options that name files or folders to read."""
 STORES = ("cache", "store", "work")
 """Options that name what several runs share, or folders of unfinished outputs."""

@@ -175,6 +175,7 @@ CASES: dict[str, dict[str, Any]] = {
         "index": Here("made_index"),
         "rubrics": [In("rubric.toml")],
         "metrics": "token_f1",
+        "baseline": In("old.parquet"),
         **CALLS,
         **MADE,
     },
