@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -156,12 +157,15 @@ def pairs_of(docs: Any, kind: str) -> Sequence[tuple[Any, Any]] | None:
 
 
 def load(text: bytes, name: str, kind: str) -> pa.Table:
-    """The table of a JSON file; raises a ``FileFormatError`` with the expected form for other JSON."""
-    form = f"{{query: {{document: {kind}}}}} or {{query: [documents]}}"
+    """The table of a JSON object or an empty list; raises a ``FileFormatError`` with the expected form for others."""
+    nested = f"{{query: {{document: {kind}}}}}, {{query: [documents]}}"
+    form = f"{nested} or a list of objects with query, document and {kind}"
     try:
         loaded = json.loads(text, object_pairs_hook=Pairs)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{name}: malformed JSON: {error}; expected {form}") from None
+    if loaded and not isinstance(loaded, Pairs):
+        raise FileFormatError(f"{name}: expected {form}; item 0 is {_description(loaded[0])}")
     queries = []
     for query, docs in _predictions(loaded, name):
         pairs = pairs_of(docs, kind)
@@ -334,6 +338,7 @@ _UNSEEN = "ranking"
 _HEAD = 16
 _NESTED = "nested"
 """The format of a JSON dictionary of queries."""
+_RECORDS = re.compile(rb"\[\s*\{")
 
 
 def ranking_files(path: str | Path) -> list[DataFile]:
@@ -363,12 +368,14 @@ def _recognised(file: DataFile) -> DataFile:
         return replace(file, format=str(format))
     with reading(file.shown), opened(file) as text:
         line = text.readline(file.max_row_bytes)
+        more = text.read(_HEAD_OF_FORM)
     begin = line.strip()
     is_json = begin[:1] in (b"{", b"[")
     if len(line) == file.max_row_bytes and not is_json:
         raise FileFormatError(f"{file.shown}, line 1: the line is longer than {file.max_row_bytes:,} bytes")
     if is_json:
-        return replace(file, format="json" if begin[:1] == b"[" else "jsonl" if _is_record(begin) else _NESTED)
+        is_list = _RECORDS.match(begin + more)
+        return replace(file, format="json" if is_list else "jsonl" if _is_record(begin) else _NESTED)
     return replace(file, format=_table_format(begin, file.shown) or "trec")
 
 
@@ -500,7 +507,7 @@ def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
         if file.format != "jsonl":
             raise
         raise ColumnError(f"{error}; or expected {{query: {{document: {columns.kind}}}}}") from None
-    selection = source.select(dict.fromkeys(chosen, "any"))
+    selection = source.select(dict(zip(chosen, ("id", "id", "any"), strict=True)))
     if file.format == "parquet" and is_text(selection.schema.field(chosen[0]).type):
         selection = selection.widen(chosen[0], _CODED)  # each query id occurs in many rows
     start = 0

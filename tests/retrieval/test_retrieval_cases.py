@@ -99,7 +99,7 @@ def test_float_ids_of_a_run_raise_and_in_text_stay_text(tmp_path: Path):
             fm.rank(run, judged, "mrr")
     path = tmp_path / "run.jsonl"
     path.write_text(json.dumps({"qid": "1", "pid": 9007199254740993.0, "score": 1}) + "\n")
-    with pytest.raises(ColumnError, match="expected document ids as strings or integers, got double"):
+    with pytest.raises(InputError, match="line 1, column 'pid': expected a string or a whole number, got the number "):
         fm.rank(path, judged, "mrr")
     path.write_text("qid,pid,score\n1,9007199254740993,2\n1,9007199254740992,1\n")
     assert fm.rank(path, judged, "mrr").mean["mrr"] == 1.0

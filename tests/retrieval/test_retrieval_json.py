@@ -7,24 +7,27 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.errors import InputError
 from tests.support.program import program
 
 RECORD = {"qid": "q1", "docid": "d1"}
-FORM = "expected {{query: {{document: {kind}}}}}, or a list of objects with query, document and {kind}"
+NESTED = "expected {{query: {{document: {kind}}}}}, {{query: [documents]}}"
+FORM = NESTED + " or a list of objects with query, document and {kind}"
 LINES = "; or expected {{query: {{document: {kind}}}}}"
 PAIR = ", query 'q1', document 'd1': expected a number that a float64 holds, got "
-ROW = ", row 0: expected a number that a float64 holds, got "
+NUMBER = ", from row 0: expected the {kind} as a number: Failed to parse string: "
+ID = ": expected a string or a whole number, got "
 MISSING = ": no column query_id or qid or query or q_id or topic or topic_id among "
 NOT_RUNS = {
     "[1, 2]": FORM + "; item 0 is the number 1",
     '["q1", "q2"]': FORM + "; item 0 is the string 'q1'",
     "[[]]": FORM + "; item 0 is a list",
     "[null]": FORM + "; item 0 is null",
-    json.dumps([{**RECORD, "score": 1}, 5]): FORM + "; item 1 is the number 5",
+    json.dumps([{**RECORD, "score": 1}, 5]): ", record 2: expected a JSON object, got the number 5",
+    json.dumps([{**RECORD, "score": 1}] * 2)[:-9]: ", record 2: the document ends within this record",
     '{"q1": {"d1": 1}, "q2": 7}': FORM + "; query 'q2' holds the number 7",
     '{"q1": {"d1": 1}, "q2": null}': FORM + "; query 'q2' holds null",
-    '{"q1": {"d1": 1}, "q2": ["d1"]}': FORM + "; query 'q2' holds a list",
+    '{"q1": {"d1": 1}, "q2": [["d1"]]}': FORM + "; query 'q2' holds a list",
     '{"q1": {"d1": 1}, "\\ud800": "d1"}': FORM + "; query '\ufffd' holds the string 'd1'",
     '{"q1": {"d1": 1}}\n{"q2": {"d1": 1}}': ": malformed JSON: Extra data: line 2 column 1 (char 18); " + FORM,
     "{": ": malformed JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1); " + FORM,
@@ -42,14 +45,10 @@ NOT_RUNS = {
     '{"q1": null}\n{"q2": null}': MISSING + "'q1'" + LINES,
     "[{}]": MISSING + "none",
     '[{"question": 1}]': MISSING + "'question'",
-    json.dumps([{**RECORD, "score": [1]}, {**RECORD, "score": 2}]): ROW + "a list",
-    json.dumps([{**RECORD, "score": "x"}, {**RECORD, "score": 2}]): ROW + "the string 'x'",
-    json.dumps(
-        [{**RECORD, "docid": ["d1"], "score": 1}]
-    ): ", row 0: expected a string or a whole number as 'docid', got a list",
-    json.dumps(
-        [{**RECORD, "qid": 1.5, "score": 1}]
-    ): ", row 0: expected a string or a whole number as 'qid', got the number 1.5",
+    json.dumps([{**RECORD, "score": [1]}, {**RECORD, "score": 2}]): NUMBER + "'[1]'",
+    json.dumps([{**RECORD, "score": "x"}, {**RECORD, "score": 2}]): NUMBER + "'x'",
+    json.dumps([{**RECORD, "docid": ["d1"], "score": 1}]): ", record 1, column 'docid'" + ID + "a list",
+    json.dumps([{**RECORD, "qid": 1.5, "score": 1}]): ", record 1, column 'qid'" + ID + "the number 1.5",
     json.dumps([{"docid": "d1", "qid": None, "score": 1}]): ", row 0: the query is null",
     json.dumps([{**RECORD, "score": None}]): ", row 0: the {kind} is null",
     json.dumps({**RECORD, "score": None}): ", row 0: the {kind} is null",
@@ -73,7 +72,7 @@ def test_invalid_json_run_error_names_the_expected_form(tmp_path, text, kind):
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"q1": {}}'])
+@pytest.mark.parametrize("text", ["[]", "[\n]\n", "{}", '{"q1": {}}'])
 def test_empty_json_is_an_empty_run_without_judgements(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
     assert fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr", missing="zero").mean == {"mrr": 0.0}
@@ -101,5 +100,6 @@ def test_non_finite_grades_raise(grade):
 @pytest.mark.parametrize("value", [True, False, 1.0, ["a"], {}])
 def test_record_ids_must_be_strings_or_integers(tmp_path, key, value):
     (tmp_path / "r.json").write_text(json.dumps([{**RECORD, "score": 1}, {**RECORD, "score": 1, key: value}]))
-    with pytest.raises(ColumnError, match=rf"r\.json, row 1: expected a string or a whole number as '{key}', got "):
+    expected = rf"r\.json, record 2, column '{key}': expected a string or a whole number, got "
+    with pytest.raises(InputError, match=expected):
         fm.rank(tmp_path / "r.json", {"q1": {"d1": 1}}, "mrr")
