@@ -1,4 +1,20 @@
-"""The ``fastmetrics`` program: errors become messages and exit codes, and help pages show commands in groups."""
+"""The ``fastmetrics`` program: errors become messages and exit codes, and help pages show commands in groups.
+
+Exit codes:
+
+- 0: success
+- 1: a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault
+- 2: wrong usage, an unknown name or option
+- 3: the input cannot be scored
+- 4: the output cannot be written
+- 5: an optional dependency is missing
+- 6: the workers of a cluster failed
+- 7: a model server refuses calls or fails repeatedly
+- 8: an unexpected error, a fault of the program, with its traceback on standard error, or too little memory
+- 9, 10, 11: the output of ``judge``, ``answer`` or ``evaluate-rag`` is complete, but rows in it have no reply: their
+  calls failed (9), the budget was spent before (10), or no reply to a rubric or a bot can be read (11)
+- 130: interrupted; 143: terminated (SIGTERM); 129: the terminal was closed (SIGHUP)
+"""
 
 from __future__ import annotations
 
@@ -76,15 +92,6 @@ def argument_name(param: Any) -> str:
 
 
 # The ``fastmetrics`` program.  The commands are in ``fastmetrics.cli``; errors become messages and exit codes.
-#
-# Exit codes: 0 success; 1 a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault; 2 wrong usage,
-# an unknown name or option; 3 the input cannot be scored; 4 the output cannot be written; 5 an optional dependency is
-# missing; 6 the workers of a cluster failed; 7 a model server refuses calls or fails repeatedly; 8 an unexpected
-# error, a fault of the program, with its traceback on standard error, or too little memory; 130 interrupted, 143
-# terminated (SIGTERM), 129 the terminal was closed (SIGHUP).
-#
-# If the output of ``judge``, ``answer`` or ``evaluate-rag`` is complete: 9 rows in it have no reply, since their calls
-# failed; 10 since the budget was spent before; 11 no reply to a rubric or a bot can be read.
 #
 # If standard output is full or closed (``>&-``), or its reader is gone (``| head -1``), the program says so and the
 # exit code is 4; output files are still complete.  What a closed standard error would get is dropped.
