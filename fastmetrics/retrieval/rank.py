@@ -277,7 +277,9 @@ def _block(parts: list[pa.RecordBatch], edges: Ints, judged: Judgements) -> Quer
     starts = frozen(np.concatenate(([0], ends)))
     later = parts[-1]["query"].take(arrow_numbers(edges[:-1], pa.int64()))
     names = pa.concat_arrays([column.cast(pa.large_string()) for column in (parts[0]["query"].slice(0, 1), later)])
-    docs = pa.concat_arrays([part["doc"] for part in parts]) if len(parts) > 1 else parts[0]["doc"]
+    docs = (
+        pa.concat_arrays([part["doc"].cast(pa.large_string()) for part in parts]) if len(parts) > 1 else parts[0]["doc"]
+    )
     scores = np.concatenate([numpy_values(part["value"]) for part in parts])
     return QueryBlock(judged.places(names), docs, frozen(scores), starts, names)
 

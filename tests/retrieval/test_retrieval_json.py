@@ -89,6 +89,13 @@ def test_mixed_types_of_ids_and_numbers_are_accepted(tmp_path):
     assert fm.rank({"q1": {"a": 2**70, "d1": 0.5}}, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.5}
 
 
+def test_a_query_goes_on_in_a_file_with_other_types_of_ids(tmp_path):
+    for name, doc in (("a", 7), ("b", "d1"), ("c", "d2")):
+        (tmp_path / f"{name}.json").write_text(json.dumps([{**RECORD, "docid": doc, "score": 1 if doc == 7 else 2}]))
+    (tmp_path / "d.trec").write_text("q1 Q0 d3 1 3.0 t\n")
+    assert fm.rank(tmp_path, {"q1": {"7": 1}}, "mrr").mean == {"mrr": 0.25}
+
+
 @pytest.mark.parametrize("grade", [float("inf"), -float("inf")])
 def test_non_finite_grades_raise(grade):
     with pytest.raises(InputError, match="judgements, row 1: the grade is infinite"):
