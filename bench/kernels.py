@@ -232,7 +232,6 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "unpaired": _compare("a", "b", pairing="none"),
         "studentised": _compare("a", "b", interval="studentised"),
         "clusters": _compare("a", "b", cluster="group"),
-        "sequential": _compare("a", "b", interval="sequential"),
         "three_systems": _compare("a", "b", "c"),
         "corpus_metrics": lambda rows: fm.compare(rows.corpora, **RESAMPLES),
         "validate": _validate,
