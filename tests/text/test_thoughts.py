@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from fastmetrics.text import thoughts
 from fastmetrics.text.thoughts import may_hold_thoughts, split_thoughts, without_thoughts
 
 CLOSED = [
@@ -111,3 +114,26 @@ def test_long_texts_are_split(piece):
     """What grows with the square of the length takes minutes at this size."""
     for start in ("", "Thinking process:"):
         split_thoughts(start + (piece * (1 << 17))[: 1 << 17])
+
+
+def test_what_is_told_fast_is_what_the_patterns_find():
+    """Marks at any place of sliced columns of each layout, beside empty, null and short texts."""
+    rng = np.random.default_rng(3)
+    parts = ["<think>", "<|channel|>", "[THINK]", "[think]", "◁think▷", "analysisWe", "Thinking Process: a", "x < y"]
+    parts += [
+        "# Here's a thinking process:",
+        "**Thought process** of it:",
+        "reasoning process:",
+        "thinking...\n",
+        "The",
+    ]
+    parts += ["", "t", "He", "\n \t[reasoning]", "Ответ", "</thinking>", "seed:think", None, "analysis", "aha"]
+    for layout in (pa.string(), pa.large_string(), pa.string_view()):
+        for _ in range(60):
+            drawn = [parts[n] for n in rng.integers(0, len(parts), rng.integers(0, 12))]
+            texts = [None if one is None else " ".join([one, "and"][: 1 + n % 2]) for n, one in enumerate(drawn)]
+            column = pa.array(["<think>", *texts, "<think>"], layout).slice(1, len(texts))
+            plain = column.cast(pa.string())
+            found = [pc.match_substring_regex(plain, pattern).to_pylist() for pattern in thoughts._FAST]
+            expected = [None if a is None else a or b for a, b in zip(*found, strict=True)]
+            assert may_hold_thoughts(column).to_pylist() == expected
