@@ -219,9 +219,9 @@ def score(
     by default one per core.
 
     With ``output``, files of any size are scored with memory bounded by the batch size and the number of threads, and
-    the result has the ``run``, with the paths and numbers of rows, and the ``summary``.  ``output`` is a file, whose
-    suffix selects the format, or a folder of Parquet parts, or an address; before the upload, scores are written to the
-    local folder ``work`` of ``files``, by default in the user's cache.  The output is atomic; an existing one is
+    the result has the paths, the numbers of rows, and the ``summary``.  ``output`` is a file, whose suffix selects the
+    format, or a folder of Parquet parts, or an address; before the upload, scores are written to the local folder
+    ``work`` of ``files``, by default in the user's cache.  The output is atomic; an existing one is
     replaced only with ``overwrite=True``, and ``resume=True`` continues a killed run and gives the same bytes.  With
     ``on_error="skip"`` in ``files``, bad rows, including rows of more than ``max_row_bytes`` (64 MiB by default), go to
     a rejects file and are counted.
