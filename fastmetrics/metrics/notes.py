@@ -147,7 +147,7 @@ def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: 
     if not (is_text(before.type) and is_text(answers.type)):
         return {}
     if not stripped:
-        rows = pc.sum(may_hold_thoughts(before)).as_py() or 0
+        rows = int(np.count_nonzero(may_hold_thoughts(before)))
         return {f"{THOUGHTS}{name}": [rows, len(before)]} if rows else {}
     changed = pc.fill_null(pc.not_equal(before, answers), fill_value=False)
     rows, empty = (pc.sum(found).as_py() or 0 for found in (changed, pc.and_(changed, pc.equal(answers, ""))))

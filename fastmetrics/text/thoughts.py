@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, decoded, is_text
+from fastmetrics.base.arrays import Flags, arrow_numbers, decoded, is_text, numpy_values
 
 # The marks of thoughts.
 
@@ -241,19 +241,20 @@ def _candidates(texts: pa.Array) -> tuple[Flags, Flags]:
     return signed, _BEGINS[first, third]
 
 
-def may_hold_thoughts(texts: pa.Array) -> pa.Array:
-    """Which texts hold one of the frequent marks of thoughts, null for null; fast, for a note.
+def may_hold_thoughts(texts: pa.Array) -> Flags:
+    """Which texts hold one of the frequent marks of thoughts; fast, for a note.
 
-    >>> may_hold_thoughts(pa.array(["<think>2?</think>4", "[THINK]2?", "four", None])).to_pylist()
-    [True, True, False, None]
+    >>> may_hold_thoughts(pa.array(["<think>2?</think>4", "[THINK]2?", "four", None])).tolist()
+    [True, True, False, False]
     """
     texts = texts if pa.types.is_string(texts.type) else texts.cast(pa.large_string())
     found = np.zeros(len(texts), np.bool_)
     for candidates, pattern in zip(_candidates(texts), _FAST, strict=True):
         if candidates.any():
-            few = pc.match_substring_regex(texts.take(pa.array(np.flatnonzero(candidates))), pattern)
-            found[candidates] |= pc.fill_null(few, fill_value=False).to_numpy(zero_copy_only=False)
-    return pa.array(found, mask=texts.is_null().to_numpy(zero_copy_only=False))
+            few = texts.take(arrow_numbers(np.flatnonzero(candidates), pa.int64()))
+            marked = pc.fill_null(pc.match_substring_regex(few, pattern), fill_value=False)
+            found[candidates] |= numpy_values(marked)
+    return found
 
 
 def without_thoughts(column: pa.Array) -> pa.Array:

@@ -99,10 +99,10 @@ def test_columns_of_texts_lose_their_thoughts_and_tell_of_most_of_them():
     for type_ in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
         assert without_thoughts(pa.array(texts).cast(type_)).to_pylist() == answers
     assert without_thoughts(pa.array([1])).to_pylist() == [1]
-    told = may_hold_thoughts(pa.array(texts)).to_pylist()
+    told = may_hold_thoughts(pa.array(texts)).tolist()
     assert sum(told[: len(CLOSED) + len(CUT)]) >= len(CLOSED) + len(CUT) - 4
     plain = ["", "b", "analysis of b", "I was thinking...", "<p>[THINK]"]
-    assert may_hold_thoughts(pa.array([*plain, None])).to_pylist() == [False] * len(plain) + [None]
+    assert not may_hold_thoughts(pa.array([*plain, None])).any()
 
 
 @pytest.mark.parametrize(
