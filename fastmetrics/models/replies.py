@@ -29,13 +29,17 @@ _LOOSE = re.compile(
 )
 """What models write in JSON and JSON does not have, and strings, in which nothing is replaced."""
 
-_LITERALS = {"True": "true", "False": "false", "None": "null"}
-_OPENING = re.compile(r"[ \t]*(?:```[\w-]*)?[ \t`*_\[(]*")
-_CLOSING = re.compile(r"(?:[\s`*_\])}]|<\|\w{1,20}\|>|</s>)*")
-_FENCED = re.compile(r"```[\w-]*\s*$")
-_ENDS = ".!?。！？{"
-"""What may follow an object that ends its sentence: the end of the sentence, or another object."""
+_NO_ESCAPE = re.compile(r'(\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})|\\')
+"""An escape of JSON, or a backslash that begins none, as in formulas and paths."""
 
+_LITERALS = {"True": "true", "False": "false", "None": "null"}
+_OPENING = re.compile(r"[ \t]*(?:```[\w-]*)?(?:[ \t`*_\[(]|<\w{1,20}>)*")
+_CLOSING = re.compile(r"(?:[\s`*_\])}]|<\|\w{1,20}\|>|</\w{1,20}>)*")
+_FENCED = re.compile(r"```[\w-]*\s*$")
+_ENDS = (*".!?。！？{", "//")
+"""What may follow an object that ends its sentence: the end of the sentence, another object, or a comment."""
+
+_REPAIRS = ("commas", "lines", "escapes", "quotes", "comments", "names")
 _TRIMMED = " \t\r\n"
 
 
@@ -50,7 +54,8 @@ class FoundObject(NamedTuple):
     """A JSON object in a text.
 
     ``repairs`` turned the text into the object: "fences" or "braces" for the text around it, then "commas", "lines"
-    (line breaks in a string), "quotes", "comments" and "names" (of fields without quotes, or Python's literals).
+    (line breaks in a string), "escapes" (backslashes that JSON does not have), "quotes", "comments" and "names" (of
+    fields without quotes, or Python's literals).
     ``alone`` tells whether its line holds nothing else before it, ``quoted`` whether it is part of a sentence that goes
     on, or of a line that quotes: ``The answer says {"score": 5} but I refuse``.
     """
@@ -104,7 +109,7 @@ def _after(text: str, stop: int) -> int:
 def _goes_on(text: str, stop: int) -> bool:
     """Whether the sentence with an object goes on after it."""
     end = _after(text, stop)
-    if end == len(text) or text[end] in _ENDS:
+    if end == len(text) or text.startswith(_ENDS, end):
         return False
     return text[end].islower() if "\n" in text[stop:end] else not text[end].isupper()
 
@@ -179,15 +184,19 @@ def _repaired(piece: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     if content is None:
         content = _object(text, strict=False)
         used.add("lines")
-    repairs = [("commas", text != plain), *((kind, kind in used) for kind in ("lines", "quotes", "comments", "names"))]
-    return content, tuple(kind for kind, is_used in repairs if is_used)
+    used |= {"commas"} if text != plain else set()
+    return content, tuple(kind for kind in _REPAIRS if kind in used)
 
 
 def _as_json(found: re.Match[str], used: set[str]) -> str:
     """A part of an object as JSON has it, with the kind of the repair recorded."""
     kind, part = str(found.lastgroup), found[0]
-    if kind in ("string", "number"):
+    if kind == "number":
         return part
+    if kind == "string":
+        text = _NO_ESCAPE.sub(lambda sign: sign[1] or "\\\\", part)
+        used |= {"escapes"} if text != part else set()
+        return text
     if kind == "ratio":  # a grade such as 4/5, which the scale explains
         return json.dumps(part)
     if kind == "names":
@@ -215,9 +224,9 @@ def _object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The fields of an object; raises ``ValueError`` for a field with two values."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
+    """The fields of an object, their names in lowercase; raises ``ValueError`` for a field with two values."""
+    fields = {name.lower(): value for name, value in pairs}
+    if len(fields) < len(pairs) and any(fields[name.lower()] != value for name, value in pairs):
         raise ValueError("a field has two values")
     return fields
 
