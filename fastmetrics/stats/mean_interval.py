@@ -1,4 +1,4 @@
-"""Confidence intervals of means, of rows or of clusters, and of shares: by t, by bootstrap, or exact."""
+"""Confidence intervals of means, of rows or of clusters, of percentiles and of shares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import some
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
-from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample, Spread, whole
+from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread, whole
 
 # Bootstrap intervals of a mean, over rows or clusters: percentile, BCa and studentised.
 
@@ -152,6 +152,7 @@ NAMES: Mapping[str, str] = {
     "studentised": "studentised bootstrap",
     "welch": "Welch's t",
     "normal": "normal approximation",
+    "order": "order statistics",
     "none": "none",
 }
 """The kinds of intervals in words."""
@@ -312,6 +313,75 @@ def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -
     if not clustered or count < least:
         return f"approximate: fewer than {least} {what}"
     return f"approximate: clusters so uneven that they count as fewer than {least}"
+
+
+# Percentiles, with exact confidence intervals.
+
+
+def percentile_interval(
+    values: Floats,
+    share: float,
+    confidence: float = 0.95,
+    clusters: Ints | None = None,
+    bounds: Bounds | None = None,
+) -> Interval:
+    """The interval of the percentile below which lies this ``share`` of the values, between two order statistics.
+
+    The number of values below the true percentile is binomial, so that values at two ranks contain it at the level for
+    every distribution.  A side on which no value can be a bound has that of the metric, or is infinite.  Of rows in
+    ``clusters``, the ranks are those of as many independent rows as tell the share of values up to the percentile as
+    precisely (Korn and Graubard 1998).  NaN without values.
+
+    >>> found = percentile_interval(np.arange(1.0, 101.0), 0.5)
+    >>> found.low, found.high, found.note
+    (40.0, 61.0, None)
+    >>> percentile_interval(np.arange(1.0, 21.0), 0.95).high
+    inf
+
+    Source: Conover 1999, Practical Nonparametric Statistics, 3.2.
+    """
+    from scipy.special import bdtr
+
+    n = len(values)
+    if not n:
+        return Interval(math.nan, math.nan, "none")
+    ordered_values, independent = np.sort(values), n
+    below = values <= np.quantile(values, share)
+    flags = Sample.of(below.astype(np.float64), clusters)
+    if clusters is not None:
+        if len(flags.units) < 2:
+            return Interval(math.nan, math.nan, "none", "no interval: fewer than 2 clusters")
+        independent = _independent_rows(flags, share, confidence)
+    tail = (1 - confidence) / 2
+    up_to = np.asarray(bdtr(np.arange(independent, dtype=np.float64), independent, share))
+    # of ``independent`` values in order, those at ranks ``lower`` and ``upper`` (from 1) are the bounds
+    lower, upper = int((up_to <= tail).sum()), int((up_to < 1 - tail).sum()) + 1
+    level = (up_to[upper - 1] if upper <= independent else 1.0) - (up_to[lower - 1] if lower else 0.0)
+    lower, upper = math.floor(lower * n / independent), math.ceil(upper * n / independent)
+    least, most = (-math.inf, math.inf) if bounds is None else bounds
+    low = float(ordered_values[lower - 1]) if lower else least
+    high = float(ordered_values[upper - 1]) if upper <= n else most
+    note = None if clusters is None else level_note("order", flags.spread.freedom, len(flags.units), clustered=True)
+    if not lower or upper > n:
+        note = "one side is open: too few rows to bound it"
+    elif note is None and (level > 1 - 0.6 * (1 - confidence) or _tied(values, low, high) > (upper - lower) / 4):
+        note = "rather too wide than too narrow: few rows, or many equal ones, near the percentile"
+    return Interval(low, high, "order", note)
+
+
+def _independent_rows(flags: Sample, share: float, confidence: float) -> int:
+    """The number of independent rows that tell a share as precisely as these clusters do; at most that of the rows."""
+    from scipy.special import stdtrit
+
+    spread, own = flags.spread, share * (1 - share)
+    quantile = stdtrit(spread.freedom, (1 + confidence) / 2) / NormalDist().inv_cdf((1 + confidence) / 2)
+    variance = (spread.error * float(quantile)) ** 2
+    return flags.n if variance * flags.n <= own else max(1, int(own / variance))
+
+
+def _tied(values: Floats, low: float, high: float) -> int:
+    """The number of values beside one that equal a bound, at the bound where there are more."""
+    return max(int((values == bound).sum()) for bound in (low, high)) - 1
 
 
 # Shares of rows and F1, with exact confidence intervals.
