@@ -198,7 +198,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "json_lines": _json_lines,
     },
     "pairs": {
-        **{name: _two(name) for name in ("exact_match", "token_f1", "squad_f1", "squad_em", "jaccard")},
+        **{name: _two(name) for name in ("exact_match", "cover_match", "token_f1", "squad_f1", "squad_em", "jaccard")},
         **{name: _two(name) for name in ("rouge2_f1", "rougeL_f1", "tfidf_cosine")},
         "rougeLsum_f1": lambda rows: fm.rouge(*map(rows.lines, ("answer", "reference")), types="rougeLsum", threads=1),
         "pairwise_scores": lambda rows: [

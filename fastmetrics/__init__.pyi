@@ -152,6 +152,7 @@ __all__ = [
     "agreement",
     "anchors",
     "answer",
+    "answer_in_context",
     "answer_length",
     "answer_rate",
     "answer_relevance",
@@ -182,6 +183,7 @@ __all__ = [
     "corpus_chrf",
     "correct_abstention",
     "correlations",
+    "cover_match",
     "diversity_score",
     "domain_analysis",
     "dot_similarity",
@@ -354,6 +356,12 @@ def abstained(answer: Column, *, phrases: Sequence[str] = ..., threads: int | No
 
 def idk_citations(answer: Column, *, phrases: Sequence[str] = ..., pattern: str = '\\[\\d+\\]', threads: int | None = None) -> NDArray[np.float64]:
     """Number of "I don't know" sentences of the answer with a citation; the sum over a table should be 0."""
+
+def cover_match(answer: Column, reference: Column, *, tokenizer: str = 'plain', require: Literal['any', 'all'] = 'any', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer contains the reference as contiguous words, else 0."""
+
+def answer_in_context(contexts: Column, reference: Column, *, k: int | None = None, tokenizer: str = 'plain', require: Literal['any', 'all'] = 'any', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if a context contains the correct answer as contiguous words, else 0."""
 
 def correct_abstention(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
     """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.suites import find
 
 RESULTS = Path(__file__).parent.parent / "bench" / "results" / "choosing.json"
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
@@ -45,7 +45,7 @@ QUESTIONS = {
     "correct": Question(
         {"evouna_qa": "human_correct", "openqa_nq301_judged": "human_correct"},
         (
-            *("keyword_recall", "token_recall", "token_f1", "squad_f1", "exact_match", "squad_em"),
+            *("cover_match", "keyword_recall", "token_recall", "token_f1", "squad_f1", "exact_match", "squad_em"),
             *("token_precision", "rougeL_f1", "chrf", "bleu", "jaccard", "answer_words"),
         ),
         positive=1,
@@ -93,7 +93,7 @@ def agreement(folder: Path, question: Question) -> dict[str, dict[str, tuple[flo
 
 def _has_columns(table: pa.Table, metric: str) -> bool:
     columns = {name.removesuffix("s") if name == "references" else name for name in table.column_names}
-    return set(REGISTRY[metric].required) <= columns
+    return set(find(metric).required) <= columns
 
 
 def table_of(by_data: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> str:

@@ -1,4 +1,4 @@
-"""Counts over pairs of token lists: shared tokens as sets and multisets, and inner products of word counts."""
+"""Counts over pairs of token lists: shared tokens as sets and multisets, stretches, inner products of word counts."""
 
 from __future__ import annotations
 
@@ -111,6 +111,58 @@ def same_sequence(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints,
             k += 1
         same[row] = equal
     return same
+
+
+# Lists that occur within others, by the algorithm of Knuth, Morris and Pratt: linear in the ids of both.
+
+
+@leaf
+def fall_backs(ids: Ids, first: int, last: int, borders: Ids) -> None:
+    """Write for each prefix of a list how many of its last ids are also its first ones, the whole prefix excluded."""
+    borders[0] = k = 0
+    for i in range(1, last - first):
+        while k > 0 and ids[first + i] != ids[first + k]:
+            k = borders[k - 1]
+        k += ids[first + i] == ids[first + k]
+        borders[i] = k
+
+
+@leaf
+def occurs(a: Ids, start: int, stop: int, b: Ids, first: int, last: int, borders: Ids) -> bool:
+    """Whether a list of ``b``, not an empty one, is a stretch of a list of ``a``."""
+    size = last - first
+    k = 0
+    for i in range(start, stop):
+        while k > 0 and a[i] != b[first + k]:
+            k = borders[k - 1]
+        k += a[i] == b[first + k]
+        if k == size:
+            return True
+    return False
+
+
+@kernel
+def within_any(a: Lists, a_groups: Ints, most: int, b: Lists, b_groups: Ints) -> Flags:
+    """Per list of ``b``: whether it is a stretch of one of the first ``most`` lists of ``a`` in its row.
+
+    An empty list is one of an empty list only.
+    """
+    found = np.zeros(len(b.starts), np.bool_)
+    longest = 1
+    for k in range(len(b.starts)):
+        longest = max(longest, b.stops[k] - b.starts[k])
+    borders = np.zeros(longest, np.int32)
+    for row in range(len(b_groups) - 1):
+        for k in range(b_groups[row], b_groups[row + 1]):
+            first, last = b.starts[k], b.stops[k]
+            if last > first:
+                fall_backs(b.ids, first, last, borders)
+            for j in range(a_groups[row], min(a_groups[row + 1], a_groups[row] + most)):
+                if last == first:
+                    found[k] |= a.starts[j] == a.stops[j]
+                elif not found[k]:
+                    found[k] = occurs(a.ids, a.starts[j], a.stops[j], b.ids, first, last, borders)
+    return found
 
 
 # Inner products of the word counts of pairs of texts.

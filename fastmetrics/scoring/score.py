@@ -156,11 +156,11 @@ def score(
     ``format`` if the suffixes do not show it, what to do ``on_error`` and others.
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:
-    ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, answerability,
-    grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all.  The default is
-    ``core``: lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the preset
-    ``schema`` map your column names, or paths into nested data such as ``docs[].text`` (docs/columns.md).  ``keep``
-    names columns to copy in addition to ``id``; ``keep="all"`` copies all.
+    ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, matching,
+    answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all.  The
+    default is ``core``: lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the
+    preset ``schema`` map your column names, or paths into nested data such as ``docs[].text`` (docs/columns.md).
+    ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
     ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
     too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
     of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or
@@ -185,9 +185,9 @@ def score(
     - ``table``: The rows: a table in memory, or paths of files.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``suites``: Suites, as far as the columns allow: lexical, answerability, grounding, generation, verdict, novelty,
-      writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3.
-      Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow: lexical, matching, answerability, grounding, generation, verdict,
+      novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2,
+      tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|

@@ -15,7 +15,17 @@ from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
-from tests.reference import answerability, claims, latency_and_cost, lexical, novelty, packages, retrieval, writing
+from tests.reference import (
+    answerability,
+    claims,
+    latency_and_cost,
+    lexical,
+    matching,
+    novelty,
+    packages,
+    retrieval,
+    writing,
+)
 from tests.reference.abstention import Refusing
 from tests.support.edge_tokens import EDGE_TOKENS
 
@@ -253,6 +263,8 @@ CASES = {
         name: Case(PAIR, getattr(lexical, name), 1e-15)
         for name in ("token_f1", "token_precision", "token_recall", "token_cosine")
     },
+    "cover_match": Case(PAIR, matching.cover_match),
+    "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     "jaccard": Case(each(text, text), lexical.jaccard),
     "answer_length": Case(each(text), lexical.answer_length),
     "answer_words": Case(each(text), lexical.answer_words),
