@@ -135,7 +135,7 @@ def ends_sentence(gap: int, length: int, role: int) -> bool:
     ended = gap & (m.ENDED | m.NEW_LINE) != 0
     # A full stop alone in its gap has a letter or digit behind it, as in "3.5" or "e.g.", and ends nothing; followed by
     # a space it does, unless the word before it is an initial or an abbreviation.
-    if gap & m.DOTTED and gap & m.KIND != m.DOT:
+    if gap & m.DOTTED and gap & m.KIND != m.DOT and not gap & m.POINT:
         ended |= length > 1 and not role & ABBREVIATION
     return ended
 

@@ -28,9 +28,11 @@ WORD, DIGIT = 24, 25
 # Flags of a gap; its kind is in the low four bits.
 KIND = 15
 HAS_PERCENT, ENDED, DOTTED, PARTED, QUESTIONED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
+FREE, NEGATIVE, POINT = (1 << k for k in range(14, 17))
 """Contents of a gap: percent sign, end of a sentence, full stop, end of a clause, question mark; opening bracket at its
-end, closing bracket at its start; line end; first character as after an item's number; currency sign at its start."""
-MONEY = 14  # position of the first bit of the currency
+end, closing bracket at its start; line end; first character as after an item's number; currency sign at its start; a
+place at its end where a minus sign may stand; a minus sign, and the point of a number such as .5, before the word."""
+MONEY = 17  # position of the first bit of the currency
 
 _SAYS = np.zeros(32, np.int32)
 _SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | QUESTIONED, ENDED, NEW_LINE
@@ -39,6 +41,10 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 PADDING = 2 + 8
 """Entries of an array of edges besides one for each byte: those after the last word, and those written at a time."""
+
+_BEFORE_SIGNS = tuple(map(ord, "(=<>~≈«“"))
+"""Characters after which a hyphen is a minus sign, as it is after a space."""
+_EM_DASH = 0x2014
 
 _U0, _U1, _U63, _U64 = (np.uint64(n) for n in (0, 1, 63, BLOCK))
 _ALL = np.uint64((1 << 64) - 1)
@@ -58,8 +64,25 @@ class Marks(NamedTuple):
 
 
 @inline
+def signed(gap: int, code: int, kind: int) -> int:
+    """Return a gap with what its end says of the sign and the point of a number, after the character ``code``."""
+    # "-5", "-$5" and "$-5" are negative, but not the ranges "5-7" and "$5-$7": no space or bracket precedes the hyphen.
+    of_end = gap & (FREE | NEGATIVE | POINT)
+    if kind >= CURRENCY:
+        of_end &= ~POINT
+    elif kind == HYPHEN:
+        of_end = NEGATIVE if of_end & FREE and code != _EM_DASH else 0
+    elif kind == DOT:
+        of_end = (of_end & NEGATIVE) | POINT if of_end & (FREE | NEGATIVE) else 0
+    else:
+        of_end = FREE if kind in (SPACE, LINE, OPEN) or code in _BEFORE_SIGNS else 0
+    return (gap & ~(FREE | NEGATIVE | POINT)) | of_end
+
+
+@inline
 def widened(gap: int, code: int, kind: int, length: int) -> int:
     """Return a gap extended by the character ``code`` of class ``kind`` at position ``length``."""
+    gap = signed(gap, code, kind)
     # An opening bracket counts only at the end of a gap, so each further character takes it back.
     gap = (gap & ~OPENED) | _SAYS[kind]
     # A kind of its own is for gaps of one character; a second one clears it again.
@@ -145,7 +168,7 @@ def gap_between(data: Bytes, classes: Bytes, begin: int, stop: int) -> int:
 def gap_before(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> int:
     """The gap before word ``w`` of the text from byte ``begin`` on."""
     if w == 0:
-        return widen(data, classes, begin, begin + edges[0], NEW_LINE)
+        return widen(data, classes, begin, begin + edges[0], NEW_LINE | FREE)
     return gap_between(data, classes, begin + edges[2 * w - 1], begin + edges[2 * w])
 
 

@@ -20,6 +20,8 @@ from fastmetrics.kernels.located_words import Marks
     W_NUMBER,
     W_WEAK,
     W_PARTS,
+    W_FRACTION,
+    W_MINUS,
     W_SCALE,
     W_MONTH,
     W_WEEKDAY,
@@ -29,7 +31,7 @@ from fastmetrics.kernels.located_words import Marks
     W_HALF_DAY,
     W_CURRENCY,
     W_OF,
-) = range(13)
+) = range(15)
 
 
 class WordValues(NamedTuple):
@@ -80,6 +82,26 @@ def suffix(letters: str) -> int:
 THOUSANDS = (suffix("k"),)
 MILLIONS = tuple(suffix(s) for s in ("m", "mn", "mln"))
 BILLIONS = tuple(suffix(s) for s in ("b", "bn", "bln"))
+FRACTIONS = tuple(map(suffix, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"))
+"""The characters that may follow a whole number in its word, as in 1½."""
+_PARTS = (
+    (1, 2),
+    (1, 3),
+    (2, 3),
+    (1, 4),
+    (3, 4),
+    (1, 5),
+    (2, 5),
+    (3, 5),
+    (4, 5),
+    (1, 6),
+    (5, 6),
+    (1, 8),
+    (3, 8),
+    (5, 8),
+    (7, 8),
+)
+_FRACTION_VALUES = tuple(part / whole for part, whole in _PARTS)
 
 
 @inline
@@ -92,19 +114,42 @@ def plain(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
 
 
 @inline
+def indian(data: Bytes, marks: Marks, value: int, n: int, j: int, stop: int) -> tuple[int, int, int, int]:
+    """The number of ``n`` digits before word ``j`` with the groups of two digits and the last of three that follow.
+
+    Returns the value, the number of digits, the letters after them, and the next word: ``j`` without such groups.
+    """
+    whole, size, end = value, n, j
+    while end < stop and size < 11 and marks.before[end] & m.KIND == m.COMMA and plain(data, marks, end, stop)[1] == 2:
+        whole, size, end = whole * 100 + plain(data, marks, end, stop)[0], size + 2, end + 1
+    if end == j or end >= stop or not marks.digit[end] or marks.before[end] & m.KIND != m.COMMA:
+        return value, n, np.int64(0), j
+    last, three, letters = digits(data, marks.starts[end], marks.stops[end])
+    if three != 3 or letters < 0:
+        return value, n, np.int64(0), j
+    return whole * 1000 + last, size + 3, letters, end + 1
+
+
+@inline
 def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> Grouped:
     """The number in digits at word ``k``.
 
-    1,000 and 1 000 and 1'000 and 1.000.000 are grouped; 3.5 and 3,5 have decimals.
+    1,000 and 1 000 and 1'000, 1.000.000 and 1.000,50 and the Indian 1,00,000 are grouped; .5, 3.5 and 3,5 have
+    decimals.
     """
     value, n, letters = digits(data, marks.starts[k], marks.stops[k])
     j = k + 1
+    if marks.before[k] & m.POINT:
+        return Grouped(value, n, letters, j)
+    if letters == 0 and n < 3 and value > 0 and plain(data, marks, j, stop)[1] == 2:
+        value, n, letters, j = indian(data, marks, value, n, j, stop)
     if letters == 0 and n <= 3 and value > 0:
         mark = marks.before[j] & m.KIND if j < stop else m.OTHER
         more = mark in (m.COMMA, m.SPACE, m.APOSTROPHE)
-        # One full stop is a decimal point, so 1.000 is 1; only 1.000.000 with two of them is grouped.
+        # One full stop is a decimal point, so 1.000 is 1; only 1.000.000 and 1.000,50 are grouped.
         if mark == m.DOT:
-            more = plain(data, marks, j + 1, stop)[1] == 3 and marks.before[j + 1] & m.KIND == m.DOT
+            more = j + 1 < stop and marks.digit[j + 1] and marks.before[j + 1] & m.KIND in (m.DOT, m.COMMA)
+            more = more and (marks.before[j + 1] & m.KIND == m.COMMA or plain(data, marks, j + 1, stop)[1] == 3)
         while more and letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == mark:
             part, size, tail = digits(data, marks.starts[j], marks.stops[j])
             if size != 3 or tail < 0 or value > 10**11:  # 15 digits in all: they are exact as a float
@@ -450,6 +495,28 @@ class Values(NamedTuple):
 
 
 @inline
+def fraction(letters: int) -> float:
+    """The value of one of ``FRACTIONS``."""
+    value = 0.0
+    for place in range(len(FRACTIONS)):
+        if FRACTIONS[place] == letters:
+            value = _FRACTION_VALUES[place]
+    return value
+
+
+@inline
+def signed(marks: Marks, k: int, value: float) -> float:
+    """The value of the number at word ``k`` with the sign before it."""
+    return -value if marks.before[k] & m.NEGATIVE else value
+
+
+@inline
+def is_linked(marks: Marks, k: int) -> bool:
+    """Whether a space or a hyphen alone separates word ``k`` from the previous word."""
+    return marks.before[k] & m.KIND in (m.SPACE, m.HYPHEN)
+
+
+@inline
 def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> ParsedNumber:
     """The number at word ``k``; the kind is 0 if there is none."""
     if not marks.digit[k]:
@@ -457,19 +524,25 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
             return ParsedNumber(WEAK, 1 / words.amounts[k], 0.0, k + 1)
         value, weak, j = spelled(marks, words, k, stop)
         decimals, letters = 0, 0
+        if words.kinds[k] == W_FRACTION:
+            return ParsedNumber(NUMBER, value, 0.0, k + 1)
     else:
         whole, decimals, letters, j = grouped(data, marks, k, stop)
         if letters < 0:
             return ParsedNumber(np.int64(0), 0.0, 0.0, k + 1)
         value, weak = np.float64(whole), False
+        if decimals == 0 and letters in FRACTIONS:
+            value, letters = value + fraction(letters), 0
         if decimals == 0 and letters == 0 and j < stop and marks.before[j] & m.KIND == m.SLASH:
             part, n = plain(data, marks, j, stop)
             if n > 0 and part > 0:
-                return ParsedNumber(NUMBER, value / part, 0.0, j + 1)
+                return ParsedNumber(NUMBER, signed(marks, k, value / part), 0.0, j + 1)
+        if decimals == 0 and letters == 0 and j < stop and words.kinds[j] == W_FRACTION and is_linked(marks, j):
+            value, j = value + words.amounts[j], j + 1
     decimals, j = scaled(marks, words, decimals, letters, j, stop)
     currency, j = money(marks, words, k, j, stop)
     kind = WEAK if weak and j == k + 1 else NUMBER  # "one" is weak, "one million" and "one euro" are not
-    return ParsedNumber(kind, shifted(value, decimals), np.float64(currency), j)
+    return ParsedNumber(kind, signed(marks, k, shifted(value, decimals)), np.float64(currency), j)
 
 
 @inline
@@ -515,6 +588,17 @@ def value_at(
         n, j = date_at(data, marks, words, k, stop, values, n)
         if j > k or kinds[k] == W_MONTH:
             return n, max(j, k + 1)
+    if kinds[k] == W_MINUS:
+        if (
+            k + 1 < stop
+            and is_linked(marks, k + 1)
+            and (marks.digit[k + 1] or kinds[k + 1] in (W_NUMBER, W_WEAK, W_FRACTION))
+        ):
+            number = number_at(data, marks, words, k + 1, stop)
+            if number.kind > 0:
+                n = put(values, n, NUMBER, -number.value, number.currency, k, number.end)
+                return n, number.end
+        return n, k + 1
     if digit:
         minutes, either, j = clock_time(data, marks, words, k, stop)
         if minutes >= 0:
@@ -522,7 +606,10 @@ def value_at(
     number = number_at(data, marks, words, k, stop)
     if number.kind > 0 and not (digit and is_mark(marks, k)):
         n = put(values, n, number.kind, number.value, number.currency, k, number.end)
-    return n, number.end
+    j = number.end
+    if j < stop and kinds[j] == W_MINUS and is_linked(marks, j):  # "10 minus 5" has no number -5
+        j += 1
+    return n, j
 
 
 @inline
@@ -532,7 +619,7 @@ def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, s
     Of word k, ``kinds[k]`` is the kind, ``before[k]`` and ``after[k]`` are the gaps around it, ``digit[k]`` says
     whether it begins with a digit.
     """
-    gaps = (before[k] & (m.OPENED | m.NEW_LINE)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
+    gaps = (before[k] & (m.OPENED | m.NEW_LINE | m.NEGATIVE | m.POINT)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
     if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
         return False
     j = k + 1

@@ -390,6 +390,18 @@ def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags]
     return answer.memo.of("values", (contexts,), make)
 
 
+def has_values_only(answer: Passage, contexts: Passage) -> Flags:
+    """Whether each answer consists of values that its contexts hold, such as "12.0" of a context with "12"."""
+    own, supported = supported_values(answer, contexts)
+    bounds = answer.marks.bounds
+    edges = np.zeros(bounds[-1] + 1, np.int64)
+    np.add.at(edges, own.first[supported], 1)
+    np.add.at(edges, own.last[supported], -1)
+    inside = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
+    lone: Flags = np.diff(inside[bounds]) == np.diff(bounds)
+    return lone
+
+
 def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
     """Whether each value of the answers is among those of its contexts."""
     supported, skipped = claim_support.values_hold(answer, context, groups, SIZES.compared_values)

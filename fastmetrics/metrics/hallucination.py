@@ -18,6 +18,7 @@ from fastmetrics.metrics.claim_support import (
     Passage,
     Passages,
     anchors,
+    has_values_only,
     senses_of,
     shared_pairs,
 )
@@ -99,11 +100,11 @@ def completeness(keywords: Tokens, answer: Tokens) -> Floats:
 
 
 @metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=UNSPACED)
-def drift(answer: Words, contexts: Passages) -> Floats:
+def drift(answer: Passages, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 
     A pair is two adjacent ``words``; every occurrence in the answer counts.  An answer of one word has no pairs and
-    does not drift.
+    does not drift, nor does one that consists of numbers, dates and times which the contexts contain in any format.
 
     >>> import fastmetrics as fm
     >>> fm.drift(["Cats sleep all day.", "It was built in 1889."], [["The tower was built in 1889."]] * 2)
@@ -112,9 +113,13 @@ def drift(answer: Words, contexts: Passages) -> Floats:
     return _drift(answer, contexts)
 
 
-def _drift(answer: Tokens, contexts: Passage) -> Floats:
-    share = divide(shared_pairs(answer, contexts), np.maximum(answer.counts - 1, 0), empty=1.0)
-    return np.where(share < LOW_OVERLAP, DRIFT, 0.0)
+def _drift(answer: Passage, contexts: Passage) -> Floats:
+    tokens = answer.tokens
+    share = divide(shared_pairs(tokens, contexts), np.maximum(tokens.counts - 1, 0), empty=1.0)
+    drifts = share < LOW_OVERLAP
+    if drifts.any():
+        drifts &= ~has_values_only(answer, contexts)
+    return np.where(drifts, DRIFT, 0.0)
 
 
 @metric(
@@ -130,8 +135,8 @@ def hallucination(
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / total anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
-    times, and assertive claims.  A number, date or time is supported if a context contains an equal value in any usual
-    format.
+    times, and assertive claims.  A number, date or time is supported if a context contains an equal value, with
+    its sign, in any usual format.
 
     A claim is a triple of subject, verb and object: one anchor for each clause whose verb asserts.  It is supported if
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
@@ -164,7 +169,7 @@ def hallucination(
 def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
     """The hallucination score from the data of the batch."""
     facts = anchors(answer, contexts, window, claims)
-    return np.maximum(facts.unsupported_shares, _drift(answer.tokens, contexts))
+    return np.maximum(facts.unsupported_shares, _drift(answer, contexts))
 
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=other_verbs)

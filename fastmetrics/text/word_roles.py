@@ -30,6 +30,8 @@ KINDS = {
     "number": numbers.W_NUMBER,
     "weak": numbers.W_WEAK,
     "parts": numbers.W_PARTS,
+    "fraction": numbers.W_FRACTION,
+    "minus": numbers.W_MINUS,
     "scale": numbers.W_SCALE,
     "month": numbers.W_MONTH,
     "weekday": numbers.W_WEEKDAY,
@@ -42,7 +44,7 @@ KINDS = {
 }
 """The kinds of words in the lexicon "values"."""
 
-BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "month", "weekday")]
+BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "fraction", "minus", "month", "weekday")]
 """The kinds that may start a value."""
 
 DIGITS = np.frombuffer(b"0123456789", np.uint8)

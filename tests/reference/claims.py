@@ -248,14 +248,16 @@ def anchors(
 
 
 def drift(answer: str, contexts: list[str]) -> float:
-    """0.2 if less than a fifth of the answer's word pairs are found in the contexts."""
+    """0.2 if less than a fifth of the answer's word pairs are found in the contexts; 0 if all words are held values."""
     own = words(answer)
     pairs = list(itertools.pairwise(own))
     seen: set[tuple[str, str]] = set()
     for context in contexts:
         seen.update(itertools.pairwise(words(context)))
     share = sum(pair in seen for pair in pairs) / len(pairs) if pairs else 1.0
-    return 0.2 if share < 0.2 else 0.0
+    context_values = [value for context in contexts for value in values(marks(context))]
+    held = {k for value in values(marks(answer)) if supported(value, context_values) for k in range(value[3], value[4])}
+    return 0.2 if share < 0.2 and len(held) < len(marks(answer)) else 0.0
 
 
 def hallucination(

@@ -73,6 +73,16 @@ def tight(gap: str) -> str:
     return gap if gap in ",./:" else ""
 
 
+_SIGN = "([{0}]*)([{1}]?)[{0}]*([.]?)$".format("".join(CURRENCIES), HYPHENS.replace("—", ""))
+_AFTER_SPACE, _AT_START = re.compile(r"[\s\[(=<>~≈«“]" + _SIGN), re.compile("^" + _SIGN)
+
+
+def sign_and_point(word: Word) -> tuple[bool, bool]:
+    """Whether a minus sign stands before a number, and the point of one like .5: behind a space, not another word."""
+    found = _AFTER_SPACE.search(word.before) or (_AT_START.search(word.before) if word.opens else None)
+    return (found[2] != "", found[3] != "") if found else (False, False)
+
+
 def plain(tokens: list[Word], k: int) -> tuple[int, int] | None:
     """Integer and digits of a word that is all digits."""
     number = tokens[k].number() if k < len(tokens) and tokens[k].digit else None

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.reference.marks import CURRENCIES, Word, plain, tight
+from tests.reference.marks import CURRENCIES, SAYS, Word, plain, sign_and_point, tight
 
 
 def day_at(tokens: list[Word], k: int) -> int:
@@ -97,6 +97,23 @@ def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
     return hour * 60 + minute, int(half < 0 and 1 <= hour <= 12), j
 
 
+def indian(tokens: list[Word], value: int, n: int, j: int) -> tuple[int, int, str, int]:
+    """Groups of two digits and a last one of three: 12,34,567."""
+    groups, end = [], j
+    while n + 2 * len(groups) < 11 and end < len(tokens) and tight(tokens[end].before) == ",":
+        group = plain(tokens, end)
+        if group is None or group[1] != 2:
+            break
+        groups.append(group[0])
+        end += 1
+    last = tokens[end].number() if end < len(tokens) and tokens[end].digit else None
+    if not groups or last is None or last[1] != 3 or tight(tokens[end].before) != ",":
+        return value, n, "", j
+    for group in groups:
+        value = value * 100 + group
+    return value * 1000 + last[0], n + 2 * len(groups) + 3, last[2], end + 1
+
+
 def grouped(tokens: list[Word], k: int) -> tuple[int, int, str, int] | None:
     """Digits with separators and decimals."""
     number = tokens[k].number()
@@ -105,15 +122,23 @@ def grouped(tokens: list[Word], k: int) -> tuple[int, int, str, int] | None:
     value, n, letters = number
     j = k + 1
 
+    if sign_and_point(tokens[k])[1]:
+        return value, n, letters, j
+
     def third(i: int) -> bool:
         part = plain(tokens, i)
         return part is not None and part[1] == 3
 
+    if letters == "" and n < 3 and value > 0:
+        value, n, letters, j = indian(tokens, value, n, j)
     if letters == "" and n <= 3 and value > 0 and j < len(tokens):
         mark = tight(tokens[j].before)
         more = mark in (",", " ", "'")
         if mark == ".":
-            more = third(j + 1) and tight(tokens[j + 1].before) == "."
+            following = tokens[j + 1] if j + 1 < len(tokens) and tokens[j + 1].digit else None
+            more = following is not None and (
+                tight(following.before) == "," or (third(j + 1) and tight(following.before) == ".")
+            )
         while more and letters == "" and j < len(tokens) and tokens[j].digit and tight(tokens[j].before) == mark:
             part = tokens[j].number()
             if part is None or part[1] != 3 or value > 10**11:
@@ -177,18 +202,29 @@ def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
     if not word.digit:
         if word.kind == "parts":
             return "weak", 1 / word.amount, 0.0, k + 1
+        if word.kind == "fraction":
+            return "number", word.amount, 0.0, k + 1
         value, weak, j = spelled(tokens, k)
-        decimals, letters = 0, ""
+        decimals, letters, sign = 0, "", 1.0
     else:
         digits = grouped(tokens, k)
         if digits is None:
             return "", 0.0, 0.0, k + 1
         whole, decimals, letters, j = digits
         value, weak = float(whole), False
+        sign = -1.0 if sign_and_point(word)[0] else 1.0
+        if decimals == 0 and SAYS.get(letters, ("",))[0] == "fraction":
+            value, letters = value + SAYS[letters][1], ""
         if decimals == 0 and letters == "" and j < len(tokens) and tight(tokens[j].before) == "/":
             part = plain(tokens, j)
             if part and part[0] > 0:
-                return "number", value / part[0], 0.0, j + 1
+                return "number", sign * value / part[0], 0.0, j + 1
+        following = tokens[j] if j < len(tokens) else None
+        half = (
+            following if following and following.kind == "fraction" and tight(following.before) in (" ", "-") else None
+        )
+        if decimals == 0 and letters == "" and half:
+            value, j = value + half.amount, j + 1
     decimals -= SHIFTS.get(letters, 0)
     while (
         j < len(tokens) and decimals > -10 and tokens[j].kind == "scale" and tight(tokens[j].before) in (" ", "-", ".")
@@ -203,7 +239,7 @@ def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
         decimals, j = decimals + 2, j + 2
     currency, j = money(tokens, k, j)
     value = value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
-    return "weak" if weak and j == k + 1 else "number", value, float(currency), j
+    return "weak" if weak and j == k + 1 else "number", sign * value, float(currency), j
 
 
 def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
@@ -212,7 +248,7 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
     k = 0
     while k < len(tokens):
         word = tokens[k]
-        if not word.digit and word.kind not in ("number", "weak", "parts", "month", "weekday"):
+        if not word.digit and word.kind not in ("number", "weak", "parts", "fraction", "minus", "month", "weekday"):
             k += 1
             continue
         if word.kind == "weekday":
@@ -236,6 +272,15 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
         if word.kind == "month":
             k += 1
             continue
+        if word.kind == "minus":
+            following = tokens[k + 1] if k + 1 < len(tokens) and tight(tokens[k + 1].before) in (" ", "-") else None
+            k += 1
+            if following and (following.digit or following.kind in ("number", "weak", "fraction")):
+                kind, a, b, j = number_at(tokens, k)
+                if kind:
+                    marks_of_text.append(("number", -a, b, k - 1, j))
+                    k = j
+            continue
         time = clock_time(tokens, k) if word.digit else None
         if time:
             marks_of_text.append(("time", float(time[0]), float(time[1]), k, time[2]))
@@ -245,6 +290,8 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
         if kind and not (word.digit and is_mark(word)):
             marks_of_text.append((kind, a, b, k, j))
         k = j
+        if k < len(tokens) and tokens[k].kind == "minus" and tight(tokens[k].before) in (" ", "-"):
+            k += 1
     return marks_of_text
 
 
