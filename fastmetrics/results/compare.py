@@ -499,7 +499,7 @@ def compare(
             *notes,
             *paired.notes,
             *_segment_notes(paired, groupings, side is None),
-            *(run.describe() for run in paired.repeated if run is not None),
+            *paired.repeat_notes,
             *(note for run in loaded for note in run.drift_notes),
         ],
         counted=counted,

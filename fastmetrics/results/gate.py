@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
@@ -31,7 +28,7 @@ from fastmetrics.results.gate_metrics import (
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
 from fastmetrics.results.open_runs import latest_run, open_run
-from fastmetrics.results.pairing import check_settings, pair_runs
+from fastmetrics.results.pairing import check_settings, pair_runs, units_of
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import Segment
@@ -633,27 +630,14 @@ def _rows(
 ) -> tuple[GateRows, list[str]]:
     """The rows of both runs, and notes on differences between them."""
     if base is None:
-        repeated = None if cluster is not None else _repeated(run)
-        notes = [] if repeated is None else [f"rows with one {repeated!r} are several answers to a question: a cluster"]
-        return GateRows(run, None, run.read(run.columns[:1]).num_rows, cluster or repeated), notes
+        units = units_of(run, on)
+        return GateRows(run, units, cluster), units.repeat_notes
     changes = [rule for rule in rules if rule.is_change]
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
     paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
-    repeats = [repeated.describe() for repeated in paired.repeated if repeated is not None]
-    return GateRows(run, paired, paired.n, cluster), [*notes, *paired.notes, *repeats]
-
-
-def _repeated(run: ScoreRun) -> str | None:
-    """The column of ids if some of them repeat; intervals then need clusters."""
-    name = run.id_column
-    if name is None:
-        return None
-    ids = run.column(name, "")
-    if pa.types.is_nested(ids.type) or pa.types.is_null(ids.type):
-        return None
-    return name if pc.count_distinct(ids).as_py() < pc.count(ids).as_py() else None
+    return GateRows(run, paired, cluster), [*notes, *paired.notes, *paired.repeat_notes]
 
 
 def _missing_queries(run: ScoreRun) -> list[str]:

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
-from fastmetrics.results.pairing import PairedRuns
+from fastmetrics.results.pairing import PairedRuns, by_position
 from fastmetrics.results.score_file import (
     column_named,
     declared,
@@ -136,11 +136,11 @@ class RowMetric:
     def _unscored(self) -> tuple[Flags, Flags]:
         """The rows that count as without a score for certain, and those that may."""
         scores = self.rows.scores(self.name)
-        if self.rows.paired is None:
-            base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
-        else:
+        if self.rows.has_baseline:
             base = self.rows.baseline(self.name)
             base_has, base_undefined = base.has, base.undefined
+        else:
+            base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
         certain = ~scores.has & ((scores.failed > 0) | base_has)
         return certain, scores.doubtful & ~certain & ~base_undefined
 
@@ -177,7 +177,7 @@ class RowMetric:
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
         """The note on rows that may have failed or be undefined."""
         scores = self.rows.scores(self.name)
-        if not (rule.where or self.rows.paired) or not scores.doubtful[rows].any():
+        if not (rule.where or self.rows.has_baseline) or not scores.doubtful[rows].any():
             return None
         return (
             f"{self.name}: the metadata do not store which of the rows without a score are undefined; up to "
@@ -221,7 +221,7 @@ class RowMetric:
 
     def _n_unpaired(self, rows: Ints) -> int:
         """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""
-        if self.rows.paired is None:
+        if not self.rows.has_baseline:
             extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
             return int(self.without_score(rows).sum()) + extra
         return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
@@ -245,7 +245,8 @@ class RowMetric:
         ignored = n_failed if unpaired == "ignore" else 0
         first, second = before.values[rows][used], values[used]
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
-        sample = Sample.between(first, second, clusters, self.bounds)
+        rounding = rounding_error(self.rows.paired.precision(self.name))
+        sample = Sample.between(first, second, clusters, self.bounds, rounding)
         towards = sign(rule, self.better)
         value, interval = signed(towards, sample.mean, self._interval(sample, level))
         if rule.percent:
@@ -354,19 +355,8 @@ class CountedMetric:
     @cached_property
     def _counts(self) -> tuple[Ints, Flags]:
         """The counts of each run and row, of the scores last, and which of them exist."""
-        if self.rows.paired is not None and self.name in self.rows.paired.runs[0].counted:
-            return self.rows.paired.counts(self.name)
-        run, places = self.rows.run, None
-        if self.rows.paired is not None:
-            run, places = self.rows.paired.runs[1], self.rows.paired.rows[1]
-        counts, counted = run.counts(self.name)
-        if places is None:
-            return counts[None], counted[None]
-        placed = np.zeros((len(places), counts.shape[1]), np.int64)
-        placed[places >= 0] = counts[places[places >= 0]]
-        has = np.zeros(len(places), np.bool_)
-        has[places >= 0] = counted[places[places >= 0]]
-        return placed[None], has[None]
+        paired = self.rows.paired
+        return (paired if self.name in paired.runs[0].counted else paired.alone(-1)).counts(self.name)
 
     def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
         before, after = pair.values
@@ -462,9 +452,9 @@ class GateRows:
     """The rows of the scores, or with a baseline of either run, sorted by id."""
 
     run: ScoreRun
-    paired: PairedRuns | None
-    """The baseline and the scores, if there is a baseline."""
-    n: int
+    """The scores, one row for each answer."""
+    paired: PairedRuns
+    """The scores, after the baseline if there is one, one row for each question."""
     cluster: str | None = None
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
@@ -475,7 +465,7 @@ class GateRows:
 
     def scores(self, metric: str) -> ScoreStates:
         """The states of a metric of the scores."""
-        return self._of(1, metric)
+        return self._of(len(self.paired.runs) - 1, metric)
 
     def baseline(self, metric: str) -> ScoreStates:
         """The states of a metric of the baseline."""
@@ -487,18 +477,27 @@ class GateRows:
         return self._states[at, metric]
 
     def _placed_states(self, at: int, metric: str) -> ScoreStates:
-        if self.paired is None:
-            return ScoreStates.of(self.run, metric)
         repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
         if repeated is None:
             return ScoreStates.of(self.paired.runs[at], metric, precision).placed(self.paired.rows[at])
         states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
         return states.placed(self.paired.rows[at])
 
+    @property
+    def n(self) -> int:
+        """The number of rows of either run."""
+        return self.paired.n
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether the scores are compared with a baseline."""
+        return len(self.paired.runs) > 1
+
     @cached_property
     def absent(self) -> Flags:
         """The rows that the scores lack."""
-        return np.zeros(self.n, np.bool_) if self.paired is None else self.paired.rows[1] < 0
+        absent: Flags = self.paired.rows[-1] < 0
+        return absent
 
     @cached_property
     def every(self) -> Ints:
@@ -512,9 +511,9 @@ class GateRows:
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """A column of either run; raises a ``ColumnError`` that states its purpose."""
-        if self.paired is None or name not in self.paired.runs[0].columns:
+        if name not in self.paired.runs[0].columns:
             self.run.column(name, purpose)
-        return self.run.column(name, purpose) if self.paired is None else self.paired.column(name)
+        return self.paired.column(name)
 
     @cached_property
     def clusters(self) -> Ints | None:
@@ -590,7 +589,7 @@ class GateMetrics:
 
     @cached_property
     def _stored(self) -> Stored:
-        return first_declared([*([] if self.rows.paired is None else [self.rows.paired.runs[0]]), self.rows.run])
+        return first_declared(self.rows.paired.runs)
 
     @cached_property
     def _own_names(self) -> list[str]:
@@ -612,7 +611,6 @@ class GateMetrics:
         """
         if not rule.is_change:
             return [self._figure(rule)], []
-        assert self.rows.paired is not None
         shared = [
             name
             for name in self._own_names
@@ -672,7 +670,7 @@ class GateMetrics:
         metric = next((name for name in counts if figure.startswith(f"{name}.")), figure)
         columns = columns_of_corpus([run.spec(metric)])
         if columns and all(column in run.scores for column in columns):
-            alone = GateRows(run, None, n_rows)
+            alone = GateRows(run, by_position([run]))
             has = np.all([alone.scores(column).has for column in columns], axis=0)
             lost = [RowMetric(column, None, None, alone).without_score(alone.every) for column in columns]
             return int(has.sum()), int(np.any(lost, axis=0).sum())

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, narrowest, rounded
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import counts_column
@@ -171,6 +171,11 @@ class PairedRuns:
     """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
 
     @property
+    def repeat_notes(self) -> list[str]:
+        """How many answers the questions of each run have, if they have several."""
+        return [run.describe() for run in self.repeated if run is not None]
+
+    @property
     def ids(self) -> pa.Array | None:
         """The ids of the questions, if rows are paired by id."""
         return None if self.by_id is None else self.by_id.distinct()
@@ -179,6 +184,10 @@ class PairedRuns:
     def n(self) -> int:
         """The number of questions in any run."""
         return len(self.rows[0])
+
+    def alone(self, run: int) -> PairedRuns:
+        """One of the runs alone, with the questions in the common order."""
+        return replace(self, runs=[self.runs[run]], rows=[self.rows[run]], repeated=[self.repetition(run)])
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
@@ -280,7 +289,7 @@ def pair_runs(
         raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
     if pairing == "none":
         return _without_pairs(runs)
-    paired = _by_position(runs) if pairing == "position" else _by_id(runs, on, repeats)
+    paired = by_position(runs) if pairing == "position" else _by_id(runs, on, repeats)
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
         raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
@@ -317,18 +326,37 @@ def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
+def units_of(run: ScoreRun, on: str | None = None) -> PairedRuns:
+    """The rows of one run in their order, or its questions, if rows with one id are several answers to a question.
+
+    Raises ``InputError`` for one id with different questions.
+    """
+    key = on or run.id_column
+    repeated = None if key is None or not _can_repeat(run, key) else repeated_run(run, key, by_design=True)
+    if repeated is None:
+        return by_position([run])
+    return PairedRuns([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])
+
+
+def _can_repeat(run: ScoreRun, key: str) -> bool:
+    """Whether a column can tell questions apart: without nulls, of text or whole numbers."""
+    ids = run.column(key, "")
+    return ids.null_count == 0 and (is_text(ids.type) or pa.types.is_integer(ids.type))
+
+
 def _without_pairs(runs: Sequence[ScoreRun]) -> PairedRuns:
-    """Runs that share no rows: every row is a question of one run only."""
-    lengths = [run.read([]).num_rows for run in runs]
-    rows = np.full((len(runs), sum(lengths)), -1, np.int64)
-    start = 0
-    for run, length in enumerate(lengths):
-        rows[run, start : start + length] = np.arange(length)
-        start += length
-    return PairedRuns(runs, list(rows), None, "none")
+    """Runs that share no rows: every row, or question of several answers, is one of one run only."""
+    each = [units_of(run) for run in runs]
+    starts = np.cumsum([0, *(units.n for units in each)])
+    rows = np.full((len(runs), int(starts[-1])), -1, np.int64)
+    for at, units in enumerate(each):
+        rows[at, starts[at] : starts[at + 1]] = units.rows[0]
+    runs = [units.runs[0] for units in each]
+    return PairedRuns(runs, list(rows), None, "none", (), [units.repetition(0) for units in each])
 
 
-def _by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+def by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+    """Row i of each run as one question; raises ``InputError`` for different numbers of rows."""
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:

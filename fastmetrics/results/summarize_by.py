@@ -18,8 +18,9 @@ from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.pairing import units_of
 from fastmetrics.results.score_file import declared_bounds, directions
-from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.score_run import shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text, mean_interval
@@ -56,6 +57,7 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
     better: Mapping[str, Better]
     confidence: float
     cluster: str | None
+    notes: Sequence[str] = ()
 
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""
@@ -75,7 +77,7 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
         """The kind of intervals, and the number of small segments."""
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         kinds = dict.fromkeys((mean.metric, mean.interval, mean.interval_note) for mean in self.means)
-        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of)]
+        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of), *self.notes]
         small = sum(mean.segment is not None and mean.n < _FEW for mean in self.means)
         return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
 
@@ -112,7 +114,8 @@ def summarize_by(
 
     ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
     segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
-    undefined or infinite are counted.  ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
+    undefined or infinite are counted.  Rows with one id are several answers to a question, whose score is their mean.
+    ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
     ``threads`` are as in :func:`fastmetrics.results.compare.compare`.
 
     Parameters:
@@ -144,13 +147,19 @@ def summarize_by(
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]
-    loaded = run.by_column([*names, *beside])
-    segments = _segments(loaded, columns)
-    groups = None if cluster is None else cluster_numbers(cluster, loaded.column(cluster, "to cluster rows by"))
+    loaded = run.by_column([*names, *beside, *run.keys()])
+    for name in columns:
+        loaded.column(name, "to segment the rows by; keep it when scoring")
+    units = units_of(loaded)
+    segments = segments_of([(name, units.column(name)) for name in columns]) if columns else []
+    groups = None
+    if cluster is not None:
+        loaded.column(cluster, "to cluster rows by")
+        groups = cluster_numbers(cluster, units.column(cluster))
     means: list[MeanInterval] = []
     bounds = declared_bounds(names, run.declared)
     for name in reported(names, "computing intervals", "metrics", len(names)):
-        values = loaded.values(name)
+        values = units.scores(0, name)
         for part in chain([Segment(None, np.arange(len(values)))], segments):
             some = values[part.rows]
             has_score = np.isfinite(some)
@@ -163,10 +172,5 @@ def summarize_by(
             clusters = None if rows.sizes is None else len(rows.sizes)
             figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
             means.append(MeanInterval(name, part.name, *counts, rows.mean, *figures))
-    return IntervalSummary(run.name, means, directions(names, run.declared, {}), confidence, cluster)
-
-
-def _segments(run: ScoreRun, columns: Sequence[str]) -> Sequence[Segment]:
-    """The segments by the values of these columns; none without columns."""
-    purpose = "to segment the rows by; keep it when scoring"
-    return segments_of([(name, run.column(name, purpose)) for name in columns]) if columns else []
+    ways = directions(names, run.declared, {})
+    return IntervalSummary(run.name, means, ways, confidence, cluster, units.repeat_notes)

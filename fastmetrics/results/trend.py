@@ -110,6 +110,7 @@ def trend(
     folder: str | Path,
     metric: str,
     *,
+    cluster: str | None = None,
     confidence: float = 0.95,
     interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
     bootstrap: int = 2_000,
@@ -118,12 +119,14 @@ def trend(
 ) -> Trend:
     """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
 
-    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.
+    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.  Rows with
+    one id are several answers to a question, whose score is their mean.
 
     Parameters:
 
     - ``folder``: A folder of outputs, or its address.
     - ``metric``: The metric.
+    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
@@ -151,6 +154,7 @@ def trend(
             f"{shown_address(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
         )
     how: dict[str, Any] = {
+        "cluster": cluster,
         "confidence": confidence,
         "interval": interval,
         "bootstrap": bootstrap,

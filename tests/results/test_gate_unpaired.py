@@ -237,8 +237,8 @@ def test_failed_answers_to_a_repeated_question_count():
     (one,) = fm.gate(numbered, "token_f1.drop.point <= 0.05", baseline={**old, "repeat": [1, 2, 3] * 20})
     assert (one.met, one.n_worst) == (False, 19)
     found = fm.gate(new, "token_f1.low >= 0.1")
-    assert (found.passed, found[0].n, found[0].n_worst, found[0].n_clusters) == (True, 20, 40, 20)
-    assert "rows with one 'id' are several answers to a question: a cluster" in found.notes
+    assert (found.passed, found[0].n, found[0].n_worst, found[0].value) == (True, 20, 20, pytest.approx(0.8 / 3))
+    assert "scores: 3 answers to each of 20 questions; a question's score is their mean" in found.notes
 
 
 def test_corpus_metrics_refuse_lost_rows(tmp_path):
