@@ -125,12 +125,21 @@ def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int
     tolerance = len(units)  # each value was rounded by up to half a unit
     reached = abs(int(units.sum())) - tolerance
     if len(units) <= _EXACT:
-        sums = np.zeros(1, np.int64)
-        for unit in units:
-            sums = np.concatenate([sums - unit, sums + unit])
-        return float(np.mean(np.abs(sums) >= reached))
+        first, second = (_signed_sums(half) for half in np.array_split(units, 2))
+        second.sort()
+        above = len(second) - np.searchsorted(second, reached - first)
+        below = np.searchsorted(second, -reached - first, side="right")
+        return 1.0 if reached <= 0 else int(above.sum() + below.sum()) / 2 ** len(units)
     totals = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
     return (1 + int((np.abs(totals) >= reached).sum())) / (1 + resamples)
+
+
+def _signed_sums(units: Ints) -> Ints:
+    """The sums of the units with every pattern of signs."""
+    sums = np.zeros(1, np.int64)
+    for unit in units:
+        sums = np.concatenate([sums - unit, sums + unit])
+    return sums
 
 
 def t_p(differences: Sample) -> float:
