@@ -56,13 +56,14 @@ UNDEFINED = Estimate(math.nan, math.nan, math.nan)
 """A figure that the data do not define."""
 
 
-Kind: TypeAlias = Literal["numbers", "flags", "flag differences"]
+Kind: TypeAlias = Literal["numbers", "flags", "flag differences", "pseudo-values"]
 Bounds: TypeAlias = tuple[float, float]
 
 _BITS = 56
 _FLAGS: Bounds = (0.0, 1.0)
 _ROUNDING = 2.0**-51
 """The relative error of a difference of two numbers that are themselves rounded to float64."""
+_MOST_DECIMALS = 300
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ class Sample:
     """Whether the values of all rows are equal, up to the rounding of the scores."""
     agree: bool
     """Whether the means of all clusters are equal, up to the rounding of the scores; without clusters, ``constant``."""
+    error: float
+    """The largest error of a value by the rounding of the scores."""
 
     @classmethod
     def of(cls, values: Floats, clusters: Ints | None = None, bounds: Bounds | None = None) -> Sample:
@@ -151,25 +154,28 @@ class Sample:
     ) -> Sample:
         """From a figure that is no mean: its values ``without`` each row or each cluster of these sizes (jackknife).
 
-        v + (v − vₖ)·(N − mₖ)/mₖ, of which a mean over rows is close to v; for v a mean, it is the row's own value.
+        v + (v − vₖ)·(N − mₖ)/mₖ, of which a mean over rows is close to v; for v a mean, it is the row's own value.  The
+        bounds are those of the figure: pseudo-values may lie beyond them.
         """
         rows = np.ones(len(without), np.int64) if sizes is None else sizes
         own = value + (value - without) * (rows.sum() - rows) / rows
         clusters = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
-        return cls._of(np.repeat(own, rows), clusters, "numbers", bounds, np.repeat(_ROUNDING * abs(own), rows))
+        error = np.repeat(_ROUNDING * abs(own), rows)
+        return cls._of(np.repeat(own, rows), clusters, "pseudo-values", bounds, error)
 
     @classmethod
     def _of(cls, values: Floats, clusters: Ints | None, kind: Kind, bounds: Bounds | None, error: Floats) -> Sample:
-        same = _equal(values, error)
+        same, largest = _equal(values, error), float(error.max(initial=0.0))
         if clusters is None:
             units, scale = whole(values)
-            return cls(values, values, units, scale, None, kind, bounds, same, same)
+            return cls(values, values, units, scale, None, kind, bounds, same, same, largest)
         _, numbers = np.unique(clusters, return_inverse=True)
         sizes = np.bincount(numbers)
         sums = np.array([math.fsum(some) for some in _grouped(values, numbers, sizes)][: len(sizes)], np.float64)
         units, scale = whole(sums)
         errors = np.bincount(numbers, error)
-        return cls(values, sums, units, scale, sizes, kind, bounds, same, _equal(sums / sizes, errors / sizes))
+        agree = _equal(sums / sizes, errors / sizes)
+        return cls(values, sums, units, scale, sizes, kind, bounds, same, agree, largest)
 
     def ordered(self) -> Sample:
         """The sample in an order that does not depend on that of its rows, for draws by position."""
@@ -186,6 +192,31 @@ class Sample:
     def mean(self) -> float:
         """The mean, rounded once; NaN without rows."""
         return exact_mean(self.values)
+
+    @cached_property
+    def rounded(self) -> Floats:
+        """The values without the noise of rounding: to the decimals that the scores carry."""
+        return self._rounded(self.values)
+
+    def _rounded(self, values: Floats) -> Floats:
+        if not self.error > 0:
+            return values
+        return np.round(values, min(-1 - math.ceil(math.log10(self.error)), _MOST_DECIMALS)) + 0.0
+
+    @cached_property
+    def unlike(self) -> int:
+        """The number of rows that differ from the most frequent value, if most rows have it."""
+        return int((self.rounded != np.median(self.rounded)).sum())
+
+    @cached_property
+    def groups(self) -> tuple[Floats, Floats, Ints]:
+        """The distinct rows or clusters, but for rounding: their sums, their sizes, and how many there are of each."""
+        if self.sizes is None:
+            values, counts = np.unique(self.rounded, return_counts=True)
+            return values, np.ones(len(values)), counts
+        pairs = np.stack([self._rounded(self.totals), self.sizes.astype(np.float64)])
+        units, counts = np.unique(pairs, axis=1, return_counts=True)
+        return units[0], units[1], counts
 
     @property
     def residuals(self) -> tuple[Floats, int]:

@@ -134,8 +134,8 @@ def drawn(
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
 # - ``exact``: for scores of 0 and 1, Clopper and Pearson 1934
-# - ``adjusted``: for differences of scores of 0 and 1, Bonett and Price 2012
-# - ``worst_case``: if all values agree, from the bounds of the values
+# - ``bounded``: for differences of scores of 0 and 1, and if few values differ, from the bounds of the values
+# - ``worst_case``: the same if all values agree
 
 
 INTERVALS = ("auto", "t", "percentile", "bca", "studentised")
@@ -145,6 +145,7 @@ NAMES: Mapping[str, str] = {
     "skew_t": "t widened for skewness",
     "exact": "exact for scores of 0 and 1",
     "adjusted": "adjusted for scores of 0 and 1",
+    "bounded": "the worst case within the bounds",
     "worst_case": "the worst case of what was not seen",
     "t": "Student's t",
     "percentile": "percentile bootstrap",
@@ -163,10 +164,12 @@ FEWER = 5
 """Below this number, none does."""
 _FEW_RESAMPLED = 100
 _FEW_OF_A_KIND = 30
-_FEW_DIFFERING = 20
 _FEW_UNBOUNDED = 100
 _FEW_UNLIKE = 30
 _LONG_TAIL = 0.1
+_FAR = 0.5
+"""Of how many standard errors times n a bound is so far that unseen values near it would move the mean too much."""
+_ARGUMENTS, _STEP = np.exp(np.linspace(-25.0, 18.0, 600)), 43.0 / 599
 _WEIGHT, _FLAT, _NORMAL = 0.85, 1.0, 3.0
 
 
@@ -190,15 +193,12 @@ def mean_interval(
     ('exact', 0.284, 0.995)
     """
     count = len(sample.units)
-    if kind == "auto" and sample.sizes is None and count:
-        if sample.kind == "flags":
-            return exact_interval(int(sample.values.sum()), count, confidence)
-        if sample.kind == "flag differences":
-            return _adjusted(sample, confidence)
+    if kind == "auto" and sample.sizes is None and count and sample.kind == "flags":
+        return exact_interval(int(sample.values.sum()), count, confidence)
     if count < 2:
         few = f"no interval: fewer than 2 {'rows' if sample.sizes is None else 'clusters'}"
         return Interval(math.nan, math.nan, "none", few if count else None)
-    if sample.agree:
+    if sample.agree or (kind == "auto" and sample.bounds is not None and _rests_on_bounds(sample)):
         return _from_bounds(sample, confidence)
     if kind in ("auto", "t"):
         interval = spread_interval(sample.mean, sample.spread, confidence, kind)
@@ -211,16 +211,30 @@ def mean_interval(
     return replace(interval, low=max(interval.low, low), high=min(interval.high, high), note=note)
 
 
+def _rests_on_bounds(sample: Sample) -> bool:
+    """Whether the spread of the rows says too little about the mean, or there is an exact method for their values."""
+    if sample.kind == "flag differences" and sample.sizes is None:
+        return True
+    return sample.kind != "pseudo-values" and _few_differ(sample)
+
+
+def _few_differ(sample: Sample) -> bool:
+    return sample.unlike < min(_FEW_UNLIKE, sample.n / 2)
+
+
 def _shape_note(sample: Sample) -> str | None:
     """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
+    what = "rows" if sample.sizes is None else "clusters"
     if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
-        what = "rows" if sample.sizes is None else "clusters"
         return (
             f"approximate: fewer than {_FEW_UNBOUNDED} {what} of values without bounds, rare large ones may be missing"
         )
-    unlike = int((sample.values != np.median(sample.values)).sum())
-    if unlike < min(_FEW_UNLIKE, sample.n / 2):
+    if _few_differ(sample):
         return f"approximate: fewer than {_FEW_UNLIKE} rows differ from the most frequent value"
+    if sample.bounds is not None and sample.kind != "pseudo-values":
+        far = max(sample.mean - sample.bounds[0], sample.bounds[1] - sample.mean)
+        if far > _FAR * len(sample.units) * sample.spread.error:
+            return f"approximate: rare values near a bound may be missing from so few {what}"
     return None
 
 
@@ -235,31 +249,56 @@ def exact_interval(hits: int, n: int, confidence: float) -> Interval:
     return Interval(low, high, "exact", "rather too wide than too narrow: few rows of 0 or few of 1" if few else None)
 
 
-def _adjusted(sample: Sample, confidence: float) -> Interval:
-    """The adjusted Wald interval of Bonett and Price 2012, with a quantile of t: one more row of +1 and of −1."""
-    from scipy.special import stdtrit
-
-    n, rises, falls = sample.n, int((sample.values > 0).sum()), int((sample.values < 0).sum())
-    if n < 2:
-        return Interval(math.nan, math.nan, "none", "no interval: fewer than 2 rows")
-    middle, share = (rises - falls) / (n + 2), (rises + falls + 2) / (n + 2)
-    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * math.sqrt((share - middle**2) / (n + 2))
-    few = n < LEAST_ROWS or rises + falls < _FEW_DIFFERING
-    note = "rather too wide than too narrow: few rows differ" if few else None
-    return Interval(max(middle - reach, -1.0), min(middle + reach, 1.0), "adjusted", note)
-
-
 def _from_bounds(sample: Sample, confidence: float) -> Interval:
-    """The interval if all n values equal v: another value was not seen, so its share is at most 1 − (α/2)^(1/n).
+    """The interval whose bounds allow for values that no row has, up to the bounds of the scores (Gaffke 2005).
 
-    For scores of 0 and 1 it equals the exact interval.
+    The upper bound is a quantile of Σ wᵢ·xᵢ with random weights w, uniform over all that sum to 1, of the values x and
+    of one more that is as large as possible; the lower bound has one that is as small as possible.  For scores of 0 and
+    1 it is the exact interval.  If all n values equal v, another value has a share of at most 1 − (α/2)^(1/n).
     """
     if sample.bounds is None:
         why = "no interval: all values agree, and the bounds of the metric are not declared"
         return Interval(math.nan, math.nan, "none", why)
-    hidden = unseen(confidence, len(sample.units))
-    low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
-    return Interval(low, high, "worst_case", "rather too wide than too narrow: all values agree")
+    few = "all values agree" if sample.agree else "few rows differ"
+    note = f"rather too wide than too narrow: {few}" if sample.agree or sample.unlike < _FEW_UNLIKE else None
+    if sample.agree:
+        hidden = unseen(confidence, len(sample.units))
+        low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
+        return Interval(low, high, "worst_case", note)
+    totals, sizes, counts = sample.groups
+    tail, (least, most) = (1 - confidence) / 2, sample.bounds
+    low = -_weighted_quantile(-totals, sizes, counts, -least, tail)
+    return Interval(low, _weighted_quantile(totals, sizes, counts, most, tail), "bounded", note)
+
+
+def _weighted_quantile(totals: Floats, sizes: Floats, counts: Ints, most: float, tail: float) -> float:
+    """The quantile 1 − ``tail`` of Σ wᵢ·totalᵢ / Σ wᵢ·sizeᵢ, with one more unit of mean size and the value ``most``."""
+    from scipy.optimize import brentq
+
+    size = float(counts @ sizes) / float(counts.sum())
+    totals, sizes, counts = np.append(totals, most * size), np.append(sizes, size), np.append(counts, 1)
+    values = totals / sizes
+    low, high = float(values.min()), float(values.max())
+    if not high > low:
+        return high
+    margin = 1e-12 * (high - low)
+    beyond = partial(_share_beyond, totals, sizes, counts, tail)
+    if not beyond(low + margin) > 0 > beyond(high - margin):
+        return high if beyond(high - margin) >= 0 else low
+    return float(brentq(beyond, low + margin, high - margin, xtol=margin, rtol=1e-14))
+
+
+def _share_beyond(totals: Floats, sizes: Floats, counts: Ints, tail: float, value: float) -> float:
+    """P(Σ wᵢ·(totalᵢ − value·sizeᵢ) > 0) − ``tail``, where ``counts`` of the weights have the same total and size.
+
+    Weights in proportion to exponential variables: the sum is one of gamma variables, whose distribution follows from
+    its characteristic function (Imhof 1961), here by the trapezoidal rule over the logarithm of the argument.
+    """
+    parts = totals - value * sizes
+    scaled = parts[:, None] * (_ARGUMENTS / math.sqrt(float(counts @ parts**2)))
+    angle = counts @ np.arctan(scaled)
+    damping = counts @ np.log1p(scaled * scaled) / 2
+    return 0.5 + float((np.sin(angle) * np.exp(-damping)).sum()) * _STEP / math.pi - tail
 
 
 def unseen(confidence: float, count: int) -> float:

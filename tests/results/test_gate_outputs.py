@@ -16,7 +16,7 @@ BEFORE = RNG.beta(4, 2, N)
 OLD = {"id": list(range(N)), "token_f1": BEFORE.tolist(), "exact_match": (BEFORE > 0.6).astype(float).tolist()}
 NEW = {**OLD, "token_f1": np.clip(BEFORE + RNG.normal(0, 0.05, N), 0, 1).tolist(), "exact_match": [1.0] * N}
 RULES = ["token_f1.drop <= 0.1", "exact_match.low >= 0.5", "exact_match.delta.point >= 0", "token_f1 >= 0.1"]
-KINDS = ["skew_t", "exact", "adjusted", "skew_t"]
+KINDS = ["skew_t", "exact", "bounded", "skew_t"]
 
 
 def test_table_names_the_kind_and_n_of_every_check():
@@ -24,9 +24,9 @@ def test_table_names_the_kind_and_n_of_every_check():
     (grid,) = found.grids()
     assert grid.header == ("rule", "value", "interval", "n", "no score", "")
     shown = {row[0]: row[2:4] for row in grid.rows}
-    assert [shown[rule] for rule in RULES] == [("skew_t", "60"), ("exact", "60"), ("adjusted", "60"), ("–", "60")]
+    assert [shown[rule] for rule in RULES] == [("skew_t", "60"), ("exact", "60"), ("bounded", "60"), ("–", "60")]
     kinds = "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match), "
-    assert f"{kinds}adjusted for scores of 0 and 1 (exact_match)" in found.remarks()
+    assert f"{kinds}the worst case within the bounds (exact_match)" in found.remarks()
     assert "| interval | n |" in found.to_markdown()
 
 
@@ -40,7 +40,7 @@ def test_json_and_junit_name_the_kind_and_n_of_every_check(tmp_path):
     assert [(check["interval"], check["n"]) for check in checks] == [(kind, N) for kind in KINDS]
     cases = ElementTree.parse(tmp_path / "junit.xml").getroot().findall("testcase")
     printed = [str(case.findtext("system-out")) for case in cases]
-    words = ["t widened for skewness", "exact for scores", "adjusted for scores", "t widened for skewness"]
+    words = ["t widened for skewness", "exact for scores", "the worst case within the bounds", "t widened for skewness"]
     for text, kind, check in zip(printed, words, checks, strict=True):
         assert f"95 % interval [{check['low']:.4f}, {check['high']:.4f}]: {kind}" in text
         assert text.endswith("n = 60")
@@ -63,5 +63,6 @@ def test_latex_names_the_test_and_the_kind_of_interval():
     latex = fm.compare({"old": OLD, "new": NEW}).to_latex()
     assert "superscripts: better than these systems, by the test fisher, level 0.05" in latex
     assert (
-        "95 \\% intervals of differences: t widened for skewness (token\\_f1), adjusted for scores of 0 and 1" in latex
+        "95 \\% intervals of differences: t widened for skewness (token\\_f1), the worst case within the bounds"
+        in latex
     )

@@ -53,9 +53,9 @@ def test_false_passes_at_the_boundary_are_at_most_nominal_or_noted(kind, n, full
 
 def test_a_check_that_reads_the_bound_of_a_long_tail_says_so():
     rng = np.random.default_rng(5)
-    old = rng.beta(4, 2, 200)
-    new = old - np.where(rng.random(200) < 0.05, 0.3, rng.uniform(0, 0.02, 200))
-    ids = list(range(200))
+    old = rng.beta(4, 2, 1200)
+    new = old - np.where(rng.random(1200) < 0.05, 0.3, rng.uniform(0, 0.02, 1200))
+    ids = list(range(1200))
     rules = ["token_f1.drop <= 0.06", "token_f1.delta <= 0", "token_f1.equivalent <= 0.06", "token_f1.drop.point <= 1"]
     found = fm.gate({"id": ids, "token_f1": new}, rules, baseline={"id": ids, "token_f1": old})
     note = "skewed: a few rows decide the mean, so the bound may miss it in more than {} % of the cases"
