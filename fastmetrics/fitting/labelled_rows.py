@@ -351,7 +351,7 @@ class LabelledTable:
     mapping: Mapping[str, str]
     features: Features
     naming: Mapping[str, Any]
-    """The arguments about columns, embedder and rows without relevant documents."""
+    """The arguments about columns, thoughts, embedder and rows without relevant documents."""
     embedder: str | None = None
     """The embedder that the metrics were asked to use, if any of them embeds text."""
 
@@ -484,4 +484,5 @@ def naive_overlap(labelled: LabelledTable, rows: Any, threads: int | None) -> tu
     else:
         return None
     columns, metric, name = made_of
-    return name, _split(score(columns, metric, threads=threads).column(metric))
+    strip = labelled.naming["strip_thoughts"]
+    return name, _split(score(columns, metric, threads=threads, strip_thoughts=strip).column(metric))

@@ -27,6 +27,7 @@ from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import text_pieces, with_texts
 from fastmetrics.scoring.metric_functions import anchors
 from fastmetrics.tables.opening import open_table
+from fastmetrics.text.citation_marks import citations_in
 from fastmetrics.text.segmentation import statements
 
 # Where the texts of each system come from: one file for the first, one for each, or one whose column names them.
@@ -175,54 +176,71 @@ class Mark(NamedTuple):
 
 
 class _Sentence(NamedTuple):
+    """A sentence without its citations; ``cited`` has the span of each in the answer, and its number."""
+
     row: int
-    start: int
     text: str
+    cited: list[tuple[int, int, int]]
 
 
 def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]], scored: ScoredClaims) -> list[list[Mark]]:
-    """The marks ``[n]`` of each answer, in order.
+    """The citations of each answer, in order, in all forms that the metrics of citations read.
 
     A sentence is what ``grounding_overlap`` takes for one.  A mark is supported where the context that it cites
     supports each number, date and claim of its sentence, as ``anchors`` finds them in that context alone.
     Claims are those that were ``scored``.
 
-    >>> scored = ScoredClaims(window=30, claims="triples")
-    >>> [found] = citation_marks(["It opened in 1889 [1]. It is tall [3]."], [["The tower opened in 1889."]], scored)
+    >>> scored, answer = ScoredClaims(window=30, claims="triples"), "It opened in 1889 [1]. It is 5 [1, 3]."
+    >>> [found] = citation_marks([answer], [["The tower opened in 1889."]], scored)
     >>> [(mark.start, mark.number, mark.state) for mark in found]
-    [(18, 1, 'cited_supported'), (34, 3, 'cited_nothing')]
+    [(18, 1, 'cited_supported'), (31, 1, 'cited_unsupported'), (31, 3, 'cited_nothing')]
     """
     marks: list[list[Mark]] = [[] for _ in answers]
-    checked: list[tuple[int, Mark, str, str]] = []
-    for row, start, text in _sentences(answers):
-        for match in re.finditer(PATTERN, text):
-            number = min(int(match[1][:9]), 10**9)
+    checked: list[tuple[int, int, str, str]] = []
+    for row, text, cited in _cited_sentences(answers, [len(own) for own in contexts]):
+        for start, stop, number in cited:
             is_present = 1 <= number <= len(contexts[row])
-            mark = Mark(start + match.start(), start + match.end(), number, PLAIN if is_present else NO_CONTEXT)
-            marks[row].append(mark)
             if is_present:
-                checked.append((row, mark, re.sub(PATTERN, "", text), contexts[row][number - 1]))
+                checked.append((row, len(marks[row]), text, contexts[row][number - 1]))
+            marks[row].append(Mark(start, stop, number, PLAIN if is_present else NO_CONTEXT))
     if checked:
         anchors = scored.anchors([sentence[2] for sentence in checked], [[sentence[3]] for sentence in checked])
-        for (row, mark, _, _), some in zip(checked, anchors, strict=True):
+        for (row, place, _, _), some in zip(checked, anchors, strict=True):
             if some:
                 state = SUPPORTED if all(anchor.supported for anchor in some) else UNSUPPORTED
-                marks[row][marks[row].index(mark)] = mark._replace(state=state)
+                marks[row][place] = marks[row][place]._replace(state=state)
     return marks
 
 
-def _sentences(answers: Sequence[str]) -> Iterator[_Sentence]:
-    """The sentences of the answers that contain a mark, and the position of each, in characters."""
-    rows = [row for row, answer in enumerate(answers) if re.search(PATTERN, answer)]
-    text = text_of_strings([answers[row] for row in rows])
+def _cited_sentences(answers: Sequence[str], counts: Sequence[int]) -> Iterator[_Sentence]:
+    """The sentences of the answers that cite, each with the spans and numbers of its citations in the answer.
+
+    Sentences are those of the answer with plain marks, ``[n]``, as the metrics read it.
+    """
+    rows, texts, origins = [], [], []
+    for row, (answer, count) in enumerate(zip(answers, counts, strict=True)):
+        answer, citations = citations_in(answer, {}, count)
+        if citations:
+            plain, places, end = "", {}, 0
+            for start, stop, numbers in citations:
+                plain += answer[end:start]
+                for number in numbers:
+                    places[len(plain)] = (start, stop, number)
+                    plain += f"[{number}]"
+                end = stop
+            rows.append(row)
+            texts.append(plain + answer[end:])
+            origins.append(places)
+    text = text_of_strings(texts)
     cut = statements(text)
     assert cut.groups is not None
     for at, row in enumerate(rows):
         begin = int(text.starts[at])
         for statement in range(int(cut.groups[at]), int(cut.groups[at + 1])):
             start, stop = int(cut.starts[statement]), int(cut.stops[statement])
-            before = bytes(text.data[begin:start]).decode()
-            yield _Sentence(row, len(before), bytes(text.data[start:stop]).decode())
+            before, sentence = (bytes(text.data[a:b]).decode() for a, b in ((begin, start), (start, stop)))
+            found = (origins[at].get(len(before) + mark.start()) for mark in re.finditer(PATTERN, sentence))
+            yield _Sentence(row, re.sub(PATTERN, "", sentence), [place for place in found if place is not None])
 
 
 # The columns that a run kept beside its scores and texts, shown in the detail of a row.

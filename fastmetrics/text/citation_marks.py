@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -81,12 +82,34 @@ def as_numbers(answer: str, places: Mapping[str, int], n_contexts: int) -> str:
     >>> as_numbers("It is so.¹ Or so.²\\n\\nSources:\\n¹ One\\n² Two", {}, 2)
     'It is so.[1] Or so.[2]'
     """
+    pieces, end = [], 0
+    answer, citations = citations_in(answer, places, n_contexts)
+    for start, stop, numbers in citations:
+        pieces += [answer[end:start], *(f"[{number}]" for number in numbers)]
+        end = stop
+    return "".join([*pieces, answer[end:]])
+
+
+class Citation(NamedTuple):
+    """A citation: its span in characters, and the numbers of the contexts that it cites."""
+
+    start: int
+    stop: int
+    numbers: list[int]
+
+
+def citations_in(answer: str, places: Mapping[str, int], n_contexts: int) -> tuple[str, list[Citation]]:
+    """An answer without the list of references at its end, and its citations, as in :func:`as_numbers`.
+
+    >>> citations_in("A [1-2], B².", {}, 2)[1]
+    [Citation(start=2, stop=7, numbers=[1, 2])]
+    """
     answer = without_references(answer)
     in_brackets = any(
         _numbers(mark["inside"], places, n_contexts) for mark in _MARK.finditer(answer) if mark["inside"] is not None
     )
-
-    def replaced(mark: re.Match[str]) -> str:
+    citations = []
+    for mark in _MARK.finditer(answer):
         if mark["superscript"] is not None:
             is_power = in_brackets or _POWERS.search(answer, max(0, mark.start() - 20), mark.start()) is not None
             numbers = [] if is_power else _numbers(mark[0].translate(_PLAIN), {}, n_contexts)
@@ -96,9 +119,9 @@ def as_numbers(answer: str, places: Mapping[str, int], n_contexts: int) -> str:
             numbers = _numbers(mark["lenticular"] if source is None else source[0], places, None)
         else:
             numbers = _numbers(mark["inside"], places, n_contexts)
-        return "".join(f"[{number}]" for number in numbers) or mark[0]
-
-    return _MARK.sub(replaced, answer)
+        if numbers:
+            citations.append(Citation(*mark.span(), numbers))
+    return answer, citations
 
 
 def _numbers(inside: str, places: Mapping[str, int], n_contexts: int | None) -> list[int]:

@@ -550,3 +550,11 @@ def test_more_columns_than_rows_are_fitted_as_they_are() -> None:
         else:
             sums = Ridge(alpha=1 / 0.8).fit(columns, labels).predict(columns)
         np.testing.assert_allclose(learned.sums(rows.values), sums, atol=2e-3)
+
+
+def test_thoughts_are_left_out_on_request():
+    plain = table(60, grouped=False)
+    thoughtful = plain | {"answer": [f"<think>{' '.join(WORDS)}</think>{answer}" for answer in plain["answer"]]}
+    fitted = fm.fit(thoughtful, label="good", metrics="token_f1", strip_thoughts=True)
+    assert fitted.evaluation == fm.fit(plain, label="good", metrics="token_f1").evaluation
+    assert fitted.evaluation != fm.fit(thoughtful, label="good", metrics="token_f1").evaluation

@@ -30,6 +30,13 @@ CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
         ]),
         ("👩‍👩‍👧 — “ß”! It opened in 1889 [1].", [("[1]", "cited_supported")]),
         ("No mark [a] here [].", []),
+        ("In 1889 [1, 3]. It is 330 metres tall 【2】.", [
+            ("[1, 3]", "cited_supported"), ("[1, 3]", "cited_nothing"), ("【2】", "cited_supported"),
+        ]),
+        ("It opened in 1889.¹ So.² 5 km²", [("¹", "cited_supported"), ("²", "cited")]),
+        ("It opened in 1890 [^1]. It is tall [Doc 2].\n\nSources:\n[1] One\n[2] Two", [
+            ("[^1]", "cited_unsupported"), ("[Doc 2]", "cited_supported"),
+        ]),
         ("[99999999999999999999999999]", [("[99999999999999999999999999]", "cited_nothing")]),
     ],
 )  # fmt: skip

@@ -81,7 +81,11 @@ function anchored(text, anchors, cites) {
     const name = supported ? "supported" : apart ? "apart" : "unsupported";
     return { start, stop, name, title: `${words[`kind_${kind}`] ?? kind}: ${words[name]}` };
   });
-  for (const [start, stop, number, state] of cites) marks.push({ start, stop, name: `cite ${state}`, title: `[${number}] ${words[state]}` });
+  for (const [start, stop] of cites) {
+    const group = cites.filter((cite) => cite[0] === start);
+    const worst = ["cited_nothing", "cited_unsupported", "cited", "cited_supported"].find((state) => group.some((cite) => cite[3] === state));
+    marks.push({ start, stop, name: `cite ${worst}`, title: group.map(([, , number, state]) => `[${number}] ${words[state]}`).join("; ") });
+  }
   marks.sort((a, b) => a.stop - a.start - (b.stop - b.start));
   const edges = [...new Set([0, characters.length, ...marks.flatMap(({ start, stop }) => [start, stop])])].sort((a, b) => a - b);
   edges.slice(1).forEach((stop, at) => {
