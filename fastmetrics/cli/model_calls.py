@@ -84,14 +84,15 @@ def exit_with_lacking_rows(failed: Mapping[str, int], asked: Mapping[str, Mappin
             raise typer.Exit(ALL_UNREADABLE)
 
 
-def watch_spending(quiet: bool) -> Callable[[Spending], None] | None:
-    """The function that shows what a run spends beside its progress, and each long wait for the server."""
-    return None if quiet else _show
+def watch_spending(quiet: bool) -> Callable[[Spending], None]:
+    """The function that shows what a run spends beside its progress, and each long wait; nothing if ``quiet``."""
+    return partial(_watch, quiet)
 
 
-def _show(spending: Spending) -> None:
-    add_to_progress(partial(spent, spending))
-    spending.on_wait = print_error
+def _watch(quiet: bool, spending: Spending) -> None:
+    if not quiet:
+        add_to_progress(partial(spent, spending))
+    spending.on_wait = (lambda text: None) if quiet else print_error
 
 
 # The bots of the commands that ask one: which, and what it reads.

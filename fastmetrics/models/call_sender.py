@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import random
 import threading
@@ -113,7 +114,7 @@ class Spending:
     """Why the budget refused a call; no call is sent after that."""
     waits_until: float = 0.0
     """Until when the server asks to send nothing, by ``time.monotonic``."""
-    on_wait: Callable[[str], None] | None = None
+    on_wait: Callable[[str], None] = logging.getLogger("fastmetrics").warning
     """Receives why the run waits, if it does so for ``LONG_WAIT`` or more, or for another run."""
     unstructured: bool = False
     """Whether the server refused structured output and was asked without it."""
@@ -133,12 +134,7 @@ class Spending:
         now = time.monotonic()
         is_new, self.waits_until = self.waits_until <= now, max(self.waits_until, now + seconds)
         if is_new and seconds >= LONG_WAIT:
-            self.announce(f"the server asks to wait {seconds:,.0f} s; waiting")
-
-    def announce(self, text: str) -> None:
-        """Say why the run waits."""
-        if self.on_wait is not None:
-            self.on_wait(text)
+            self.on_wait(f"the server asks to wait {seconds:,.0f} s; waiting")
 
 
 class Budget:
@@ -535,7 +531,7 @@ class CallSender:
         is_new = True
         while (holder := self._store.take_turn(self._model)) is not None and not self._end.is_set():
             if is_new:
-                self._budget.spending.announce(
+                self._budget.spending.on_wait(
                     f"{holder} asks {self._model} through the store {self._store.path}; waiting for its end"
                 )
             is_new = False

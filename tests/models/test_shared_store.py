@@ -111,6 +111,16 @@ def test_a_run_waits_for_the_turn_of_another_and_says_whose_it_is(tmp_path):
     assert announced == [f"{who} through the store {tmp_path / 's.sqlite'}; waiting for its end"]
 
 
+def test_a_run_in_python_logs_that_it_waits(tmp_path, caplog):
+    with judge_server() as judge, CallStore(tmp_path / "s.sqlite") as store:
+        asked = settings(tmp_path, judge)
+        store.take_turn(asked.configured_model)
+        threading.Timer(0.3, store.close).start()
+        fm.judge(pa.table({"question": ["q"], "answer": ["a"]}), asked)
+    [said] = [record.getMessage() for record in caplog.records if record.name == "fastmetrics"]
+    assert said.endswith(f"through the store {tmp_path / 's.sqlite'}; waiting for its end")
+
+
 def test_a_lock_that_cannot_be_made_ends_the_run(tmp_path, monkeypatch):
     def fails(self, model):
         raise NotImplementedError("no locks here")
