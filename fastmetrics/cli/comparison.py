@@ -49,9 +49,13 @@ def compare(
 ) -> Any:
     """Compare systems with a baseline on the same rows.
 
-    Print differences, intervals, p values and segments.
+    Print the verdict by the main metric, differences, intervals, p values and segments.  A file fastmetrics.toml in the
+    working directory may name the main metric: main = "token_recall".
     """
-    return arguments.call(runs=named_runs(runs, names, arguments["system"]))
+    from fastmetrics.results.main_metric import main_of_project
+
+    main = arguments["main"] or main_of_project()
+    return arguments.call(runs=named_runs(runs, names, arguments["system"]), main=main)
 
 
 def gate(

@@ -47,9 +47,13 @@ def report(
 ) -> None:
     """Write a page of charts and rows.
 
-    It shows means, distributions, a comparison, and the rows behind them.
+    It shows the verdict by the main metric, means, distributions, a comparison, and the rows behind them.  A file
+    fastmetrics.toml in the working directory may name the main metric: main = "token_recall".
     """
-    echo(str(arguments.call(scores=named_runs(scores, None, arguments["system"]))))
+    from fastmetrics.results.main_metric import main_of_project
+
+    main = arguments["main"] or main_of_project()
+    echo(str(arguments.call(scores=named_runs(scores, None, arguments["system"]), main=main)))
 
 
 # ``fastmetrics plot``: charts of scores as SVG and PNG files.

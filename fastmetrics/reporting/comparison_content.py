@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastmetrics.base.display import number
@@ -16,6 +16,7 @@ from fastmetrics.reporting.readings import turn
 from fastmetrics.reporting.rows import RowSegments
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison import Compared, Comparison, bounds, could_turn, signed, verdict_word
+from fastmetrics.results.main_metric import Change, Lead
 from fastmetrics.results.score_run import ScoreRun, shared_metrics
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.significance import compact_letters
@@ -108,31 +109,15 @@ SHOWN_PLACES = 12
 
 
 @dataclass(frozen=True)
-class PairVerdict:
-    """The verdicts on a system against another one: the metrics with a direction by verdict, and the changes."""
+class PairCell:
+    """The main metric of a system against another one: the difference, its verdict, and the metric's direction."""
 
     baseline: str
     other: str
-    better: int
-    worse: int
-    total: int
-    """Number of metrics with a direction."""
-    decided: Sequence[tuple[str, str, Better]] = ()
-    """The metrics with a verdict in the order of the page: name, better or worse, and direction."""
-
-    @property
-    def undecided(self) -> int:
-        """Number of metrics without a verdict."""
-        return self.total - self.better - self.worse
-
-    def opened(self, first: str | None) -> tuple[str, str, Better] | None:
-        """The metric of ``decided`` whose rows stand for this verdict: one of its more frequent word, worse for a tie.
-
-        ``first``, the metric that the page opens with, where it has that word; None without a verdict.
-        """
-        word = "better" if self.better > self.worse else "worse"
-        some = [line for line in self.decided if line[1] == word]
-        return next((line for line in some if line[0] == first), some[0] if some else None)
+    text: str
+    turn: str
+    """gain, loss or same."""
+    better: Better
 
 
 @dataclass(frozen=True)
@@ -151,8 +136,10 @@ class Against:
     """The contents of the comparison page."""
 
     systems: Sequence[str]
-    verdicts: Sequence[PairVerdict]
-    """Every other system against the first."""
+    changes: Sequence[Change]
+    """What the headline on two systems says: the change of the main metric, then those of other concerns."""
+    lead: Lead | None
+    """The systems by the main metric; None without one."""
     differences: Sequence[DifferenceLine]
     """Of the first system and the others over all rows, those with a verdict first."""
     further: Sequence[DifferenceLine]
@@ -161,8 +148,8 @@ class Against:
     """The segments with a verdict: losses of the first system's pairs first, the clearest first."""
     nearest: Sequence[DifferenceLine]
     """Of three segments without a verdict the difference with the least p, where no segment has a verdict."""
-    matrix: Sequence[tuple[str, Sequence[PairVerdict | None]]]
-    """For more than two systems, each against each; the system that is better most often first."""
+    matrix: Sequence[tuple[str, Sequence[PairCell | None]]]
+    """For more than two systems, each against each by the main metric; the best system first."""
     rankings: Sequence[RankedMetric]
     heats: Sequence[tuple[str, str, HeatMap]]
     """The segments of each pair of systems, those of the first one first."""
@@ -185,19 +172,6 @@ class Against:
     def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
         """What the marks of the intervals of these lines mean."""
         return interval_notes(((line.metric, "none", line.interval_note) for line in lines), self.confidence)
-
-    @property
-    def leaders(self) -> Sequence[str]:
-        """The systems that beat another and that none beats: more verdicts better than worse, of the two alone.
-
-        Where each is beaten, those with the largest excess over all others; none if no system beats another.
-        """
-        excess = {name: [cell.better - cell.worse for cell in cells if cell] for name, cells in self.matrix}
-        unbeaten = [name for name, others in excess.items() if min(others) >= 0 < max(others)]
-        if unbeaten:
-            return unbeaten
-        most = max(map(sum, excess.values()), default=0)
-        return [name for name, others in excess.items() if sum(others) == most > 0]
 
     @property
     def shown_places(self) -> Sequence[DifferenceLine]:
@@ -224,7 +198,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     """The first system against the others, and these among each other."""
     names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):
-        return Against(names, [], [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
+        return Against(names, [], None, [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
     family = _family(systems, options.by)
     resamples = options.resamples or min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
@@ -236,6 +210,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         allow_differences=options.allow_differences,
         seed=options.seed,
         threads=options.threads,
+        main=options.main,
     )
     some = [difference for difference in comparison if difference.n_paired]
     whole = [difference for difference in some if difference.segment is None]
@@ -248,16 +223,17 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     )
     places = [line for line in in_segments if line.has_direction]
     lines = _lines(comparison, whole, resamples)
-    ordered = [difference for _, difference in lines]
     first = comparison.systems[0]
+    lead = _lead(comparison)
     return Against(
         [visible(name) for name in comparison.systems],
-        [_verdict(comparison, ordered, first, other) for other in comparison.systems[1:]],
+        _changes(comparison) if lead is not None else [],
+        lead,
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
         places,
         [] if places else nearest_segments(_lines(comparison, directed, resamples)),
-        _matrix(comparison, ordered) if len(systems) > 2 else [],
+        _matrix(comparison, lead) if len(systems) > 2 and lead is not None else [],
         [_ranked(comparison, whole, ranking) for ranking in comparison.rankings if ranking.metric in scored],
         _heats(comparison),
         len(systems) * (len(systems) - 1) // 2,
@@ -367,33 +343,32 @@ def _heats(comparison: Comparison) -> list[tuple[str, str, HeatMap]]:
     return heats
 
 
-def _verdict(comparison: Comparison, ordered: Sequence[Compared], baseline: str, other: str) -> PairVerdict:
-    """The verdicts on one system against another, in either order of the comparison."""
-    counts = {"better": 0, "worse": 0, "–": 0}
-    opposite = {"better": "worse", "worse": "better"}
-    decided = []
-    for difference in ordered:
-        of_pair = {difference.baseline, difference.other} == {baseline, other}
-        if of_pair and difference.n_paired and comparison.better[difference.metric] is not None:
-            verdict = comparison.verdict(difference)
-            verdict = verdict if difference.other == other else opposite.get(verdict, verdict)
-            counts[verdict] += 1
-            if verdict != "–":
-                decided.append((visible(difference.metric), verdict, comparison.better[difference.metric]))
-    total = sum(counts.values())
-    return PairVerdict(visible(baseline), visible(other), counts["better"], counts["worse"], total, decided)
+def _changes(comparison: Comparison) -> list[Change]:
+    """The changes of the second system against the first, under displayed names."""
+    changes = comparison.changes(comparison.systems[0], comparison.systems[1])
+    return [replace(change, metric=visible(change.metric)) for change in changes]
 
 
-def _matrix(comparison: Comparison, ordered: Sequence[Compared]) -> list[tuple[str, Sequence[PairVerdict | None]]]:
-    """Each system against each, the one that is better most often, and worse least often, first."""
-    systems = comparison.systems
-    verdicts = {
-        (own, other): _verdict(comparison, ordered, other, own) for own in systems for other in systems if own != other
-    }
-    net = {own: sum(verdicts[own, other].better - verdicts[own, other].worse for other in systems if other != own)
-           for own in systems}  # fmt: skip
-    order = sorted(systems, key=lambda own: (-net[own], systems.index(own)))
-    return [(visible(own), [verdicts.get((own, other)) for other in order]) for own in order]
+def _lead(comparison: Comparison) -> Lead | None:
+    """The systems by the main metric, under displayed names."""
+    lead = comparison.lead
+    if lead is None:
+        return None
+    means = {visible(name): mean for name, mean in lead.means.items()}
+    return Lead(visible(lead.metric), means, {(visible(one), visible(other)) for one, other in lead.worse})
+
+
+def _matrix(comparison: Comparison, lead: Lead) -> list[tuple[str, Sequence[PairCell | None]]]:
+    """Each system against each by the main metric, the best first."""
+    better = comparison.better[comparison.main or ""]
+
+    def cell(own: str, other: str) -> PairCell | None:
+        if own == other:
+            return None
+        turn = "loss" if (own, other) in lead.worse else "gain" if (other, own) in lead.worse else "same"
+        return PairCell(other, own, signed(lead.means[own] - lead.means[other]), turn, better)
+
+    return [(own, [cell(own, other) for other in lead.means]) for own in lead.means]
 
 
 def _ranked(comparison: Comparison, whole: Sequence[Compared], ranking: Any) -> RankedMetric:

@@ -55,41 +55,37 @@ _WORDS = {
         "More of these is neither better nor worse: lengths, counts.",
         "Больше здесь не значит ни лучше, ни хуже: длины, количества.",
     ),
-    "verdict_worse_first": (
-        "{other} is worse than {baseline} on {worse} of {total} metric, better on {better}; {undecided} undecided|"
-        "{other} is worse than {baseline} on {worse} of {total} metrics, better on {better}; {undecided} undecided",
-        "{other} хуже, чем {baseline}: из {total} метрики хуже {worse}, лучше {better}, без вывода {undecided}|"
-        "{other} хуже, чем {baseline}: из {total} метрик хуже {worse}, лучше {better}, без вывода {undecided}",
+    "head_better": ("{other} is better than {baseline}", "{other} лучше, чем {baseline}"),
+    "head_worse": ("{other} is worse than {baseline}", "{other} хуже, чем {baseline}"),
+    "head_open": (
+        "{other} against {baseline}: {concern} undecided",
+        "{other} против {baseline}: {concern} — без вывода",
     ),
-    "verdict_better_first": (
-        "{other} is better than {baseline} on {better} of {total} metric, worse on {worse}; {undecided} undecided|"
-        "{other} is better than {baseline} on {better} of {total} metrics, worse on {worse}; {undecided} undecided",
-        "{other} лучше, чем {baseline}: из {total} метрики лучше {better}, хуже {worse}, без вывода {undecided}|"
-        "{other} лучше, чем {baseline}: из {total} метрик лучше {better}, хуже {worse}, без вывода {undecided}",
+    "decided_by": ("Decided by {metric}, the main metric.", "Решает {metric}, главная метрика."),
+    "no_main": (
+        "No metric with a direction: nothing here is better or worse",
+        "Нет метрик с направлением: здесь нет лучшего и худшего",
     ),
-    "verdict_none": (
-        "No difference between {other} and {baseline} is more than chance: {total} metric undecided|"
-        "No difference between {other} and {baseline} is more than chance: {total} metrics undecided",
-        "Между {other} и {baseline} нет различий сверх случайных: {total} метрика без вывода|"
-        "Между {other} и {baseline} нет различий сверх случайных: {total} метрики без вывода|"
-        "Между {other} и {baseline} нет различий сверх случайных: {total} метрик без вывода",
-    ),
-    "leader": (
-        "{systems} leads: better in {better} of {total} comparison with the other systems, worse in {worse}|"
-        "{systems} leads: better in {better} of {total} comparisons with the other systems, worse in {worse}",
-        "{systems} впереди: лучше в {better} из {total} сравнения с другими системами, хуже в {worse}|"
-        "{systems} впереди: лучше в {better} из {total} сравнений с другими системами, хуже в {worse}",
-    ),
-    "leaders": (
-        "{systems} lead together: none of the systems is better than one of them",
-        "{systems} впереди вместе: ни одна система не лучше какой-либо из них",
-    ),
-    "means": ("Means", "Средние"),
-    "changed_from": ("Differences from {baseline}", "Отличия от {baseline}"),
-    "no_leader": (
+    "concern_quality": ("quality", "качество"),
+    "concern_retrieval": ("retrieval", "поиск"),
+    "concern_cost": ("cost", "стоимость"),
+    "concern_form": ("form", "форма"),
+    "beside": ("{concern} {word}", "{concern}: {word}"),
+    "beside_dearer": ("{percent} % dearer", "дороже на {percent} %"),
+    "beside_cheaper": ("{percent} % cheaper", "дешевле на {percent} %"),
+    "beside_slower": ("{percent} % slower", "медленнее на {percent} %"),
+    "beside_faster": ("{percent} % faster", "быстрее на {percent} %"),
+    "beside_higher": ("{metric} {percent} % higher", "{metric} больше на {percent} %"),
+    "beside_lower": ("{metric} {percent} % lower", "{metric} меньше на {percent} %"),
+    "lead_over": ("{first} leads: better than {beaten}", "{first} впереди: лучше, чем {beaten}"),
+    "lead_mean": ("{first} has the best mean", "У {first} лучшее среднее"),
+    "lead_none": (
         "No system is shown to be better than another",
         "Ни одна система не лучше другой сверх случайного",
     ),
+    "lead_near": ("Not told apart from {first}: {near}.", "Не отличить от {first}: {near}."),
+    "means": ("Means", "Средние"),
+    "changed_from": ("Differences from {baseline}", "Отличия от {baseline}"),
     "changed": ("What changed", "Что изменилось"),
     "by_hint": (
         "To see where, divide the rows into segments: report --by COLUMN, in Python by=. Columns with few values: "
@@ -105,8 +101,8 @@ _WORDS = {
     "system": ("system", "система"),
     "matrix": ("Each system against each", "Каждая система против каждой"),
     "matrix_note": (
-        "Metrics on which the system of the line is better / worse than that of the column, beyond chance.",
-        "Метрики, по которым система строки лучше / хуже системы столбца сверх случайного.",
+        "{metric} of the system of the line minus that of the column; in colour where it is more than chance.",
+        "{metric} системы строки минус то же у системы столбца; цветом — где различие больше случайного.",
     ),
     "differences": ("Differences", "Различия"),
     "further": ("Differences among the other systems", "Различия между остальными системами"),
@@ -327,6 +323,7 @@ _WORDS = {
     "verdict_worse": ("worse", "хуже"),
     "verdict_higher": ("higher", "выше"),
     "verdict_lower": ("lower", "ниже"),
+    "verdict_undecided": ("undecided", "без вывода"),
     "only_baseline": ("only baseline", "только базовая"),
     "only_other": ("only other", "только другая"),
     "won": ("won / tied / lost", "лучше / равно / хуже"),

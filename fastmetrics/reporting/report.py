@@ -60,6 +60,7 @@ def report(
     overwrite: bool = False,
     by: Sequence[str] | str | None = None,
     resamples: int | None = None,
+    main: str | None = None,
     allow_differences: bool = False,
     seed: int = 0,
     threads: int | None = None,
@@ -72,8 +73,9 @@ def report(
     ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and relevant
     ids of the first run, or of all systems if it has the column ``system``; as many files as runs provide those of
     each run, whose answers are shown side by side.  Without it, texts kept in the score files are shown.
-    ``baseline_texts`` provides the baseline's answers.  ``by`` names kept columns whose values divide the rows into
-    segments.
+    ``baseline_texts`` provides the baseline's answers.  The ``main`` metric decides, as in
+    :func:`fastmetrics.results.compare.compare`, and rows open by it.  ``by`` names kept columns whose values divide the
+    rows into segments.
 
     Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
     metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
@@ -109,6 +111,7 @@ def report(
     - ``overwrite``: Replace the output if it exists.
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
+    - ``main``: The metric that decides; by default the first one of quality.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
@@ -156,6 +159,7 @@ def report(
         distinct(by),
         system,
         resamples,
+        main,
         allow_differences,
         seed,
         threads,

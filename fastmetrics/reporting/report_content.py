@@ -17,7 +17,7 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, HeatMap, fewer_segments, heat_of_means
-from fastmetrics.reporting.comparison_content import Against, compared
+from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
@@ -35,8 +35,9 @@ from fastmetrics.reporting.sections import (
 )
 from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
 from fastmetrics.results.distributions import Correlations, correlations, histograms
+from fastmetrics.results.main_metric import CONCERNS, concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
-from fastmetrics.results.primary_table import PRIMARY, primary_of
+from fastmetrics.results.primary_table import primary_of
 from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summarize_by import summarize_by
@@ -202,7 +203,6 @@ SECTIONS: list[Section] = [
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
-_FIRST_METRICS = tuple(figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures)
 _FEW_VALUES = 12
 """Maximum number of values of a column that the page names as one to divide rows by."""
 _CORRELATED_ROWS = 20_000
@@ -242,7 +242,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     system_names = [run.name for run in runs.systems]
     links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
     better = declared_better(names, runs.main.declared)
-    first = _first_metric(runs.main, names, against)
+    first = _first_metric(runs.main, names, options)
     on_page = None if shown.page is not None else {row["at"] for row in shown.rows}
     parts = {
         "names": [visible(run.name) for run in runs.opened],
@@ -451,16 +451,24 @@ def _primary(runs: _Runs) -> Any:
     return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
 
 
-def _first_metric(run: ScoreRun, names: Sequence[str], against: Against | None) -> int:
-    """The metric by which the rows open: one that changed, with more values than 0 and 1, that a person reads first."""
-    changed = {line.metric for line in against.changed} if against is not None else set()
+def _first_metric(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> int:
+    """The metric by which the rows open: the main one, or of the next concern one with more values than 0 and 1."""
     better = declared_better(names, run.declared)
+    firsts = list(first_metrics(names, run.spec, better, options.main).values())
 
     def later(place: int) -> tuple[Any, ...]:
         name, values = names[place], run.values(names[place])
         graded = np.isfinite(values) & (values != 0) & (values != 1)
-        first = _FIRST_METRICS.index(name) if name in _FIRST_METRICS else len(_FIRST_METRICS)
-        return np.isnan(values).all(), visible(name) not in changed, better.get(name) is None, not graded.any(), first
+        concern = CONCERNS.index(concern_of(name, run.spec(name)))
+        chosen = options.main is not None and name == firsts[0]
+        return (
+            np.isnan(values).all(),
+            not chosen,
+            not graded.any(),
+            name not in firsts,
+            better.get(name) is None,
+            concern,
+        )
 
     return min(range(len(names)), key=later, default=0)
 

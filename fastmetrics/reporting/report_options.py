@@ -43,6 +43,8 @@ class ReportOptions:
     by: Sequence[str]
     system: str | None
     resamples: int | None
+    main: str | None
+    """The metric that decides; None for the first one of quality."""
     allow_differences: bool
     seed: int
     threads: int | None

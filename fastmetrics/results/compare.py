@@ -22,7 +22,8 @@ from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.metrics.corpus_values import many_values
-from fastmetrics.results.comparison import Compared, Comparison, Ranking, repeat_parts
+from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
+from fastmetrics.results.main_metric import first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
 from fastmetrics.results.score_file import declared_bounds, directions, read_table
@@ -354,6 +355,7 @@ def compare(
     allow_differences: bool = False,
     margin: float | None = None,
     better: Mapping[str, str] | None = None,
+    main: str | None = None,
 ) -> Comparison:
     """Compare systems by their existing scores on the same rows.
 
@@ -371,10 +373,16 @@ def compare(
     level, the level divided by the number of comparisons.  Rows with a
     score of one system only are counted, and a note says where they could reverse Δ.
 
+    The ``main`` metric decides: its verdict is the headline, beside it the first metrics of retrieval, cost and form.
+    By default it is the first one of quality with a direction: a judge's, an own metric, then ``token_recall`` and so
+    on by agreement with people.
+
     ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
     the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a
-    test are corrected together over metrics, segments and pairs: ``holm``, ``bh`` (Benjamini and Hochberg) or
-    ``none``.  For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
+    test are corrected together over metrics and pairs, those of segments by themselves, those of the main metric over
+    pairs alone: ``holm``, ``bh`` (Benjamini and Hochberg) or ``none``.
+
+    For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
     corrects for the pairs: systems with a common letter are not significantly different.
 
     Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
@@ -426,6 +434,7 @@ def compare(
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``margin``: A difference that does not matter: tests equivalence within it.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
+    - ``main``: The metric that decides; by default the first one of quality.
 
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
@@ -467,9 +476,9 @@ def compare(
     ways = directions(names, stored, better or {})
     bounds = declared_bounds(names, stored)
     parts = _Parts([segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings])
-    if correction != "none":
-        pairs = len(loaded) * (len(loaded) - 1) // 2
-        how = replace(how, family=max(1, len(names) * len(parts) * pairs))
+    first = first_metrics(names, loaded[0].spec, ways, main)
+    main = next((name for name in first.values() if ways[name] is not None), None)
+    sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
     comparisons: list[Compared] = []
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
@@ -480,7 +489,8 @@ def compare(
         for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired)
     )
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
-        comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, how)]
+        corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])
+        comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
         if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
             rankings.append(cell.ranking(systems, how))
     return Comparison(
@@ -488,7 +498,7 @@ def compare(
         joined_by=paired.joined_by,
         repeats=repeat_parts(paired, [name for name in names if name not in counted]),
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(loaded, paired.rows, strict=True)},
-        comparisons=_corrected(comparisons, correction),
+        comparisons=_corrected(comparisons, correction, main),
         rankings=rankings,
         better=ways,
         bounds={name: None if name in counted else bounds.get(name) for name in names},
@@ -506,6 +516,8 @@ def compare(
         interval=interval,
         missing_queries=lacking,
         margin=margin,
+        first_metrics=first,
+        main=main,
     )
 
 
@@ -610,11 +622,13 @@ def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -
     return table.column(name, "").take(pa.array(rows, mask=rows < 0))
 
 
-def _corrected(compared: Sequence[Compared], correction: str) -> list[Compared]:
-    """The comparisons with the p values of each test corrected together, and so those of equivalence."""
+def _corrected(compared: Sequence[Compared], correction: str, main: str | None) -> list[Compared]:
+    """The comparisons with the p values of each test and family corrected together, and so those of equivalence."""
     together = list(compared)
-    for test in dict.fromkeys(pair.test for pair in compared):
-        places = [place for place, pair in enumerate(compared) if pair.test == test]
+    families: dict[tuple[str, Family], list[int]] = {}
+    for place, pair in enumerate(compared):
+        families.setdefault((pair.test, family_of(pair, main)), []).append(place)
+    for places in families.values():
         for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
             p_values = [getattr(compared[place], name) for place in places]
             if None not in p_values:
@@ -622,3 +636,13 @@ def _corrected(compared: Sequence[Compared], correction: str) -> list[Compared]:
                     figure: dict[str, Any] = {target: p}
                     together[place] = replace(together[place], **figure)
     return together
+
+
+def _sizes_of_families(metrics: int, segments: int, systems: int, has_main: bool) -> dict[Family, int]:
+    """The numbers of comparisons whose p values are corrected together."""
+    pairs = systems * (systems - 1) // 2
+    return {
+        "main metric": max(1, pairs),
+        "all rows": max(1, (metrics - has_main) * pairs),
+        "segments": max(1, metrics * segments * pairs),
+    }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
+from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import worst_first
 from fastmetrics.stats.mean_interval import MARK, interval_notes
@@ -88,6 +90,26 @@ class Ranking:
     means: Sequence[float]
     letters: Sequence[str]
     p: Sequence[Sequence[float]]
+
+
+Family: TypeAlias = Literal["main metric", "all rows", "segments"]
+"""Comparisons whose p values are corrected together: of the main metric over all rows, of the others, of segments."""
+
+
+class _Part(Protocol):
+    """A metric over all rows (None) or over a segment."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def segment(self) -> str | None: ...
+
+
+def family_of(part: _Part, main: str | None) -> Family:
+    """The family of a metric over all rows or over a segment."""
+    if part.segment is not None:
+        return "segments"
+    return "main metric" if part.metric == main else "all rows"
 
 
 def least_rows(pair: Compared) -> int:
@@ -320,6 +342,13 @@ def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
 
 _FEW = 30
 _NOTED = 8
+_OF_FAMILY: Mapping[Family, str] = {
+    "main metric": "of {main}",
+    "all rows": "of other metrics",
+    "segments": "in segments",
+}
+_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher", "not worse": "–"}
+"""The verdicts on the baseline against the other system."""
 
 
 def verdict_word(better: Better, delta: float) -> str:
@@ -360,6 +389,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     """For runs with several answers to a question, the parts of the variance of each difference."""
     missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
     """The judged queries that each evaluated run lacks, and the rule for them."""
+    first_metrics: Mapping[Concern, str] = field(default_factory=dict)
+    """The metric that stands for each concern: quality, retrieval, cost and form."""
+    main: str | None = None
+    """The metric that decides; None if no metric has a direction."""
 
     @property
     def unpaired(self) -> bool:
@@ -374,6 +407,12 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             if pair.metric == key:
                 return pair
         raise KeyError(key)
+
+    @property
+    def families(self) -> dict[Family, int]:
+        """The number of comparisons in each family that there is."""
+        found = Counter(family_of(pair, self.main) for pair in self._once)
+        return {name: found[name] for name in _OF_FAMILY if name in found}
 
     @property
     def _whole(self) -> list[Compared]:
@@ -396,6 +435,56 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
         return verdict_word(self.better[pair.metric], pair.delta)
 
+    def change(self, concern: Concern, metric: str, baseline: str, other: str) -> Change | None:
+        """The change of a metric between two systems over all rows, in either order of them; None without values."""
+        for pair in self._whole:
+            if pair.metric == metric and {pair.baseline, pair.other} == {baseline, other}:
+                break
+        else:
+            return None
+        if math.isnan(pair.delta):
+            return None
+        means = (pair.mean_baseline, pair.mean_other)
+        verdict = self.verdict(pair)
+        if pair.baseline != baseline:
+            means, verdict = means[::-1], _OPPOSITE.get(verdict, verdict)
+        return Change(concern, metric, *means, verdict)
+
+    def changes(self, baseline: str, other: str) -> list[Change]:
+        """What a headline on two systems says: the change of the main metric, then those of the other concerns."""
+        order = sorted(CONCERNS, key=lambda concern: self.first_metrics.get(concern) != self.main)
+        of_concerns = [(concern, self.first_metrics[concern]) for concern in order if concern in self.first_metrics]
+        found = [self.change(concern, metric, baseline, other) for concern, metric in of_concerns]
+        return [change for change in found if change is not None and (change.concern != "form" or change.is_decided)]
+
+    @property
+    def lead(self) -> Lead | None:
+        """The systems by the main metric, the best first; None without one, and where it has no values."""
+        means: dict[str, float] = {}
+        worse: set[tuple[str, str]] = set()
+        for pair in self._whole:
+            if pair.metric == self.main and not math.isnan(pair.delta):
+                means = {pair.baseline: pair.mean_baseline, pair.other: pair.mean_other, **means}
+                verdict = self.verdict(pair)
+                worse |= {(pair.other, pair.baseline)} if verdict == "worse" else set()
+                worse |= {(pair.baseline, pair.other)} if verdict == "better" else set()
+        for ranking in self.rankings:
+            if ranking.metric == self.main:
+                means = dict(zip(ranking.systems, ranking.means, strict=True))
+        if self.main is None or not means:
+            return None
+        sign = 1 if self.better[self.main] == "lower" else -1
+        return Lead(self.main, dict(sorted(means.items(), key=lambda entry: sign * entry[1])), worse)
+
+    @property
+    def headline(self) -> str | None:
+        """The verdict by the main metric, with cost and form beside it; of several systems, which of them leads."""
+        if self.lead is None:
+            return None
+        if len(self.systems) > 2:
+            return str(self.lead)
+        return headline(self.systems[0], self.systems[1], self.changes(self.systems[0], self.systems[1]))
+
     @property
     def notes(self) -> list[str]:
         """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
@@ -404,10 +493,15 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
-        names = list(dict.fromkeys(pair.test for pair in self.comparisons))
-        tests, family = ", ".join(names), len(self.comparisons) // max(1, len(names))
+        tests = ", ".join(dict.fromkeys(pair.test for pair in self.comparisons))
         notes += self._intervals(of)
-        notes.append(f"p of {tests}, {how[self.correction]} over {family:,} comparison{'s' * (family != 1)}{of}")
+        sizes = self.families
+        family = sum(sizes.values())
+        over = f"over {family:,} comparison{'s' * (family != 1)}"
+        if len(sizes) > 1:
+            parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
+            over = f"each by themselves: {', '.join(parts)}"
+        notes.append(f"p of {tests}, {how[self.correction]} {over}{of}")
         if family > 1 and self.correction != "none":
             notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
         if self.margin is not None:
@@ -448,6 +542,9 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     def to_dict(self) -> dict[str, Any]:
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
         return {
+            "headline": self.headline,
+            "main": self.main,
+            "first_metrics": dict(self.first_metrics),
             "comparisons": list(map(self._row, self.comparisons)),
             "rankings": [asdict(ranking) for ranking in self.rankings],
             **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
@@ -515,8 +612,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         return latex_table(self.systems, metrics, means, beaten, rows, self.better, lacking)
 
     def remarks(self) -> Sequence[str]:
-        """The notes."""
-        return self.notes
+        """The headline and the notes."""
+        return [*([] if self.headline is None else [self.headline]), *self.notes]
 
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.comparison_content import Against, PairVerdict, compared
+from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import labels
 from fastmetrics.results.open_runs import open_run
 from tests.reporting.test_report import read
 
 ROWS = 60
-OPTIONS = SimpleNamespace(resamples=None, by=[], allow_differences=False, seed=0, threads=1)
+OPTIONS = SimpleNamespace(resamples=None, main=None, by=[], allow_differences=False, seed=0, threads=1)
 
 
 def run(seed: int, **shifts: float) -> pa.Table:
@@ -45,32 +45,45 @@ def headline(page: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_the_overview_leads_with_the_counts_of_verdicts(tmp_path, language):
-    page = page_of({"new": NEW}, tmp_path, baseline=OLD, language=language)
-    comparison = fm.compare({"run 1": OLD, "new": NEW})
-    verdicts = [comparison.verdict(pair) for pair in comparison if comparison.better[pair.metric]]
-    better, worse = verdicts.count("better"), verdicts.count("worse")
-    assert (better, worse, len(verdicts)) == (1, 2, 4)
-    words = labels(language)
-    counts = {"better": better, "worse": worse, "total": 4, "undecided": 1}
+def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, language):
+    tokens = pa.array([100.0 + at for at in range(ROWS)])
+    old, new = (table.append_column("total_tokens", tokens) for table in (OLD, NEW))
+    fewer = pa.array([75.0 + 0.75 * at for at in range(ROWS)])
+    new = new.set_column(new.column_names.index("total_tokens"), "total_tokens", fewer)
+    page = page_of({"new": new}, tmp_path, baseline=old, language=language)
     baseline = re.search(r"<bdi>(.*?)</bdi> → new", page).group(1)
-    expected = words["verdict_worse_first"].split("|")[-1]
-    assert headline(page) == expected.format(other="new", baseline=baseline, **counts)
+    words = labels(language)
+    expected = [
+        words["head_better"].format(other="new", baseline=baseline),
+        words["beside_cheaper"].format(percent="25"),
+    ]
+    assert headline(page).split("; ")[:2] == expected
+    assert {"en": "; answer_words ", "ru": "; answer_words больше на "}[language] in headline(page)
     overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert words["decided_by"].format(metric="keyword_recall") in overview
     places = [overview.index(words[key]) for key in ("changed", "shifted", "undecided", "every_metric")]
     assert places == sorted(places)
     changed = overview[places[0] : places[1]]
-    assert re.findall(r'"row" title="(\w+)"', changed) == ["token_f1", "hallucination", "keyword_recall"]
+    assert set(re.findall(r'"row" title="(\w+)"', changed)) == {
+        *("token_f1", "hallucination", "keyword_recall", "total_tokens"),
+    }
     assert re.findall(r'"row" title="(\w+)"', overview[places[1] : places[2]]) == ["answer_words"]
-    for pair in comparison:
+    for pair in fm.compare({"run 1": old, "new": new}):
         if pair.metric in ("token_f1", "hallucination", "keyword_recall"):
             assert f"<td>[{pair.low:+.4f}, {pair.high:+.4f}]</td>" in changed
+    page = page_of({"new": new}, tmp_path, baseline=old, language=language, main="token_f1", overwrite=True)
+    assert headline(page).startswith(words["head_worse"].format(other="new", baseline=baseline))
 
 
 def test_equal_runs_have_no_verdict(tmp_path):
     page = page_of({"new": OLD}, tmp_path, baseline=OLD)
-    assert headline(page).startswith("No difference between new and")
-    assert headline(page).endswith("is more than chance: 4 metrics undecided")
+    assert headline(page).startswith("new against ")
+    assert headline(page).endswith(": quality undecided")
+
+
+def test_runs_without_a_direction_have_no_headline_metric(tmp_path):
+    lengths = OLD.select(["id", "answer_words"])
+    assert headline(page_of({"new": lengths}, tmp_path, baseline=lengths)) == labels("en")["no_main"]
 
 
 def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
@@ -84,7 +97,7 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     assert lines[0] == "Poor by its thresholds: ndcg"
     assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
     assert "Many rows without a score; with one: keyword_recall 30" in lines
-    assert "The worst rows by token_f1" in page
+    assert "The worst rows by keyword_recall" in page
 
 
 def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
@@ -131,42 +144,21 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
             if pair.metric == ranked.metric:
                 shares = bool(letters[pair.baseline] & letters[pair.other])
                 assert shares != apart[frozenset((pair.metric, pair.baseline, pair.other))]
+    assert found.lead.metric == "keyword_recall"
     order = [name for name, _ in found.matrix]
-    wins = {"better": 1, "worse": -1}
+    assert order == list(found.lead.means)
+    assert list(found.lead.means.values()) == sorted(found.lead.means.values(), reverse=True)
+    of_main = {(pair.baseline, pair.other): pair for pair in whole if pair.metric == "keyword_recall"}
     for name, cells in found.matrix:
         for other, cell in zip(order, cells, strict=True):
-            if other == name:
-                assert cell is None
-                continue
-            pairs = [pair for pair in whole if {pair.baseline, pair.other} == {name, other}]
-            signs = [
-                wins.get(comparison.verdict(pair), 0) * (1 if pair.other == name else -1)
-                for pair in directed(comparison, pairs)
-            ]
-            assert (cell.better, cell.worse, cell.total) == (signs.count(1), signs.count(-1), len(signs))
-            decided = {pair.metric: sign for pair, sign in zip(directed(comparison, pairs), signs, strict=True) if sign}
-            lines = [line.metric for line in [*found.differences, *found.further]
-                     if {line.baseline, line.other} == {name, other} and line.metric in decided]  # fmt: skip
-            words = {1: "better", -1: "worse"}
-            assert [(metric, word) for metric, word, _ in cell.decided] == [
-                (line, words[decided[line]]) for line in lines
-            ]
-    nets = [sum(cell.better - cell.worse for cell in cells if cell) for _, cells in found.matrix]
-    assert nets == sorted(nets, reverse=True)
-    first = [name for name, cells in found.matrix if all(cell.better >= cell.worse for cell in cells if cell)]
-    assert first == found.leaders == order[: len(first)]
-
-
-def test_a_cell_opens_the_metric_that_leads_where_it_has_the_word_of_the_cell():
-    decided = [("m1", "worse", "higher"), ("m2", "worse", "lower"), ("m3", "better", "higher"), ("m4", "better", None)]
-    for better, worse, first, metric in [
-        (2, 1, "m4", "m4"),
-        (2, 1, "m1", "m3"),
-        (1, 2, "m2", "m2"),
-        (2, 2, "m3", "m1"),
-    ]:
-        assert PairVerdict("a", "b", better, worse, 9, decided).opened(first)[0] == metric
-    assert PairVerdict("a", "b", 0, 0, 9).opened("m1") is None
+            assert (cell is None) == (other == name)
+            if cell is not None:
+                forward = (other, name) in of_main
+                pair = of_main[(other, name) if forward else (name, other)]
+                turns = ("gain", "loss") if forward else ("loss", "gain")
+                turn = dict(zip(("better", "worse"), turns, strict=True)).get(comparison.verdict(pair), "same")
+                assert (cell.baseline, cell.other, cell.turn) == (other, name, turn)
+                assert float(cell.text) == pytest.approx(pair.delta if forward else -pair.delta, abs=1e-4)
 
 
 def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
@@ -188,30 +180,14 @@ def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
     assert labels("en")["reversible_key"] in overview
 
 
-@pytest.mark.parametrize(
-    ("wins", "leaders"),
-    [
-        ({}, []),
-        ({"ab": 2}, ["a"]),
-        ({"ac": 7, "bc": 2}, ["a", "b"]),
-        ({"ac": 7, "bc": 2, "ba": 1}, ["b"]),
-        ({"ab": 3, "bc": 2, "ca": 1}, ["a"]),
-    ],
-    ids=["no verdict", "the third is undecided", "a tie of unequal wins", "the winner of the pair", "a circle"],
-)
-def test_leaders_beat_another_system_and_none_beats_them(wins, leaders):
-    matrix = [
-        (
-            own,
-            [
-                PairVerdict(other, own, wins.get(own + other, 0), wins.get(other + own, 0), 9)
-                for other in "abc"
-                if other != own
-            ],
-        )
-        for own in "abc"
-    ]
-    assert Against(list("abc"), [], [], [], [], [], matrix, [], [], 3, [], [], []).leaders == leaders
+def test_of_several_systems_the_headline_names_the_leader_and_who_is_near(tmp_path):
+    page = page_of({"a": OLD, "b": NEW, "c": OLD}, tmp_path)
+    assert headline(page) == "b leads: better than a, c"
+    page = page_of({"a": OLD, "b": run(6, keyword_recall=-0.3), "c": OLD}, tmp_path, overwrite=True)
+    assert headline(page) == "a leads: better than b"
+    assert "Not told apart from a: c." in page
+    page = page_of({"a": OLD, "b": OLD, "c": OLD}, tmp_path, overwrite=True)
+    assert headline(page) == labels("en")["lead_none"]
 
 
 def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
@@ -259,11 +235,12 @@ def test_rows_open_by_a_metric_with_more_values_than_0_and_1(tmp_path):
     flags = pa.array([float(at % 2) for at in range(ROWS)])
     table = OLD.add_column(1, "exact_match", flags).select(["id", "exact_match", "keyword_recall", "token_f1"])
     page_of({"new": table}, tmp_path)
+    assert read(tmp_path / "r.html")[2]["first"] == 1
+    page_of({"new": table}, tmp_path, main="token_f1", overwrite=True)
     assert read(tmp_path / "r.html")[2]["first"] == 2
     page_of({"new": table.select(["id", "exact_match"])}, tmp_path, overwrite=True)
     assert read(tmp_path / "r.html")[2]["first"] == 0
-    changed = table.set_column(1, "exact_match", pa.array([1.0] * ROWS))
-    page_of({"new": changed}, tmp_path, baseline=table, overwrite=True)
+    page_of({"new": table}, tmp_path, main="exact_match", baseline=table, overwrite=True)
     assert read(tmp_path / "r.html")[2]["first"] == 0
 
 
@@ -339,16 +316,13 @@ def test_segments_that_differ_without_being_better_or_worse_are_counted(tmp_path
     assert labels("en")["nearest_note"] in page
 
 
-def test_a_cell_of_the_matrix_opens_a_metric_with_a_verdict_for_its_pair(tmp_path):
+def test_a_cell_of_the_matrix_opens_the_main_metric_of_its_pair(tmp_path):
     page = page_of({"a": OLD, "b": NEW, "c": run(1)}, tmp_path)
     found = compared([open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OLD), strict=True)], OPTIONS)
     table = page[page.index('<table class="matrix') :].partition("</table>")[0]
-    places = [link.partition("metric=")[2].partition("&")[0] for link in re.findall('<a href="([^"]*)', table)]
+    links = re.findall('<a href="([^"]*)', table)
     metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
-    opened = [cell.opened("token_f1") for _, cells in found.matrix for cell in cells if cell]
-    expected = [some and some[0] for some in opened]
-    for some, link in zip(opened, re.findall('<a href="([^"]*)', table), strict=True):
-        largest_first = {("better", "higher"): True, ("better", "lower"): False}.get(some and some[1:])
-        assert ("&sort=change" in link, "&down=1" in link) == (largest_first is not None, bool(largest_first))
-    assert None in expected
-    assert [metrics[int(place)] if place else None for place in places] == expected
+    cells = [cell for _, cells in found.matrix for cell in cells if cell]
+    for cell, link in zip(cells, links, strict=True):
+        assert metrics[int(link.partition("metric=")[2].partition("&")[0])] == found.lead.metric
+        assert ("&sort=change" in link) == (cell.turn == "gain")

@@ -247,17 +247,42 @@ def test_words_for_no_value_in_csv_files_of_segments_are_null(tmp_path):
     assert {one.segment: one.n_paired for one in found} == {None: 5, "few=1": 1, "few=2": 1, "few=null": 3}
 
 
-def test_p_is_corrected_over_metrics_segments_and_pairs():
-    table = OLD.append_column("own", pa.array(SECOND))
-    found = fm.compare(
-        {"a": table, "b": NEW.append_column("own", pa.array(FIRST))}, by="language", tests="t,fisher", **SMALL
-    )
-    for test in ("t", "fisher"):
-        some = [one for one in found if one.test == test]
-        assert len(some) == 10
-        ascending = sorted(some, key=lambda one: one.p)
-        assert ascending[0].p_corrected == min(1, ascending[0].p * 10)
-        assert all(one.p_corrected >= one.p for one in some)
+def test_p_is_corrected_in_families_of_the_main_metric_the_others_and_segments():
+    table = OLD.append_column("own", pa.array(SECOND)).append_column("jaccard", pa.array(FIRST))
+    other = NEW.append_column("own", pa.array(FIRST)).append_column("jaccard", pa.array(SECOND))
+    for main, of_main in ((None, "token_f1"), ("jaccard", "jaccard")):
+        found = fm.compare({"a": table, "b": other}, by="language", tests="t,fisher", main=main, **SMALL)
+        assert found.main == of_main
+        assert found.families == {"main metric": 1, "all rows": 2, "segments": 12}
+        for test in ("t", "fisher"):
+            some = [one for one in found if one.test == test]
+            whole = {one.metric: one for one in some if one.segment is None}
+            others = [one for one in whole.values() if one.metric != of_main]
+            for family, count in (([whole[of_main]], 1), (others, 2), ([one for one in some if one.segment], 12)):
+                assert len(family) == count
+                least = min(family, key=lambda one: one.p)
+                assert least.p_corrected == min(1, least.p * count)
+                assert all(one.p_corrected >= one.p for one in family)
+
+
+def test_the_main_metric_decides_and_cost_stands_beside_it():
+    base = {"id": list(range(40)), "token_f1": [0.1, 0.4] * 20, "total_tokens": [100.0, 120.0] * 20}
+    worse = {**base, "token_f1": [0.0, 0.35] * 20, "total_tokens": [50.0, 60.0] * 20, "jaccard": [0.2] * 40}
+    found = fm.compare({"old": {**base, "jaccard": [0.1] * 40}, "new": worse}, **SMALL)
+    expected = "new is worse than old (token_f1 0.2500 → 0.1750); 50 % cheaper (total_tokens 110.0 → 55.0000)"
+    assert found.headline == found.to_dict()["headline"] == expected
+    assert str(found).replace("\n", " ").count(expected) == 1
+    found = fm.compare({"old": base, "new": {**worse, "token_f1": base["token_f1"]}}, **SMALL)
+    assert found.headline.startswith("new against old: quality undecided (token_f1 0.2500 → 0.2500); 50 % cheaper")
+    found = fm.compare({"a": base, "b": worse, "c": base}, main="token_f1", **SMALL)
+    assert found.headline == "a leads by token_f1 (0.2500), better than b; not told apart from it: c (0.2500)"
+    found = fm.compare({"old": base, "new": worse}, main="total_tokens", **SMALL)
+    assert found.headline.startswith("new is better than old (total_tokens")
+    assert fm.compare([{"id": [1, 2], "own": [1, 2]}] * 2, **SMALL).headline is None
+    with pytest.raises(fm.UnknownNameError, match="token_f2"):
+        fm.compare([base, worse], main="token_f2", **SMALL)
+    with pytest.raises(fm.OptionError, match="declares no direction"):
+        fm.compare([{**base, "own": base["token_f1"]}] * 2, main="own", **SMALL)
 
 
 def test_several_systems_are_compared_in_pairs_and_ranked():
