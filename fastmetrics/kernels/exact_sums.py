@@ -12,32 +12,29 @@ from fastmetrics.kernels.jit import kernel
 
 ROWS = 1 << 24  # maximum values per bin without int64 overflow, since each adds less than 2**38
 
-N_NAN, N_PLUS_INFINITY, N_MINUS_INFINITY, LOWEST, HIGHEST = range(5)
+N_NAN, N_INFINITE, LOWEST, HIGHEST = range(4)
 
 
 @kernel
 def accumulate(bits: NDArray[np.int64], bins: NDArray[np.int64], seen: NDArray[np.int64]) -> None:
-    """Add float64 values, given by their bits, to ``bins`` (2048 × 8) and ``seen`` (5: three counts, two extremes).
+    """Add float64 values, given by their bits, to ``bins`` (2048 × 8) and ``seen`` (4: two counts, two extremes).
 
     A significand is split into 18-bit digits c, b, a.  ``bins[e]``, for the exponent e, sums the digits with
-    their sign (0–2) and the digits of the square (3–7).  The extremes are stored as integers in the order of
-    the floats.
+    their sign (0–2) and the digits of the square (3–7).  The extremes of the finite values are stored as
+    integers in the order of the floats.
     """
     for i in range(bits.shape[0]):
         value = bits[i]
         exponent = (value >> 52) & 2047
         significand = value & 0xFFFFFFFFFFFFF
         # The largest exponent marks NaN, or infinity where the significand is 0.
-        if exponent == 2047 and significand != 0:
-            seen[0] += 1
+        if exponent == 2047:
+            seen[0 if significand != 0 else 1] += 1
             continue
         # As integers, negative floats have their order reversed: turning all bits but the sign puts it right.
         key = value if value >= 0 else value ^ 0x7FFFFFFFFFFFFFFF
-        seen[3] = min(seen[3], key)
-        seen[4] = max(seen[4], key)
-        if exponent == 2047:
-            seen[1 if value >= 0 else 2] += 1
-            continue
+        seen[2] = min(seen[2], key)
+        seen[3] = max(seen[3], key)
         # All but subnormal numbers have a leading 1 that is not stored.
         if exponent > 0:
             significand |= 1 << 52

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -199,7 +200,9 @@ def _finish(sums: Sequence[int], **options: Any) -> BleuScore:
     )
     bp, signature = float(result.bp), str(scorer.get_signature())
     counts, totals, precisions = list(result.counts), list(result.totals), list(result.precisions)
-    return BleuScore(float(result.score), counts, totals, precisions, bp, sys_len, ref_len, signature)
+    return BleuScore(
+        float(result.score) if rows else math.nan, counts, totals, precisions, bp, sys_len, ref_len, signature
+    )
 
 
 def _bleu_of_sums(sums: Ints, smooth_value: float | None, smooth_method: str, effective_order: bool) -> Floats:
@@ -220,7 +223,8 @@ def _bleu_of_sums(sums: Ints, smooth_value: float | None, smooth_method: str, ef
 
 
 def _finish_many(sums: Ints, **options: Any) -> Floats:
-    return _bleu_of_sums(sums[:, HEADS:], options["smooth_value"], options["smooth_method"], options["effective_order"])
+    how = (options["smooth_value"], options["smooth_method"], options["effective_order"])
+    return np.where(sums[:, 0] > 0, _bleu_of_sums(sums[:, HEADS:], *how), np.nan)
 
 
 @metric(
@@ -246,8 +250,8 @@ def corpus_bleu(
     """BLEU of all answers together, from 0 to 100: sacreBLEU's ``corpus_bleu``.
 
     Like ``bleu``, but the n-grams and lengths of all rows are summed first.  Rows without an answer or any reference
-    are excluded; the number of references may differ between rows.  Returns a ``BleuScore``, which has the counts, the
-    precisions and sacreBLEU's signature.
+    are excluded, and without any other row the score is NaN; the number of references may differ between rows.  Returns
+    a ``BleuScore``, which has the counts, the precisions and sacreBLEU's signature.
 
     >>> import fastmetrics as fm
     >>> print(fm.corpus_bleu(["the cat sat on a mat"], ["the cat sat on the mat"]))  # doctest: +ELLIPSIS

@@ -75,7 +75,7 @@ def _finish_many(sums: Ints, *, beta: float, eps_smoothing: bool, **_: Any) -> F
     """chrF of each row of summed counts: after the heads, for each order, n-grams of answers, references and both."""
     scores = np.empty(len(sums))
     chrf_scores(sums[:, HEADS:].astype(np.float64), float(beta**2), eps_smoothing, scores)
-    return scores
+    return np.where(sums[:, 0] > 0, scores, np.nan)
 
 
 def _finish(sums: Sequence[int], **options: Any) -> ChrfScore:
@@ -130,9 +130,9 @@ def corpus_chrf(
     """Character n-gram F-score of all answers together, from 0 to 100: sacreBLEU's ``corpus_chrf``.
 
     Like ``chrf``, but the n-grams of all rows are summed first.  With several references, the reference with the best
-    ``chrf`` counts, the first of equals.  Rows without an answer or any reference are excluded; the score of an empty
-    table is 0.  Returns a ``ChrfScore``, which has the counts and sacreBLEU's signature; ``OptionError`` if both orders
-    are 0.
+    ``chrf`` counts, the first of equals.  Rows without an answer or any reference are excluded; without any other row
+    the score is NaN.  Returns a ``ChrfScore``, which has the counts and sacreBLEU's signature; ``OptionError`` if both
+    orders are 0.
 
     >>> import fastmetrics as fm
     >>> print(fm.corpus_chrf(["the cat sat", "a mat"], ["the cats sat", "a mat"]))  # doctest: +ELLIPSIS

@@ -160,7 +160,10 @@ def merged(observed: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[
 def conclude(planned: Plan, observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
     """The metadata about the rows of an output, from which a summary distinguishes missing, undefined and failed."""
     rows = {
-        name: RowCounts(state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined, 0)
+        # infinite scores are stored as they are, undefined ones as null
+        name: RowCounts(
+            state.n + state.n_missing + state.n_undefined, state.n_missing, state.n_undefined - state.n_infinite, 0
+        )
         for name, state in merged(observed, planned.names).items()
     }
     sums = BatchSums.added(observed)

@@ -13,11 +13,10 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.charts import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.readings import turn
-from fastmetrics.reporting.rows import RowSegments
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison import Compared, Comparison, bounds, could_turn, signed, verdict_word
 from fastmetrics.results.main_metric import Change, Lead
-from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.significance import compact_letters
 
@@ -101,7 +100,6 @@ def nearest_segments(lines: Sequence[tuple[DifferenceLine, Compared]]) -> list[D
 
 
 _MANY_ROWS = 100_000
-_RESAMPLES, _MOST_RESAMPLES = 10_000, 200_000
 _HEAT_CELLS = 6_000
 """Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
 SHOWN_PLACES = 12
@@ -200,18 +198,17 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     if any(run.read([]).num_rows == 0 for run in systems):
         return Against(names, [], None, [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
-    family = _family(systems, options.by)
-    resamples = options.resamples or min(_MOST_RESAMPLES, max(_RESAMPLES, math.ceil(2 * family / 0.05)))
     comparison = compare(
         list(systems),
         by=[[name] for name in options.by] or None,
         tests="t" if large else "fisher",
-        resamples=resamples,
+        resamples=options.resamples,
         allow_differences=options.allow_differences,
         seed=options.seed,
         threads=options.threads,
         main=options.main,
     )
+    resamples = comparison.resamples
     some = [difference for difference in comparison if difference.n_paired]
     whole = [difference for difference in some if difference.segment is None]
     scored = {difference.metric for difference in some}
@@ -246,14 +243,6 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         number(min(1.0, len(comparison) / (resamples + 1))),
         [line for line in in_segments if not line.has_direction],
     )
-
-
-def _family(systems: Sequence[ScoreRun], by: Sequence[str]) -> int:
-    """The number of comparisons whose p values are corrected together, by the segments of the first run with each."""
-    metrics = [name for name in shared_metrics(systems, (), counted=True) if name not in by]
-    having = [next((run for run in systems if name in run.columns), None) for name in by]
-    segments = sum(len(RowSegments.of(run, [name]).names) for run, name in zip(having, by, strict=True) if run)
-    return len(metrics) * (1 + segments) * (len(systems) * (len(systems) - 1) // 2)
 
 
 def _impossible(comparison: Comparison, resamples: int) -> list[tuple[str, Mapping[str, str]]]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import distinct, listed
-from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.specs import Better
@@ -58,12 +58,16 @@ from fastmetrics.tables.opening import is_paths
 # The options of a comparison, checked: tests, intervals, resamples, and which of them fit together.
 
 
+_PATTERNS, _MOST_PATTERNS = 10_000, 200_000
+
+
 @dataclass(frozen=True)
 class HowToCompare:
     """The settings of a comparison, common to all metrics, segments and pairs."""
 
     tests: Sequence[str]
     resamples: int
+    """The random patterns for each p; 0 for as many as a verdict needs."""
     bootstrap: int
     confidence: float
     interval: str
@@ -79,6 +83,11 @@ class HowToCompare:
         """The level at which a single difference among the family is sure to be significant."""
         return (1 - self.confidence) / self.family
 
+    def patterns(self, family: int) -> int:
+        """The random patterns for each p: by default so many that the smallest p is half of the corrected level."""
+        least = math.ceil(2 * family / (1 - self.confidence))
+        return self.resamples or min(_MOST_PATTERNS, max(_PATTERNS, least))
+
 
 def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
     """Raise ``OptionError`` for a table and for metrics that need pairs of rows."""
@@ -93,7 +102,7 @@ def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
 
 def how_to_compare(
     tests: Sequence[str] | str | None,
-    resamples: int,
+    resamples: int | None,
     bootstrap: int,
     confidence: float,
     interval: str,
@@ -111,13 +120,13 @@ def how_to_compare(
         argument("margin", margin, Real(0.0, 1e300, above=True))
     if unpaired and interval not in ("auto", "t"):
         raise OptionError(Argument("interval", interval), ": runs without shared rows have Welch's interval only")
-    argument("resamples", resamples, Whole(1, 100_000_000))
+    argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("interval", interval, Choice(*INTERVALS))
     argument("seed", seed, Seed)
     cores(threads)
-    return HowToCompare(chosen or [allowed[0]], resamples, bootstrap, confidence, interval, seed, threads, margin)
+    return HowToCompare(chosen or [allowed[0]], resamples or 0, bootstrap, confidence, interval, seed, threads, margin)
 
 
 # One metric over one segment: tests of every pair of systems on shared rows, on counts of rows, or on other rows.
@@ -347,7 +356,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     correction: Literal["holm", "bh", "none"] = "holm",
-    resamples: int = 10_000,
+    resamples: int | None = None,
     baseline: str | None = None,
     system: str | None = None,
     on: str | None = None,
@@ -377,10 +386,11 @@ def compare(
     By default it is the first one of quality with a direction: a judge's, an own metric, then ``token_recall`` and so
     on by agreement with people.
 
-    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ up to 20 rows); ``t``,
-    the paired t-test; ``mcnemar``, exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a
-    test are corrected together over metrics and pairs, those of segments by themselves, those of the main metric over
-    pairs alone: ``holm``, ``bh`` (Benjamini and Hochberg) or ``none``.
+    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ for few rows; by
+    default so many that the smallest p can be significant after the correction); ``t``, the paired t-test; ``mcnemar``,
+    exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a test are corrected together
+    over metrics and pairs, those of segments by themselves, those of the main metric over pairs alone: ``holm``, ``bh``
+    (Benjamini and Hochberg) or ``none``.
 
     For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
     corrects for the pairs: systems with a common letter are not significantly different.
@@ -425,7 +435,7 @@ def compare(
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
     - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p.
+    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
     - ``baseline``: The name of the baseline run; by default the first.
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
@@ -479,6 +489,7 @@ def compare(
     first = first_metrics(names, loaded[0].spec, ways, main)
     main = next((name for name in first.values() if ways[name] is not None), None)
     sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
+    how = replace(how, resamples=how.patterns(1 if correction == "none" else max(sizes.values())))
     comparisons: list[Compared] = []
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
@@ -505,11 +516,13 @@ def compare(
         correction=correction,
         confidence=confidence,
         cluster=cluster,
+        resamples=how.resamples,
         differences=[
             *notes,
             *paired.notes,
             *_segment_notes(paired, groupings, side is None),
             *paired.repeat_notes,
+            *paired.infinite_notes,
             *(note for run in loaded for note in run.drift_notes),
         ],
         counted=counted,

@@ -31,7 +31,7 @@ def compare_rankings(
     seed: int = 0,
     threads: int | None = None,
     correction: Literal["holm", "bh", "none"] = "holm",
-    resamples: int = 10_000,
+    resamples: int | None = None,
     relevance_level: float = 1,
     no_relevant: Literal["zero", "undefined"] = "undefined",
     duplicates: Literal["error", "first"] = "error",
@@ -63,7 +63,7 @@ def compare_rankings(
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
     - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p.
+    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
     - ``relevance_level``: The lowest grade that counts as relevant.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.

@@ -23,6 +23,7 @@ from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import worst_first
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.pass_at_k import QuestionScores, variance
+from fastmetrics.stats.significance import EXACT
 from fastmetrics.stats.sums import exact_sum
 
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
@@ -115,6 +116,17 @@ def family_of(part: _Part, main: str | None) -> Family:
 def least_rows(pair: Compared) -> int:
     """The paired rows; of independent runs, the rows of the smaller one."""
     return pair.n_paired or min(pair.n_only_baseline, pair.n_only_other)
+
+
+def smallest_p(pair: Compared, resamples: int) -> float:
+    """The smallest p that the test of a comparison can give for its number of rows or clusters; 0 if there is none."""
+    n = pair.n_clusters or pair.n_paired
+    if not least_rows(pair) or pair.test in ("t", "welch"):
+        return 0.0
+    if pair.test == "permutation":
+        return max(1 / math.comb(pair.n_only_baseline + pair.n_only_other, pair.n_only_other), 1 / (resamples + 1))
+    enumerated = n <= EXACT or pair.test in ("mcnemar", "wilcoxon")
+    return 2.0 ** max(1 - n, -1000) if enumerated else 1 / (resamples + 1)
 
 
 def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None:
@@ -377,6 +389,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     correction: str
     confidence: float
     cluster: str | None = None
+    resamples: int = 10_000
+    """The random patterns behind each p of a randomisation test."""
     differences: Sequence[str] = ()
     """The differences in the settings of the runs."""
     counted: Sequence[str] = ()
@@ -509,6 +523,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
             )
         notes += [] if self.unpaired else self._turned()
+        notes += self._out_of_reach()
         small = sum(least_rows(pair) < _FEW for pair in self._once if pair.segment is not None)
         notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
         undefined = (pair.metric for pair in self.comparisons if pair.test == "mcnemar" and math.isnan(pair.p))
@@ -533,6 +548,24 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         notes = [note for pair in self._once if (note := could_turn(pair, self.bounds.get(pair.metric))) is not None]
         more = len(notes) - _NOTED
         return [*notes[:_NOTED], *([f"{more:,} more differences that unpaired rows could reverse"] if more > 0 else [])]
+
+    def _out_of_reach(self) -> list[str]:
+        """The numbers of rows that can have no verdict, since the smallest p that the test can give is not significant.
+
+        Holm multiplies the smallest p by the size of the family.
+        """
+        sizes = self.families if self.correction == "holm" else {}
+        reached: dict[tuple[str, int], dict[int, float]] = {}
+        for pair in self.comparisons:
+            p, times = smallest_p(pair, self.resamples), sizes.get(family_of(pair, self.main), 1)
+            if p * times > self.alpha:
+                reached.setdefault((pair.test, times), {})[pair.n_clusters or least_rows(pair)] = p
+        what = "clusters" if self.cluster else "rows"
+        return [
+            f"{' to '.join(f'{n:,}' for n in sorted({min(few), max(few)}))} {what}: the smallest possible p of {test} "
+            f"is {min(few.values()):.4g}{f', times {times:,} comparisons' if times > 1 else ''}: no verdict can come"
+            for (test, times), few in reached.items()
+        ]
 
     @cached_property
     def _once(self) -> list[Compared]:

@@ -603,7 +603,7 @@ def gate(
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
     checked = checks.of(all_rules)
-    notes = [*([] if chosen is None else [chosen]), *differences, *checks.notes]
+    notes = [*([] if chosen is None else [chosen]), *differences, *rows.paired.infinite_notes, *checks.notes]
     for each in (run, base):
         notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)

@@ -473,15 +473,8 @@ class GateRows:
 
     def _of(self, at: int, metric: str) -> ScoreStates:
         if (at, metric) not in self._states:
-            self._states[at, metric] = self._placed_states(at, metric)
+            self._states[at, metric] = self.paired.states(at, metric)
         return self._states[at, metric]
-
-    def _placed_states(self, at: int, metric: str) -> ScoreStates:
-        repeated, precision = self.paired.repetition(at), self.paired.precision(metric)
-        if repeated is None:
-            return ScoreStates.of(self.paired.runs[at], metric, precision).placed(self.paired.rows[at])
-        states = ScoreStates.of(repeated.run, metric, precision).by_question(repeated.questions)
-        return states.placed(self.paired.rows[at])
 
     @property
     def n(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,8 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narro
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import counts_column
-from fastmetrics.results.score_run import ScoreRun, SortedIds, rows_of_ids
+from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids
+from fastmetrics.results.segments import ScoreStates
 from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
 from fastmetrics.stats.summed_scores import text_hashes
 from fastmetrics.tables.run_outputs import differences
@@ -65,21 +66,16 @@ class RepeatedRun:
 
     def _column(self, name: str, column: pa.ChunkedArray, is_counts: bool) -> pa.Array:
         if name in self.run.scores:
-            return pa.array(self.means(name))
+            values = self.run.values(name)
+            return pa.array(self.means(np.where(np.isfinite(values), values, np.nan)))
         if is_counts:
             return self._added(name.removesuffix(counts_column("")))
         return as_array(column, name).take(pa.array(self.first_rows))
 
-    def means(self, metric: str, precision: type[np.floating] | None = None) -> Floats:
-        """The mean score of each question in the order of ``first_rows``, NaN without a score.
-
-        The scores are rounded to a ``precision`` first: means of equal scores in two precisions are then equal.
-        """
-        values = rounded(self.run.values(metric), precision)
-        has_score = np.isfinite(values)
+    def means(self, values: Floats) -> Floats:
+        """The mean of each question's values in the order of ``first_rows``, NaN without one."""
         means = np.full(len(self.first_rows), np.nan)
-        scored = np.unique(self.questions[has_score])
-        means[scored] = question_scores(np.where(has_score, values, np.nan), self.questions).means
+        means[np.unique(self.questions[~np.isnan(values)])] = question_scores(values, self.questions).means
         return means
 
     def _added(self, metric: str) -> pa.Array:
@@ -170,10 +166,18 @@ class PairedRuns:
     repeated: Sequence[RepeatedRun | None] = ()
     """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
 
+    infinite: dict[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
+    """The numbers of infinite scores by run and metric, of the metrics that have been read."""
+
     @property
     def repeat_notes(self) -> list[str]:
         """How many answers the questions of each run have, if they have several."""
         return [run.describe() for run in self.repeated if run is not None]
+
+    @property
+    def infinite_notes(self) -> list[str]:
+        """How many scores of the metrics that have been read were infinite."""
+        return [note for (run, metric), n in self.infinite.items() for note in infinite_notes({metric: n}, run)]
 
     @property
     def ids(self) -> pa.Array | None:
@@ -192,14 +196,23 @@ class PairedRuns:
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
         repeated, precision, rows = self.repetition(run), self.precision(metric), self.rows[run]
-        if repeated is None:
-            values = rounded(self.runs[run].values(metric), precision)
-        else:
-            values = repeated.means(metric, precision)
+        values = rounded((self.runs[run] if repeated is None else repeated.run).values(metric), precision)
+        infinite = np.isinf(values)
+        self.infinite[self.runs[run].name, metric] = int(infinite.sum())
+        if infinite.any():
+            values = np.where(infinite, np.nan, values)
+        if repeated is not None:
+            values = repeated.means(values)
         scores = np.full(self.n, np.nan)
         scores[rows >= 0] = values[rows[rows >= 0]]
-        scores[np.isinf(scores)] = np.nan
         return scores
+
+    def states(self, run: int, metric: str) -> ScoreStates:
+        """The scores of a metric in the common order and precision, and why rows have none."""
+        repeated, precision = self.repetition(run), self.precision(metric)
+        states = ScoreStates.of(self.runs[run] if repeated is None else repeated.run, metric, precision)
+        self.infinite[self.runs[run].name, metric] = states.n_infinite
+        return (states if repeated is None else states.by_question(repeated.questions)).placed(self.rows[run])
 
     def precision(self, metric: str) -> type[np.floating] | None:
         """The narrowest floating type in which a run stores the metric, if narrower than float64.

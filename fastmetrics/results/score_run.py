@@ -344,6 +344,20 @@ def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counte
     return metrics
 
 
+def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
+    """The notes on the numbers of infinite scores of a run's metrics.
+
+    >>> infinite_notes({"ratio": 2, "token_f1": 0})
+    ['ratio: 2 infinite scores count as undefined']
+    """
+    of = run and f"{run}, "
+    return [
+        f"{of}{name}: {n:,} infinite score{'s count' if n > 1 else ' counts'} as undefined"
+        for name, n in counts.items()
+        if n
+    ]
+
+
 def first_declared(runs: Sequence[ScoreRun]) -> dict[str, Declared]:
     """The stored declarations of several runs, of each score by the first run that has one."""
     return {name: declaration for run in reversed(runs) for name, declaration in run.declared.items()}

@@ -139,6 +139,8 @@ class ScoreStates:
     doubtful: Flags
     """Rows without a score that may have failed."""
     most_failed: int
+    n_infinite: int = 0
+    """Scores that are infinite, and so undefined."""
 
     @classmethod
     def of(cls, run: ScoreRun, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
@@ -149,17 +151,17 @@ class ScoreStates:
         finite = np.isfinite(values)
         n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
         certain = null & (n_undefined == 0)
-        undefined = (np.isnan(values) & ~null) | (null & (n_undefined == n_null))
+        undefined = (~finite & ~null) | (null & (n_undefined == n_null))
         doubtful = null & ~certain & ~undefined
-        failed = certain | np.isinf(values)
         return cls(
             values=np.where(finite, values, np.nan),
             answers=np.ones(len(values), np.int64),
             scored=finite.astype(np.int64),
-            failed=failed.astype(np.int64),
+            failed=certain.astype(np.int64),
             undefined=undefined,
             doubtful=doubtful,
             most_failed=n_null - n_undefined if doubtful.any() else 0,
+            n_infinite=int(np.isinf(values).sum()),
         )
 
     def by_question(self, questions: Ints) -> ScoreStates:

@@ -173,4 +173,4 @@ def summarize_by(
             figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
             means.append(MeanInterval(name, part.name, *counts, rows.mean, *figures))
     ways = directions(names, run.declared, {})
-    return IntervalSummary(run.name, means, ways, confidence, cluster, units.repeat_notes)
+    return IntervalSummary(run.name, means, ways, confidence, cluster, [*units.repeat_notes, *units.infinite_notes])

@@ -28,7 +28,7 @@ from fastmetrics.results.score_file import (
     stored_declarations,
     with_score_types,
 )
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun, infinite_notes
 from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
 from fastmetrics.stats.sums import State, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
@@ -246,7 +246,9 @@ def summarize(
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
     rows_behind = _rows_behind(sums, specs)
-    return Summary(sums.n_rows, metrics, corpus, by_label, [*sums.notes, *left_out, *rows_behind, *cautions])
+    infinite = infinite_notes({name: state.n_infinite for name, state in sums.states.items()})
+    notes = [*sums.notes, *infinite, *left_out, *rows_behind, *cautions]
+    return Summary(sums.n_rows, metrics, corpus, by_label, notes)
 
 
 def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
@@ -289,7 +291,8 @@ def summary_of_run(
     sums = BatchSums.added(observed)
     columns = [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
-    notes = [*remarks, *notes_of(planned, sums)]
+    infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
+    notes = [*infinite, *remarks, *notes_of(planned, sums)]
     labels = declared_labels(states, stored)
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 

@@ -79,7 +79,7 @@ class Packed:
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
 """The tests for a pair of systems."""
 
-_EXACT = 20
+EXACT = 20
 """Up to this number of rows (or clusters), all sign patterns are enumerated."""
 
 
@@ -124,7 +124,7 @@ def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int
     units = differences.units
     tolerance = len(units)  # each value was rounded by up to half a unit
     reached = abs(int(units.sum())) - tolerance
-    if len(units) <= _EXACT:
+    if len(units) <= EXACT:
         first, second = (_signed_sums(half) for half in np.array_split(units, 2))
         second.sort()
         above = len(second) - np.searchsorted(second, reached - first)

@@ -25,15 +25,15 @@ _MANY = 4_096
 """Number of values from which on summing by bins is faster than ``math.fsum``."""
 _LARGE = 960
 """Values below 2⁹⁶⁰ can be summed without overflow."""
-_COUNTS = ("n_finite", "n_plus_infinity", "n_minus_infinity", "n_missing", "n_undefined", "n_error")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_infinite", "n_error")
 
 
 class State:
     """The accumulated state of a column: counts, and the exact sums of values and squares as integers.
 
     ``mean`` = Σx / n and ``std`` = √(Σx²/n − (Σx/n)²) (population: ddof = 0) are rounded once, from the exact sums, to
-    the nearest float64.  An infinite score makes the mean infinite (undefined with both signs) and the standard
-    deviation undefined.  Undefined results are NaN, also without values.
+    the nearest float64.  An infinite score is no number to average, so it counts as undefined.  Figures without a
+    value are NaN.
 
     >>> a, b = State(), State()
     >>> a.add([0.1, 0.2, None])
@@ -56,7 +56,7 @@ class State:
         self._pending = 0
 
     def add(self, column: Any) -> None:
-        """Add a column of numbers: null is a missing input, NaN an undefined score.
+        """Add a column of numbers: null is a missing input, NaN or ±inf an undefined score.
 
         Raises ``InputError`` if the column is not numeric.
         """
@@ -114,9 +114,8 @@ class State:
 
     @property
     def n(self) -> int:
-        """Rows with a score."""
-        self._fold()
-        return self._counts["n_finite"] + self._n_infinite
+        """Rows with a finite score."""
+        return self._counts["n"]
 
     @property
     def n_missing(self) -> int:
@@ -125,8 +124,13 @@ class State:
 
     @property
     def n_undefined(self) -> int:
-        """Rows with an undefined score."""
-        return self._counts["n_undefined"]
+        """Rows with an undefined score, also an infinite one."""
+        return self._counts["n_undefined"] + self._counts["n_infinite"]
+
+    @property
+    def n_infinite(self) -> int:
+        """Rows with an infinite score."""
+        return self._counts["n_infinite"]
 
     @property
     def n_error(self) -> int:
@@ -136,26 +140,20 @@ class State:
     @property
     def mean(self) -> float:
         """Σx / n, correctly rounded."""
-        n = self.n
-        if n == 0:
-            return math.nan
-        if self._n_infinite:
-            plus, minus = self._counts["n_plus_infinity"], self._counts["n_minus_infinity"]
-            return math.nan if plus and minus else math.inf if plus else -math.inf
-        return self._total / (n << _UNIT)
+        self._fold()
+        return self._total / (self.n << _UNIT) if self.n else math.nan
 
     @property
     def total(self) -> float:
-        """Σx of the finite scores, correctly rounded; raises ``OverflowError`` beyond the range of a float64."""
+        """Σx, correctly rounded; raises ``OverflowError`` beyond the range of a float64."""
         self._fold()
         return self._total / (1 << _UNIT)
 
     @property
     def sum(self) -> float:
-        """Σx of all scores, correctly rounded; NaN without any, infinite beyond the range of a float64."""
-        n = self.n
-        if n == 0 or self._n_infinite:
-            return self.mean
+        """Σx, correctly rounded; NaN without scores, infinite beyond the range of a float64."""
+        if not self.n:
+            return math.nan
         try:
             return self.total
         except OverflowError:
@@ -164,8 +162,9 @@ class State:
     @property
     def std(self) -> float:
         """√(n·Σx² − (Σx)²) / n, correctly rounded."""
+        self._fold()
         n = self.n
-        if n == 0 or self._n_infinite:
+        if n == 0:
             return math.nan
         square = (n * self._squares - self._total**2) << 2
         root = math.isqrt(square)
@@ -182,10 +181,6 @@ class State:
         """The highest score."""
         return self._highest + 0.0 if self.n else math.nan
 
-    @property
-    def _n_infinite(self) -> int:
-        return self._counts["n_plus_infinity"] + self._counts["n_minus_infinity"]
-
     def _fields(self) -> dict[str, int | str]:
         self._fold()
         extremes = {"min": (self._lowest + 0.0).hex(), "max": (self._highest + 0.0).hex()}
@@ -196,16 +191,14 @@ class State:
             self._fold()
         if self._bins is None:
             self._bins = np.zeros((2048, 8), np.int64)
-        seen = np.array([0, 0, 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min], np.int64)
+        seen = np.array([0, 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min], np.int64)
         sums.accumulate(values.view(np.int64), self._bins, seen)
         self._pending += len(values)
-        n_infinite = seen[sums.N_PLUS_INFINITY] + seen[sums.N_MINUS_INFINITY]
-        n_nan = int(seen[sums.N_NAN])
-        self._counts["n_undefined"] += n_nan
-        self._counts["n_plus_infinity"] += int(seen[sums.N_PLUS_INFINITY])
-        self._counts["n_minus_infinity"] += int(seen[sums.N_MINUS_INFINITY])
-        self._counts["n_finite"] += len(values) - n_nan - int(n_infinite)
-        if len(values) > n_nan:
+        n_nan, n_infinite = int(seen[sums.N_NAN]), int(seen[sums.N_INFINITE])
+        n = len(values) - n_nan - n_infinite
+        for name, count in (("n", n), ("n_undefined", n_nan), ("n_infinite", n_infinite)):
+            self._counts[name] += count
+        if n:
             lowest, highest = (_float_of_key(int(seen[which])) for which in (sums.LOWEST, sums.HIGHEST))
             self._lowest, self._highest = min(self._lowest, lowest), max(self._highest, highest)
 
@@ -232,7 +225,7 @@ def exact_sum(values: NDArray[np.float64]) -> float:
         return math.fsum(values)
     state = State()
     state.add(np.ascontiguousarray(values, np.float64))
-    return state.total if state._counts["n_finite"] == values.size else math.fsum(values)
+    return state.total if state.n == values.size else math.fsum(values)
 
 
 def exact_mean(values: NDArray[np.float64]) -> float:
@@ -277,9 +270,9 @@ _DIGITS = 64 // _DIGIT
 def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> NDArray[np.float64]:
     """The quantiles ``qs`` (each from 0 to 1), interpolated linearly: the numbers of ``numpy.quantile``.
 
-    NaN are ignored; without any value the result is NaN.  At most about ``budget`` values are held at once: beyond
-    that, the order statistics are found digit by digit (a radix selection over keys that sort like floats), with at
-    most five passes over the ``batches``.
+    NaN and infinite values are ignored; without any other value the result is NaN.  At most about ``budget`` values are
+    held at once: beyond that, the order statistics are found digit by digit (a radix selection over keys that sort like
+    floats), with at most five passes over the ``batches``.
 
     >>> quantiles(lambda: [np.array([3.0, 1.0]), np.array([2.0, np.nan])], [0.5, 0.75]).tolist()
     [2.0, 2.5]
@@ -318,7 +311,7 @@ def _between(low: NDArray[np.float64], high: NDArray[np.float64], part: NDArray[
 
     ``numpy.quantile`` would import ``numpy.ma``.
     """
-    with np.errstate(invalid="ignore"):  # NaN between −inf and inf, as in NumPy
+    with np.errstate(over="ignore", invalid="ignore"):  # a way beyond the range of float64, as in NumPy
         way = high - low
         return np.where(part >= 0.5, high - way * (1 - part), low + way * part)
 
@@ -366,7 +359,7 @@ def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: i
 
 def _defined(batch: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.asarray(batch, np.float64)
-    return values[~np.isnan(values)] + 0.0  # makes −0.0 equal to 0.0 bit by bit
+    return values[np.isfinite(values)] + 0.0  # makes −0.0 equal to 0.0 bit by bit
 
 
 def _keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -526,3 +526,29 @@ def test_segments_by_a_score_or_by_differing_values_are_noted():
     assert "a and b differ in 'topic' in 1 rows" in notes
     assert "regress to the mean" not in notes
     assert "regress to the mean" in " ".join(fm.compare({"a": a, "b": b}, metrics="token_f1", by="token_f1").notes)
+
+
+def test_enough_patterns_are_drawn_for_a_verdict_of_many_comparisons():
+    rng = np.random.default_rng(0)
+    base = {"id": range(40), **{f"m{n}": rng.random(40) for n in range(600)}}
+    runs = [base, {**base, "m0": base["m0"] + 0.3}]
+    better = {"m0": "higher", "m1": "higher"}
+    found = fm.compare(runs, better=better, main="m1", bootstrap=1)
+    assert (found.resamples, found.families) == (23_960, {"main metric": 1, "all rows": 599})
+    assert found.verdict(found["m0"]) == "better"
+    few = fm.compare(runs, better=better, main="m1", bootstrap=1, resamples=10_000)
+    assert few.verdict(few["m0"]) == "–"
+    note = "40 rows: the smallest possible p of fisher is 9.999e-05, times 599 comparisons: no verdict can come"
+    assert note in few.notes
+
+
+@pytest.mark.parametrize(("rows", "metrics", "said"), [(5, 1, True), (6, 1, False), (8, 8, True), (9, 8, False)])
+def test_too_few_rows_for_a_verdict_are_noted(rows, metrics, said):
+    base = {"id": range(rows), **{f"m{n}": np.zeros(rows) for n in range(metrics)}}
+    other = {**base, "m0": np.ones(rows)}
+    main = f"m{metrics - 1}"
+    found = fm.compare([base, other], better={"m0": "higher", main: "higher"}, main=main, tests=["fisher", "t"])
+    of = "" if metrics == 1 else f", times {metrics - 1} comparisons"
+    note = f"{rows} rows: the smallest possible p of fisher is {2.0 ** (1 - rows):.4g}{of}: no verdict can come"
+    assert (note in found.notes) is said
+    assert (found.verdict(found["m0"]) == "–") is said

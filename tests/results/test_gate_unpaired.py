@@ -349,6 +349,9 @@ def test_a_null_beside_a_scored_answer_failed_if_the_metadata_leave_it_open(tmp_
     assert (one.value, one.n, one.n_worst, one.met) == (0.5, 2, 2, False)
 
 
-def test_infinite_scores_count_as_rows_without_a_score():
-    (one,) = fm.gate({"id": [1, 2], "token_f1": [math.inf, 1.0]}, "token_f1 >= 0.6 with n >= 1")
+def test_an_infinite_score_is_no_failure_unless_the_baseline_has_one():
+    scores = {"id": [1, 2], "token_f1": [math.inf, 1.0]}
+    (one,) = fm.gate(scores, "token_f1 >= 0.6 with n >= 1")
+    assert (one.value, one.n, one.n_worst, one.met) == (1.0, 1, 0, True)
+    (one,) = fm.gate(scores, "token_f1 >= 0.6 with n >= 1", baseline={"id": [1, 2], "token_f1": [1.0, 1.0]})
     assert (one.value, one.n, one.n_worst, one.met) == (0.5, 1, 1, False)

@@ -109,19 +109,19 @@ def test_bins_are_emptied_before_overflow(rows: int) -> None:
 
 def test_the_widest_significands_fill_a_bin_but_do_not_overflow_it() -> None:
     widest = math.nextafter(2.0, 1.0)
-    seen, bins = np.zeros(5, np.int64), np.zeros((2048, 8), np.int64)
+    seen, bins = np.zeros(4, np.int64), np.zeros((2048, 8), np.int64)
     sums.accumulate(np.array([widest]).view(np.int64), bins, seen)
     assert int(bins.max()) * sums.ROWS < 1 << 62
 
 
-def test_infinite_scores_give_infinite_means() -> None:
-    state = state_of([1.0, math.inf])
-    assert (state.mean, state.max, state.min, state.n) == (math.inf, math.inf, 1.0, 2)
-    assert math.isnan(state.std)
-    assert state_of([1.0, -math.inf]).mean == -math.inf
-    both = state_of([math.inf, -math.inf])
-    assert math.isnan(both.mean)
-    assert (both.min, both.max) == (-math.inf, math.inf)
+def test_infinite_scores_are_undefined() -> None:
+    state = state_of([1.0, math.inf, 3.0, -math.inf, math.nan])
+    assert (state.mean, state.std, state.min, state.max, state.sum) == (2.0, 1.0, 1.0, 3.0, 4.0)
+    assert (state.n, state.n_undefined, state.n_infinite) == (2, 3, 2)
+    assert State.from_json(state.to_json()) == state
+    nothing = state_of([math.inf, -math.inf])
+    assert nothing.n == 0
+    assert all(math.isnan(value) for value in (nothing.mean, nothing.std, nothing.min, nothing.max, nothing.sum))
 
 
 def test_column_without_scores() -> None:
@@ -333,7 +333,7 @@ def test_dictionary_json_and_arrow_agree() -> None:
         "mean": 0.75, "std": 0.25, "min": 0.5, "max": 1.0, "n": 2, "n_missing": 0, "n_undefined": 0, "n_error": 0,
     }  # fmt: skip
     assert fields["metrics"]["none"]["mean"] is None
-    assert (fields["metrics"]["inf"]["max"], fields["metrics"]["less"]["min"]) == ("Infinity", "-Infinity")
+    assert [fields["metrics"][name]["n_undefined"] for name in ("f1", "inf", "less")] == [0, 1, 1]
     assert fields["figures"]["f1.mean"] == 0.75
     table = summary.to_arrow()
     assert table["metric"].to_pylist() == ["f1", "none", "inf", "less"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -69,3 +71,38 @@ def test_differences_by_rounding_are_known_to_gates():
     (rule,) = fm.gate(runs[1], "token_f1.delta >= -1", baseline=runs[0])
     assert rule.interval == pair.interval == "worst_case"
     assert (rule.low, rule.high) == (pair.low, pair.high)
+
+
+def test_an_infinite_score_is_undefined_in_every_command():
+    base = {"id": range(40), "ratio": [0.5] * 20 + [0.7] * 20}
+    scores = {"id": range(40), "ratio": [math.inf, *([0.5] * 19), *([0.7] * 20)]}
+    note = "ratio: 1 infinite score counts as undefined"
+    summary = fm.summarize(pa.table(scores))
+    means = fm.summarize_by(scores)
+    pair = fm.compare({"base": base, "new": scores})
+    gate = fm.gate(scores, ["ratio <= 0.7", "ratio.p95 <= 0.7", "ratio.max <= 0.7", "ratio.n_undefined == 1"], min_n=1)
+    mean = math.fsum(scores["ratio"][1:]) / 39
+    assert [summary["ratio"].mean, means[0].mean, pair["ratio"].mean_other, gate[0].value] == pytest.approx([mean] * 4)
+    assert (summary["ratio"].n, summary["ratio"].n_undefined, summary["ratio"].max) == (39, 1, 0.7)
+    assert summary.figures["ratio.mean"] == summary["ratio"].mean
+    assert gate.passed
+    for found in (summary, means, gate):
+        assert any(line.endswith(note) for line in found.remarks())
+    assert any(line.endswith(note) for line in pair.notes)
+
+
+def test_a_corpus_metric_of_no_rows_is_undefined_in_every_command(tmp_path):
+    rows = {"id": [1, 2], "answer": ["a b", None], "reference": [None, "x"]}
+    metrics = ["corpus_bleu", "corpus_chrf", "abstention_f1"]
+    path = tmp_path / "scores.parquet"
+    table = pa.table(rows, pa.schema([("id", pa.int64()), ("answer", pa.string()), ("reference", pa.string())]))
+    found = fm.score(table.slice(0, 0), metrics, output=path, keep_counts=True)
+    for summary in (found.summary, fm.summarize(path)):
+        assert all(math.isnan(summary.figures[name]) for name in metrics)
+    for name in metrics:
+        (rule,) = fm.gate(path, f"{name} >= 0", unpaired="ignore", min_n=1)
+        pair = fm.compare([path, path], metrics=name)[name]
+        assert math.isnan(rule.value)
+        assert math.isnan(pair.mean_other)
+    bleu = fm.score(table, "corpus_bleu", output=tmp_path / "uncounted.parquet").summary
+    assert math.isnan(bleu.figures["corpus_bleu"])

@@ -84,21 +84,12 @@ def test_missing_rows_need_consistent_counts():
     assert (state.n, state.n_missing, state.n_undefined, state.n_error) == (1, 0, 2, 1)
 
 
-@pytest.mark.parametrize("absent", ["n_finite", "n_missing", "n_error", "total", "squares", "min", "max"])
+@pytest.mark.parametrize("absent", ["n", "n_missing", "n_infinite", "n_error", "total", "squares", "min", "max"])
 def test_incomplete_state_raises(absent):
     fields = json.loads(state_of([1.0, 2.0]).to_json())
     del fields[absent]
     with pytest.raises(InputError, match="expected the state of a column"):
         State.from_json(json.dumps(fields))
-
-
-def test_infinities_keep_their_sign_in_every_figure():
-    for values, mean in (([math.inf] * 2, math.inf), ([-math.inf, 5.0], -math.inf), ([-math.inf, math.inf], math.nan)):
-        both = state_of(values[:1]).merge(state_of(values[1:]))
-        assert both == state_of(values)
-        assert both.mean == pytest.approx(mean, nan_ok=True)
-        assert math.isnan(both.std)
-        assert (both.min, both.max, both.n) == (min(values), max(values), 2)
 
 
 def test_quantiles_hold_no_more_values_than_allowed_and_read_no_more_often_than_said(monkeypatch):
