@@ -27,6 +27,7 @@ from fastmetrics.base.presets import PRESETS
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
+from fastmetrics.metrics.source_names import NAMES
 from fastmetrics.metrics.suites import FAMILIES
 from scripts import measure_tables, scaling_tables, stubs, throughput
 
@@ -58,6 +59,7 @@ def pages() -> dict[str, str]:
     return {
         "fastmetrics/__init__.pyi": stubs.stub(),
         "docs/metrics.md": metrics_page(),
+        "docs/sources.md": sources_page(),
         "docs/columns.md": columns_page(),
         "docs/cli.md": cli_page(),
         "docs/functions.md": functions_page(),
@@ -182,6 +184,84 @@ PATHS = (
     ("`end_time since start_time`", "milliseconds between times in ISO 8601, or in numbers since 1970"),
 )
 """The forms of paths."""
+
+
+LANGUAGES_OF = (
+    (
+        "`token_f1`, `exact_match`, `keyword_recall`, `token_cosine`, `squad_f1`, `jaccard`",
+        "works: words of any script",
+        "works; a note for scripts without spaces, for which `tokenizer='unicode'` takes characters",
+    ),
+    (
+        "`avg_rouge1_f`, `avg_rouge2_f`, `avg_rougeL_f`",
+        "works: the words of every script for rows that are not Latin; the summary counts these rows",
+        "works alike",
+    ),
+    (
+        "`rouge1_f1` and the other plain names",
+        "rouge-score's number, which keeps Latin letters and digits alone, with a note",
+        "the same",
+    ),
+    (
+        "`bleu`, `corpus_bleu`",
+        "works: 13a splits at spaces, but does not part « and » from words; `tokenizer='intl'` does",
+        "a note for scripts without spaces; `tokenizer='zh'`, `'char'`",
+    ),
+    (
+        "`chrf`, `chrf++`",
+        "works: characters",
+        "works",
+    ),
+    (
+        "`tfidf_cosine`, `answer_relevance`, topics (`topic_coverage`, `domain_analysis`)",
+        "works: words of two characters or more; no stemming, so inflected forms are different words",
+        "works where words have spaces",
+    ),
+    (
+        "`keyword_completeness`",
+        "works: English and Russian stop words",
+        "a note; `stop_words=[...]` sets others",
+    ),
+    (
+        "`politeness`",
+        "the markers are English: a note, and `markers=[...]` sets others",
+        "the same",
+    ),
+    (
+        "`abstained`, grounding",
+        "works: English and Russian phrases",
+        "`phrases` adds others",
+    ),
+    (
+        "`hallucination`, `verdict`",
+        "numbers, dates and claims: English and Russian word lists",
+        "numbers and dates in digits; a note for claims",
+    ),
+    (
+        "`coherence` and the other writing scores",
+        "English and Russian word lists; the pronoun rule is weaker in Russian",
+        "a note",
+    ),
+)
+"""What works on Russian and on other scripts: the metrics, Russian, other scripts."""
+
+
+def sources_page() -> str:
+    """docs/sources.md: every name of the source documents, with what it is called here and what differs."""
+    parts = [
+        "# The sources",
+        NOTE.replace("the declarations", "fastmetrics/metrics/source_names.py"),
+        "The definitions come from five documents. Each name of theirs is accepted where a metric is named "
+        '(`fastmetrics score -m "Avg EM"`), and `fastmetrics metrics NAME` says what it means. The tables list the '
+        "names, where the number is, and what differs from the document and why.",
+        "## Languages",
+        table(("what", "Russian", "other scripts"), LANGUAGES_OF),
+    ]
+    for short, (name, about) in SOURCES.items():
+        rows = [(f"`{one.name}`", f"`{one.where}`", one.differs) for one in NAMES if one.source == short]
+        title = name[0].upper() + name[1:]
+        parts += [f"## {title}", f"{about}.", table(("name", "here", "what differs"), rows)]
+    return "\n\n".join(parts) + "\n"
 
 
 def columns_page() -> str:

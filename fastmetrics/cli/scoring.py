@@ -154,12 +154,10 @@ def metrics(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """List the metrics, or explain one."""
-    from fastmetrics.metrics.plan import parse
-
     if rank:
         lines = _measures()
     elif name is not None:
-        lines = _explained(parse(name).metric)
+        lines = _meant(name)
     else:
         lines = _by_family()
     print_folded(lines)
@@ -176,6 +174,20 @@ def _by_family() -> Iterator[str]:
         yield f"{family.replace('_', ' ')}:"
         for metric in metrics:
             yield f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}"
+
+
+def _meant(name: str) -> Iterator[str]:
+    """What a name says in the sources, if it is one of theirs, and the metric of this name."""
+    from fastmetrics.metrics.plan import parse
+    from fastmetrics.metrics.source_names import explained, named
+
+    meant = named(name)
+    specs = {one.spec for one in meant if one.spec}
+    if meant and len(specs) != 1:
+        yield from map(explained, meant)
+        return
+    head, *others = _explained(parse(specs.pop() if specs else name).metric)
+    yield from [head, *map(explained, meant), *others]
 
 
 def _explained(metric: Metric) -> Iterator[str]:

@@ -151,19 +151,20 @@ def typed(labels: Mapping[str, str]) -> list[str]:
 def labels_of(labels: Mapping[str, str], options: str) -> dict[str, str]:
     """The labels by statistic of a metric with options, which are written as in its spec.
 
-    A label applies to the default options, and with a cut-off gets the same (``mrr@10``); a label such as ``recall@k``
-    applies with a cut-off only; a label of other options applies to exactly these.  Labels are thus unique.
+    With other options than its own a label has them behind it (``mrr@10``), except that a label of certain options does
+    not apply to the defaults; a label such as ``recall@k`` applies with a cut-off only.  Labels are thus unique.
 
     >>> [labels_of({"mean": "mrr", "(k=3).mean": "mrr3"}, options) for options in ("@10", "(k=3)", "(k=4)")]
-    [{'mean': 'mrr@10'}, {'mean': 'mrr3'}, {}]
+    [{'mean': 'mrr@10'}, {'mean': 'mrr3'}, {'mean': 'mrr(k=4)'}]
     """
-    by_statistic = {}
-    plain = re.fullmatch("(@[0-9]+)?", options) is not None
-    for label in labelled(labels):
-        if label.options and label.options == options:
-            by_statistic[label.statistic] = label.name
-        elif plain and not label.options and (options or not label.name.endswith(AT_K)):
-            by_statistic[label.statistic] = label.name.removesuffix(AT_K) + options
+    by_statistic: dict[str, str] = {}
+    if options == "()":  # no name of a run's score
+        return by_statistic
+    for label in sorted(labelled(labels), key=lambda label: (label.options != options, label.options != "")):
+        if label.options == options or options:
+            name = label.name if label.options == options else label.name.removesuffix(AT_K) + options
+            if not label.name.endswith(AT_K) or options.startswith("@"):
+                by_statistic.setdefault(label.statistic, name)
     return by_statistic
 
 

@@ -33,7 +33,7 @@ from fastmetrics.base.input_columns import (
     preset_of,
     resolve,
 )
-from fastmetrics.base.options import LimitedText, Optional, argument, of_hint, option
+from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, argument, of_hint, option
 from fastmetrics.base.paths import Names
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.metrics import fitted_file
@@ -41,9 +41,10 @@ from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.cited_support import Embeds
 from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.metrics.judge_scores import JudgedMetric
-from fastmetrics.metrics.metric import OWN_NAME, Metric
+from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, Metric
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
+from fastmetrics.metrics.source_names import spec_of
 from fastmetrics.metrics.suites import TIERS
 from fastmetrics.tables.input_files import local_path, read_text
 
@@ -281,12 +282,13 @@ class Plan:
         return frozenset(column for column, conventions in by_column.items() if len(conventions - {None}) > 1)
 
 
-def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
+def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, Any] | None = None) -> Score:
     """The score for ``spec``: ``name``, ``name@k`` or ``name(option=value, ...)``.
 
-    The name may be an alias, in any letter case: ``MRR``, ``P@5``, ``ndcg_cut_10``.  The score column has the canonical
-    name, or the one that the option ``name`` sets.  ``common`` options apply to any metric that has them, unless the
-    spec sets its own.
+    The name may be an alias, in any letter case (``MRR``, ``P@5``, ``ndcg_cut_10``), or a name of the sources
+    (``Avg EM``).
+    The score column has the canonical name, or the one that the option ``name`` sets.  ``common`` options apply to any
+    metric that has them, unless the spec sets its own; ``own`` options replace those of the spec.
 
     >>> parse("squad_f1(version=2)").options
     {'version': 2}
@@ -299,6 +301,8 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
     file = _FITTED.fullmatch(spec.strip())
     if file is not None:
         return _fitted(file["path"], file["options"])
+    if spec.partition("(")[0].strip() not in SPELLINGS:
+        spec = spec_of(spec.strip())
     parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
     metric = families.find(parsed.name, cut=bool(parsed.at))
     values = dict(parsed.options)
@@ -308,15 +312,16 @@ def parse(spec: str, common: Mapping[str, Any] | None = None) -> Score:
         if "k" not in metric.defaults or not isinstance(parsed.cutoff, int):
             raise OptionError(f"metric {shown(parsed.text)}: {metric.name} takes no cut-off {shown(parsed.at)}")
         values["k"] = parsed.cutoff
-    own = own_name(metric.name, values.pop(OWN_NAME)) if OWN_NAME in values else None
+    values |= _those_of(metric, own or {})
+    column = own_name(metric.name, values.pop(OWN_NAME)) if OWN_NAME in values else None
     options = metric.options({**_those_of(metric, common or {}), **values})
     if options.get("fitted") is not None:
         path = options["fitted"]
         metric = _verdict_of(read_text(path), path)
     canonical = canonical_name(metric, options, values)
-    if own is not None:
-        _check_unambiguous(own, canonical)
-    return Score(own or canonical, metric, options, canonical)
+    if column is not None:
+        _check_unambiguous(column, canonical)
+    return Score(column or canonical, metric, options, canonical)
 
 
 _FITTED = re.compile(r"(?P<path>[^()]+\.toml)(?P<options>\(.*\))?", re.IGNORECASE | re.DOTALL)
@@ -430,9 +435,10 @@ def plan(
     judged = [score.metric.name for score in parsed if isinstance(score.metric, JudgedMetric)]
     mapping |= {name: name for name in judged if name in names}
     left_out = {}
-    for suite in suites if suites or metrics else ["core"]:
+    for asked in suites if suites or metrics else ["core"]:
+        suite = asked.partition("(")[0].strip()
         requested = {score.name for score in scores}
-        members = [_embedding(score, mapping, embedding) for score in _of_suite(suite, common)]
+        members = [_embedding(score, mapping, embedding) for score in _of_suite(asked, common)]
         able = [score for score in members if score.metric.fits(mapping)]
         if not able:
             raise without_columns(suite, names, [score.metric for score in members])
@@ -527,12 +533,38 @@ _OF_LISTS = ("text", "texts", "ids", "id_groups", "numbers", "amounts", "vector"
 """The kinds of columns that may hold a list."""
 
 
-def _of_suite(suite: str, common: Mapping[str, Any]) -> list[Score]:
-    """The scores of a suite: all that a tier lists, or the usual row metrics of families."""
-    if suite in families.TIERS:
-        return [parse(spec, common) for spec in families.TIERS[suite]]
-    row = [metric for metric in families.suite(suite) if metric.level == "row"]
-    return [Score(metric.name, metric, metric.options(_those_of(metric, common)), metric.name) for metric in row]
+def _of_suite(asked: str, common: Mapping[str, Any]) -> list[Score]:
+    """The scores of a suite: all that a tier lists, or the usual row metrics of families.
+
+    Its options, as in ``tier2(tokenizer='unicode')``, are those of all its metrics that have them and allow the value.
+    """
+    suite = specs.parse_spec(asked, lambda name: True, "suite")
+    members = families.TIERS.get(suite.name) or [
+        metric.name for metric in families.suite(suite.name) if metric.level == "row"
+    ]
+    found, unused = [], dict(suite.options)
+    for score in [parse(spec, common) for spec in members]:
+        own = {name: value for name, value in suite.options.items() if _allows(score.metric, name, value)}
+        found.append(parse(score.spec, common, own) if own else score)
+        unused = {name: value for name, value in unused.items() if name not in own}
+    for name, value in unused.items():
+        having = [score for score in found if name in score.metric.defaults]
+        if not having:
+            options = dict.fromkeys(option for score in found for option in score.metric.defaults)
+            raise UnknownNameError.of(f"option of the suite {suite.name}", name, options)
+        having[0].metric.options({name: value})  # no metric allows the value: the error of one of them
+    return found
+
+
+def _allows(metric: Metric, name: str, value: Any) -> bool:
+    """Whether a metric has an option that allows the value."""
+    if name not in metric.defaults:
+        return False
+    try:
+        metric.allowed[name].take(value)
+    except NotAllowedError:
+        return False
+    return True
 
 
 def _embedding(score: Score, columns: Mapping[str, str], embedding: Mapping[str, Any]) -> Score:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Floats, Ids, Ints, Memo, Tokens
+from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Memo, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
+from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.lcs import Texts, union_hits
-from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, no_word
+from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, no_word, written
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
+from fastmetrics.text.text_keys import scripts
+
+BY_SCRIPT = "by_script"
+"""The tokenizer of the benchmark's own names: rouge-score's for Latin rows, the words of every script for others."""
 
 Stemmer = Annotated[bool, "whether English words are reduced to their stems (Porter)"]
 Tokenizer = Annotated[
-    str, Choice("rouge", "unicode"), "how texts are split into words: as rouge_score does, or in any script"
+    str,
+    Choice("rouge", "unicode", BY_SCRIPT),
+    "how texts are split into words: as rouge_score does, in any script, or so for rows that are not Latin alone",
 ]
 KINDS = (*"123456789", "L", "Lsum")
 PARTS = ("precision", "recall", "f1")
@@ -41,15 +49,38 @@ class SummaryTokens:
         return SummaryTokens(self.tokens.take(rows), self.lines, self.firsts[rows], self.lasts[rows])
 
 
+@dataclass(frozen=True, eq=False)
+class ByScript:
+    """The texts as rouge-score splits them, as the words of every script, and which texts are mostly not Latin."""
+
+    latin: Any
+    every: Callable[[], Any]
+    """Called only where a row is not Latin: most tables have none."""
+    foreign: Flags
+    memo: Memo = field(default_factory=Memo, repr=False)
+
+    def take(self, rows: Ints) -> ByScript:
+        """The texts ``rows``, which may repeat."""
+        return ByScript(self.latin.take(rows), lambda: self.every().take(rows), self.foreign[rows])
+
+    def crossed(self, cross: Callable[[Any, Side], Any], side: Side) -> ByScript:
+        """The texts on one side of all pairs."""
+        return ByScript(cross(self.latin, side), lambda: cross(self.every(), side), self.foreign[side.rows])
+
+
 @dataclass(frozen=True)
 class RougeIn(OfTokens):
     """Tokens under the options ``tokenizer`` and ``stemmer``."""
 
     convention: str = "rouge"
 
-    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
+    def of(self, batch: Batch, column: str, options: Options) -> Tokens | ByScript:
         """The column's tokens."""
-        return batch.tokens(column, _convention(options))
+        return _by_script(batch, column, options, "tokens", partial(batch.tokens, column))
+
+    def crossed(self, tokens: Tokens | ByScript, side: Side) -> Any:
+        """The tokens on one side of all pairs."""
+        return tokens.crossed(super().crossed, side) if isinstance(tokens, ByScript) else super().crossed(tokens, side)
 
 
 @dataclass(frozen=True)
@@ -58,13 +89,18 @@ class SummaryIn:
 
     convention: str = "rouge"
 
-    def of(self, batch: Batch, column: str, options: Options) -> SummaryTokens:
+    def of(self, batch: Batch, column: str, options: Options) -> SummaryTokens | ByScript:
         """The column's tokens and those of its lines, which are split only if there are several."""
-        name = _convention(options)
-        return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
 
-    def crossed(self, summary: SummaryTokens, side: Side) -> SummaryTokens:
+        def summary(name: str) -> SummaryTokens:
+            return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
+
+        return _by_script(batch, column, options, "summary", summary)
+
+    def crossed(self, summary: SummaryTokens | ByScript, side: Side) -> Any:
         """The tokens on one side of all pairs; their lines are compared pair by pair."""
+        if isinstance(summary, ByScript):
+            return summary.crossed(self.crossed, side)
         tokens = crossed(summary.tokens, side)
         return SummaryTokens(tokens, summary.lines, summary.firsts[side.rows], summary.lasts[side.rows])
 
@@ -73,8 +109,17 @@ Rouge = Annotated[Tokens, RougeIn()]
 RougeLines = Annotated[SummaryTokens, SummaryIn()]
 
 
-def _convention(options: Options) -> str:
-    return "rouge_stem" if options["stemmer"] else options["tokenizer"]
+def _by_script(batch: Batch, column: str, options: Options, what: str, tokens: Callable[[str], Any]) -> Any:
+    """The tokens of a column under the options; ``tokens`` returns those of a text convention."""
+    if options["tokenizer"] != BY_SCRIPT:
+        return tokens("rouge_stem" if options["stemmer"] else options["tokenizer"])
+
+    def make() -> ByScript:
+        bits, text = scripts(batch.text(column)), batch.text(column)
+        foreign = np.zeros(len(text), np.bool_) if bits is None else bits & FOREIGN != 0
+        return ByScript(tokens("rouge"), partial(tokens, "unicode"), foreign)
+
+    return batch.remember((BY_SCRIPT, what, column), make)
 
 
 def _summary(batch: Batch, column: str, name: str) -> SummaryTokens:
@@ -98,8 +143,16 @@ def _check(stemmer: bool, tokenizer: str) -> None:
 _LATIN = no_word("use tokenizer='unicode' to keep them, as in rougeL_f1(tokenizer='unicode')")
 
 
+_OTHERS = Caution(
+    "are in a script other than Latin and were compared as words of every script",
+    "the rest as rouge_score does, which would have dropped these words",
+    written(FOREIGN),
+    least=0.0,
+)
+
+
 def _caution(options: Options) -> Caution | None:
-    return None if options["tokenizer"] == "unicode" else _LATIN
+    return {"unicode": None, BY_SCRIPT: _OTHERS}.get(options["tokenizer"], _LATIN)
 
 
 def _count(kind: str, answer: Any, reference: Any) -> tuple[Ints, Ints, Ints]:
@@ -145,11 +198,26 @@ def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
     """All scores of one kind of ROUGE, computed once and cached."""
 
     def divided() -> dict[str, Floats]:
+        if isinstance(answer, ByScript):
+            return _scores_by_script(kind, answer, reference)
         hits, in_answer, in_reference = _count(kind, answer, reference)
         precision, recall = divide(hits, in_answer, empty=0.0), divide(hits, in_reference, empty=0.0)
         return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
 
     scores: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
+    return scores
+
+
+def _scores_by_script(kind: str, answer: ByScript, reference: ByScript) -> dict[str, Floats]:
+    """The scores of rouge-score's words, and those of every script's words in rows with a text that is not Latin."""
+    scores = _scores(kind, answer.latin, reference.latin)
+    rows = np.flatnonzero(answer.foreign | reference.foreign)
+    if len(rows) == 0:
+        return scores
+    others = _scores(kind, answer.every().take(rows), reference.every().take(rows))
+    scores = {part: values.copy() for part, values in scores.items()}
+    for part, values in scores.items():
+        values[rows] = others[part]
     return scores
 
 
@@ -181,7 +249,8 @@ def _document(kind: str, part: str) -> str:
 
     {formula}; 0 where nothing can be divided by.  Bit for bit rouge-score's: words are runs of ``[a-z0-9]`` in lower
     case, those of more than 3 letters stemmed (Porter) with ``stemmer=True``; ``tokenizer="unicode"`` takes the
-    words of every script, and each character of those that write no spaces.  Of several references the one of
+    words of every script, and each character of those that write no spaces; ``"by_script"`` does so for pairs with a
+    text that is mostly not Latin, and is meant by the benchmark's ``avg_rouge1_f``.  Of several references the one of
     highest F1 counts.  Raises ``OptionError`` for another tokenizer.{bound}
 
     >>> import fastmetrics as fm
@@ -207,7 +276,9 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         bounds=(0, 1),
         better="higher",
         source=f"S2, ROUGE-{kind}; rouge-score 0.1.2",
-        labels={"mean": f"avg_rouge{kind}_f"} if part == "f1" and kind in ("1", "2", "L") else None,
+        labels={f"(tokenizer='{BY_SCRIPT}').mean": f"avg_rouge{kind}_f"}
+        if part == "f1" and kind in ("1", "2", "L")
+        else None,
         check=_check,
         rows=RowHooks(best_by=None if part == "f1" else f1),
         usual=kind in ("1", "2", "L", "Lsum"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
+import re
 from collections.abc import Mapping
 
 from fastmetrics.base.errors import UnknownNameError, fold, shown
@@ -36,7 +38,7 @@ FURTHER = ("jaccard", "politeness")
 COSTLY = "grounding"
 """The suite whose metrics embed text; it is computed only on request."""
 
-_TEXTS = ("rouge1_f1", "rouge2_f1", "rougeL_f1", "bleu")
+_TEXTS = (*(f"rouge{kind}_f1(tokenizer='by_script')" for kind in "12L"), "bleu")
 _REPEATS = ("response_exact_match_rate", "response_semantic_consistency")
 
 TIERS: Mapping[str, tuple[str, ...]] = {
@@ -107,6 +109,11 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
     return REGISTRY.get(next(filter(None, names), ""))
 
 
+_ALIKE = 0.8
+"""The similarity from which on a word may be a misspelling of another; with two letters swapped it is above that."""
+_SHORT = 3
+"""Words of so many letters may differ in one."""
+
 JUDGED: Mapping[str, tuple[str, str]] = {
     "answer_correctness": ("correctness", ""),
     "correctness": ("correctness", ""),
@@ -135,9 +142,32 @@ def find(name: str, cut: bool = False) -> Metric:
         raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
-        error = UnknownNameError.of("metric", name, REGISTRY, meant(name), SPELLINGS, listing)
+        near = [known for known in REGISTRY if _may_be_meant(name, known)]
+        spelled = {other: known for other, known in SPELLINGS.items() if _may_be_meant(name, other)}
+        error = UnknownNameError.of("metric", name, near, meant(name), spelled, listing)
         raise UnknownNameError(error.message, difference(name))
     return metric
+
+
+def _may_be_meant(name: str, known: str) -> bool:
+    """Whether a name may be a misspelling of a known one: word by word, so that other words are no misspelling.
+
+    >>> [_may_be_meant(*pair) for pair in (("sematic_similarty", "semantic_similarity"), ("f1", "token_f1"))]
+    [True, True]
+    >>> [_may_be_meant(*pair) for pair in (("edit_distance", "euclidean_distance"), ("hits", "hit_rate"))]
+    [False, True]
+    """
+    typed, words = (re.split(r"[-_\s]+", text.casefold()) for text in (name, known))
+    shorter, longer = sorted((typed, words), key=len)
+    if len(shorter) == 1 or not all(shorter):
+        return True
+    return all(any(_alike(one, other) for other in longer) for one in shorter)
+
+
+def _alike(word: str, other: str) -> bool:
+    if len(word) == len(other) <= _SHORT:
+        return sum(one != two for one, two in zip(word, other, strict=True)) <= 1
+    return other.startswith(word) or difflib.SequenceMatcher(None, word, other).ratio() > _ALIKE
 
 
 def meant(name: str) -> list[str]:

@@ -127,6 +127,7 @@ _WORDS = {
     "spread": ("spread", "форма"),
     "reading": ("reading", "чтение"),
     "good": ("good", "хорошо"),
+    "acceptable": ("acceptable", "приемлемо"),
     "middling": ("middling", "средне"),
     "poor": ("poor", "плохо"),
     "better": ("better", "лучше"),
@@ -393,8 +394,10 @@ _WORDS = {
         "среднее различие, делённое на стандартное отклонение различий",
     ),
     "badge_title": (
-        "by published thresholds of this metric: good, middling (between good and poor) or poor; a rough guide",
-        "по опубликованным порогам метрики: хорошо, средне (между хорошо и плохо) или плохо; лишь приблизительно",
+        "by published thresholds of this metric: good, acceptable, middling (between good and poor) or poor; a rough "
+        "guide",
+        "по опубликованным порогам метрики: хорошо, приемлемо, средне (между хорошо и плохо) или плохо; лишь "
+        "приблизительно",
     ),
     "limit_correction": (
         "no difference can have a verdict: with {n} resamples and {family} comparisons the least corrected p is {p}; "

@@ -14,29 +14,32 @@ from fastmetrics.results.score_file import declared_better, declared_bounds, dec
 
 @dataclass(frozen=True)
 class Band:
-    """A mean better than ``good`` is good, worse than ``poor`` it is poor, and between them it is medium."""
+    """A mean better than ``good`` is good, worse than ``poor`` it is poor, and between them it is middling."""
 
     good: float
     poor: float | None = None
     """None if the source defines no poor mean; a mean that is not good then has no reading."""
     range: tuple[float, float] = (0, 1)
     """The lowest and the highest score that the band belongs to; scores of another range have no reading."""
+    beyond: str = "good"
+    """What a mean better than ``good`` is called: ``acceptable`` where the source says no more."""
 
 
 READINGS: Mapping[str, Band] = {
     "ndcg": Band(0.9, 0.5),
     "rougeL_f1": Band(0.5),
-    "rouge1_f1": Band(0.4),
+    "rouge1_f1": Band(0.4, beyond="acceptable"),
     "bleu": Band(50, 20, (0, 100)),
     "corpus_bleu": Band(50, 20, (0, 100)),
     "judge_answer_faithfulness": Band(0.8, 0.5),
     "judge_answer_relevance": Band(0.8),
+    "judge_e2e": Band(0.8, 0.5),
 }
 """The sources' bands of metrics that declare no reading; the cut-offs of one metric (``ndcg@10``) share its band."""
 
 
 def reading(metric: str, mean: float, stored: Stored, highest: float = math.nan) -> str | None:
-    """``good``, ``middling`` or ``poor``, or None where neither the declaration nor the source says anything.
+    """``good``, ``acceptable``, ``middling`` or ``poor``; None where neither declaration nor source says anything.
 
     A band of the sources needs the declared range of the metric to be its own, and no score (``highest``) above it.
 
@@ -53,7 +56,7 @@ def reading(metric: str, mean: float, stored: Stored, highest: float = math.nan)
         return None
     sign = -1 if declared_better([metric], stored).get(metric) == "lower" else 1
     if sign * mean > sign * band.good:
-        return "good"
+        return band.beyond
     return None if band.poor is None else "poor" if sign * mean < sign * band.poor else "middling"
 
 

@@ -188,7 +188,7 @@ BEYOND = [
     ("chrf(beta=1e308)", "chrf: option 'beta' expects a number from 0 to 1,000,000, got 1e+308"),
     ("retrieval_recall(relevance_level=1e999)", "expects a number above 0 to 1,000,000,000, got inf"),
     ("tfidf_cosine(idf={})", "tfidf_cosine: option 'idf' expects 'pair' or 'corpus', got {}"),
-    ("rouge1_f1(tokenizer=[])", "rouge1_f1: option 'tokenizer' expects 'rouge' or 'unicode', got []"),
+    ("rouge1_f1(tokenizer=[])", "rouge1_f1: option 'tokenizer' expects 'rouge', 'unicode' or 'by_script', got []"),
     ("hallucination(claims={})", "expects 'triples', 'words', 'spacy', 'spacy:MODEL' or a spaCy pipeline, got {}"),
     ("grounding_overlap(embedder=[])", "expects the name of a model, a function or an Embedder, or None, got []"),
     (

@@ -187,3 +187,34 @@ def test_official_rouge_of_mtrag(data_folder: Path) -> None:
     table = pq.read_table(data_folder / "dev" / "mtrag_human_eval.parquet")
     got = fm.rouge(table["answer"], table["reference"], types="rougeL")["rougeL_f1"]
     assert np.abs(got - table["official_rougeL"].to_numpy()).max() <= 1e-15
+
+
+def test_rows_that_are_not_latin_are_split_into_the_words_of_every_script():
+    """The label of the benchmark: rouge-score keeps the year of a Russian sentence alone, and calls it equal."""
+    answers = ["Музей открылся в 1998 году", "the cat sat on a mat", "Google", "naïve α 3", "ж ж\nа б"]
+    references = [
+        "Музей «Северный ветер» открылся в 1998 году",
+        "the cat lay on the mat",
+        "компания Google",
+        "naïve 3",
+        "а б",
+    ]
+    foreign = [True, False, True, False, True]
+    for kind in ("1", "2", "L", "Lsum"):
+        spec = f"rouge{kind}_f1"
+        found, latin, every = (
+            fm.rouge(answers, references, types=f"rouge{kind}", tokenizer=name)[spec]
+            for name in ("by_script", "rouge", "unicode")
+        )
+        assert found.tolist() == np.where(foreign, every, latin).tolist()
+        if kind == "1":
+            assert found[0].round(3) == 0.833
+            assert latin[0] == 1.0
+    several = {
+        "answer": answers,
+        "reference": [[one, other] for one, other in zip(references, answers[::-1], strict=True)],
+    }
+    scores = fm.score(several, "avg_rouge1_f,rouge1_f1,rouge1_f1(tokenizer='unicode')")
+    assert scores["rouge1_f1(tokenizer='by_script')"][0].as_py() == scores["rouge1_f1(tokenizer='unicode')"][0].as_py()
+    notes = fm.summarize(scores).notes
+    assert any("3 of 5 scored rows (60 %) are in a script other than Latin and were compared" in note for note in notes)

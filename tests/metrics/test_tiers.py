@@ -220,3 +220,21 @@ def test_unknown_suites_suggest_the_nearest(tmp_path):
     with pytest.raises(UnknownNameError, match=r"unknown suite 'tier4'; did you mean 'tier0'"):
         fm.score(TABLE, suites="tier4")
     assert "tier0, tier1, tier2, tier3" in " ".join(program("score", "--help").out.replace("│", " ").split())
+
+
+def test_options_of_a_suite_are_those_of_its_metrics():
+    requested = ScoreRequest(suites=["tier2(tokenizer='unicode', against='first')"])
+    made = [score.name for score in plan(["question", "answer", "reference", "answer_embedding"], requested).scores]
+    rouges = [f"rouge{kind}_f1(tokenizer='unicode')" for kind in "12L"]
+    assert made == ["response_exact_match_rate(against='first')", "response_semantic_consistency", *rouges, "bleu"]
+    made = [
+        score.name for score in plan(["answer", "reference"], ScoreRequest(suites="lexical(tokenizer='char')")).scores
+    ]
+    assert "token_f1(tokenizer='char')" in made
+    assert "exact_match" in made
+    with pytest.raises(
+        UnknownNameError, match="unknown option of the suite tier2 'tokeniser'; did you mean 'tokenizer'"
+    ):
+        plan(["answer", "reference"], ScoreRequest(suites="tier2(tokeniser='unicode')"))
+    with pytest.raises(OptionError, match="option 'tokenizer' expects 'rouge'"):
+        plan(["answer", "reference"], ScoreRequest(suites="tier2(tokenizer='words')"))

@@ -29,19 +29,20 @@ def test_a_declared_reading_follows_its_direction(better, band, expected):
 def test_each_threshold_of_the_sources_parts_the_means(name):
     band = READINGS[name]
     below = None if band.poor is None else "middling"
-    assert [reading(name, band.good + change, {}) for change in (0.01, 0.0, -0.01)] == ["good", below, below]
+    assert [reading(name, band.good + change, {}) for change in (0.01, 0.0, -0.01)] == [band.beyond, below, below]
     if band.poor is not None:
         assert [reading(name, band.poor + change, {}) for change in (0.01, 0.0, -0.01)] == [
             "middling",
             "middling",
             "poor",
         ]
+    assert band.beyond == ("acceptable" if name == "rouge1_f1" else "good")
     assert band.range == lookup(name).bounds
     assert reading(name, band.range[1] + 0.01, {}) is None
     assert reading(name, band.good + 0.01, {}, highest=band.range[1] + 1) is None
 
 
-@pytest.mark.parametrize("name", ["judge_answer_faithfulness", "judge_answer_relevance"])
+@pytest.mark.parametrize("name", ["judge_answer_faithfulness", "judge_answer_relevance", "judge_e2e"])
 def test_a_band_belongs_to_the_range_of_its_rubric(name):
     """A mean of 1 is the best of a rubric of 0 to 1 and the worst of one of 1 to 5."""
     stored = {span: {name: Declared(name, "higher", span)} for span in ((0.0, 1.0), (1.0, 5.0))}

@@ -16,14 +16,21 @@ from fastmetrics.results.summary import Summary
 _TIERS: Mapping[str, str] = {
     "tier_0": r"embedding_geometry\.(?!n_|estimates|k$).+",
     "tier_1": r"(hit_rate|reciprocal_rank|retrieval_(recall|precision)|ndcg)(@\d+)?\.mean|retrieval_consistency(\..+)?",
-    "tier_2": r"judge_(answer_faithfulness|answer_relevance|correctness)\.mean",
+    "tier_2": r"",
     "tier_3": r"(judge_e2e|semantic_similarity|dot_similarity|euclidean_distance)\.mean",
+    "tier_ux": r"response_(exact_match_rate|semantic_consistency)(\..+)?",
 }
 """The figures of each tier, by the names of a summary."""
-_OF_TEXTS = r"(rouge[12L]_f1|bleu)\.mean|response_(exact_match_rate|semantic_consistency)(\..+)?"
+_OF_TEXTS = (
+    r"(rouge[12L]_f1|bleu|judge_(answer_faithfulness|answer_relevance|correctness))\.mean"
+    r"|response_(exact_match_rate|semantic_consistency)(\..+)?"
+)
 """Figures of answers: of the third tier where a system has searched for its contexts, else of the second."""
 _LABELS = ("semantic_similarity", "dot_similarity", "euclidean_distance")
 """Metrics that the benchmark calls by their own names and ``avg_``."""
+_SAY = ("avg_nn_distance", "std_nn_distance", "density_score", "effective_dimensionality")
+"""Figures of vectors that the benchmark interprets, each by a label of its own; the largest distances share one."""
+_LARGEST = ("max_pairwise_distance", "max_spread")
 _LEAST = 2
 """Number of tiers from which on a page shows them together."""
 
@@ -35,6 +42,8 @@ class TierLine:
     label: str
     name: str
     cells: Sequence[tuple[str, str | None]]
+    says: str = ""
+    """The label of what the figure says, for figures of vectors."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def tiers(section_input: SectionInput) -> Tiers | None:
     used = [(part.kind in ("cache", "sessions"), figure) for part in usage for figure in part.figures]
     others = {
         "tier_judge": judges["figures"] if judges else [],
-        "tier_ux": [figure for is_ux, figure in used if is_ux],
+        "tier_ux_log": [figure for is_ux, figure in used if is_ux],
         "tier_users": [figure for is_ux, figure in used if not is_ux],
     }
     of_systems = [(tier, some) for tier, some in lines.items() if some]
@@ -68,14 +77,14 @@ def tiers(section_input: SectionInput) -> Tiers | None:
 def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionInput) -> Iterator[TierLine]:
     """The figures of a tier that a system has, in the order of the summaries."""
     flat = {system: summary.unlabelled for system, summary in summaries.items()}
-    searched = {system: any(re.fullmatch(_TIERS["tier_1"], name) for name in some) for system, some in flat.items()}
+    searched = {system: any(_stands_in(_TIERS["tier_1"], name) for name in some) for system, some in flat.items()}
     end = {"tier_2": False, "tier_3": True}.get(tier)
     for name in dict.fromkeys(name for some in flat.values() for name in some):
-        of_texts = end is not None and re.fullmatch(_OF_TEXTS, name)
+        of_texts = end is not None and _stands_in(_OF_TEXTS, name)
         having = {
             system: some[name]
             for system, some in flat.items()
-            if name in some and (re.fullmatch(_TIERS[tier], name) or (of_texts and searched[system] == end))
+            if name in some and (_stands_in(_TIERS[tier], name) or (of_texts and searched[system] == end))
         }
         if having:
             metric = name.removesuffix(".mean")
@@ -85,11 +94,23 @@ def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionIn
                 for system in summaries
             ]
             labels = next(summaries[system].labels for system in having)
-            yield TierLine(visible(labels.get(name, _label(metric))), visible(name), cells)
+            figure = name.rpartition(".")[2] if tier == "tier_0" else ""
+            says = f"says_{figure}" if figure in _SAY else "says_largest" if figure in _LARGEST else ""
+            yield TierLine(visible(labels.get(name, _label(metric))), visible(name), cells, says)
+
+
+_OPTIONS = re.compile(r"\(.*\)", re.DOTALL)
+
+
+def _stands_in(tier: str, name: str) -> bool:
+    """Whether a figure is one of a tier, with any options of its metric."""
+    return re.fullmatch(tier, _OPTIONS.sub("", name)) is not None
 
 
 def _label(metric: str) -> str:
-    return f"avg_{metric}" if metric in _LABELS else metric.removeprefix("embedding_geometry.").removesuffix(".score")
+    if metric.startswith("embedding_geometry"):
+        return metric.removeprefix("embedding_geometry").replace(").", ") ").lstrip(".")
+    return f"avg_{metric}" if _OPTIONS.sub("", metric) in _LABELS else metric.removesuffix(".score")
 
 
 SECTION = Section(
@@ -102,17 +123,26 @@ SECTION = Section(
             "Каждый уровень системы отдельно: слабый ответ может идти от поиска, генерации или текстов. Имена — из "
             "бенчмарка RAG, рядом имена оценок.",
         ),
-        "tier_0": ("Tier 0: embeddings", "Tier 0: эмбеддинги"),
-        "tier_1": ("Tier 1: retrieval", "Tier 1: поиск"),
-        "tier_2": ("Tier 2: generation", "Tier 2: генерация"),
-        "tier_3": ("Tier 3: end to end", "Tier 3: сквозное качество"),
-        "tier_judge": ("Tier Judge: the judges themselves", "Tier Judge: качество судей"),
-        "tier_ux": ("Tier UX: cache and sessions", "Tier UX: кэш и сеансы"),
+        "tier_0": ("Tier 0: Embedding Quality (Intrinsic)", "Tier 0: качество эмбеддингов"),
+        "tier_1": ("Tier 1: Retrieval", "Tier 1: точность поиска"),
+        "tier_2": ("Tier 2: Generation", "Tier 2: качество генерации"),
+        "tier_3": ("Tier 3: End-to-End", "Tier 3: сквозное качество"),
+        "tier_judge": ("Tier Judge: LLM Judge Quality", "Tier Judge: качество судей"),
+        "tier_ux": ("Tier UX: User Experience", "Tier UX: пользовательский опыт"),
+        "tier_ux_log": (
+            "Tier UX: User Experience, cache and sessions",
+            "Tier UX: пользовательский опыт, кэш и сеансы",
+        ),
         "tier_users": ("Users: chunks, topics and questions", "Пользователи: фрагменты, темы и вопросы"),
         "texts_note": (
-            "Scores of texts stand under Tier 3 for systems with scores of retrieval, else under Tier 2.",
-            "Оценки текстов стоят в Tier 3 у систем с оценками поиска, иначе в Tier 2.",
+            "Scores of answers stand under Tier 3 for systems with scores of retrieval, else under Tier 2.",
+            "Оценки ответов стоят в Tier 3 у систем с оценками поиска, иначе в Tier 2.",
         ),
+        "says_avg_nn_distance": ("lower: more compact locally", "ниже: локально компактнее"),
+        "says_std_nn_distance": ("higher: uneven density, perhaps holes", "выше: плотность неоднородна, возможны дыры"),
+        "says_density_score": ("higher: a denser space", "выше: пространство плотнее"),
+        "says_effective_dimensionality": ("far too low: perhaps collapsed", "слишком низко: возможно схлопывание"),
+        "says_largest": ("shows outliers", "показывает выбросы"),
         "source": ("source", "источник"),
         "score_name": ("score", "оценка"),
     },
@@ -128,7 +158,8 @@ SECTION = Section(
 <tbody>
 {% for one in lines %}
 <tr><th scope="row"><bdi>{{ one.label }}</bdi></th>{% for value, word in one.cells %}<td class="mean">{{
-  draw.badge(word) }} {{ value }}</td>{% endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi></td></tr>
+  draw.badge(word) }} {{ value }}</td>{% endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi>{% if one.says %}: {{
+  L[one.says] }}{% endif %}</td></tr>
 {% endfor %}
 </tbody>
 </table>

@@ -1,0 +1,233 @@
+"""The names that the sources give to metrics, figures and settings, and what each is called here.
+
+One table: a name of a source is accepted where a metric is named, ``fastmetrics metrics NAME`` explains it, and
+docs/sources.md lists it with what differs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fastmetrics.base.errors import UnknownNameError, fold, shown
+from fastmetrics.metrics.metric import SOURCES
+
+
+@dataclass(frozen=True)
+class SourceName:
+    """A name of a source: the metric that it means, its statistic or figure; or an option or command; what differs."""
+
+    source: str
+    name: str
+    spec: str = ""
+    figure: str = ""
+    option: str = ""
+    command: str = ""
+    differs: str = ""
+
+    @property
+    def where(self) -> str:
+        """Where the number is: ``idk_citations.sum``, or in words for an option or the figures of a command."""
+        if self.command:
+            return f"fastmetrics {self.command}" + (f", {self.figure}" if self.figure else "")
+        if self.option:
+            return f"option {self.option} of {self.spec}"
+        return f"{self.spec}.{self.figure}" if self.figure else self.spec
+
+
+def _metrics(source: str, *rows: tuple[str, ...]) -> list[SourceName]:
+    """Names of metrics: the name, the spec, the statistic or figure, and what differs."""
+    return [SourceName(source, name, spec, figure, differs=" ".join(differs)) for name, spec, figure, *differs in rows]
+
+
+def _figures(source: str, command: str, *rows: tuple[str, ...]) -> list[SourceName]:
+    """Names of figures of a command: the name, the figure, and what differs."""
+    return [
+        SourceName(source, name, figure=figure, command=command, differs=" ".join(differs))
+        for name, figure, *differs in rows
+    ]
+
+
+def _options(source: str, *rows: tuple[str, str, str, str]) -> list[SourceName]:
+    """Names of settings: the name, the metric, its option, and what differs."""
+    return [SourceName(source, name, spec, option=option, differs=differs) for name, spec, option, differs in rows]
+
+
+_GEOMETRY = (
+    *("total_samples", "avg_nn_distance", "std_nn_distance", "density_score", "avg_spread", "max_spread"),
+    *("spread_std", "effective_dimensionality", "avg_pairwise_distance", "std_pairwise_distance"),
+    *("min_pairwise_distance", "max_pairwise_distance"),
+)
+_SAMPLED = "exact up to some ten thousand vectors, then estimated with a stated error"
+_PAIRS = "over all pairs of repeats; against='first' compares each with the first, as the source does"
+_SCRIPTS = (
+    "the source's formula is the recall and its table the F-measure: all three are metrics; rows that are not Latin "
+    "are split into the words of every script, since rouge-score drops them"
+)
+_RUSSIAN_TOO = "English and Russian word lists; the source's are English"
+
+NAMES: Sequence[SourceName] = [
+    *_metrics(
+        "S0",
+        ("Exact match", "exact_match", "mean"),
+        ("Keyword recall", "keyword_recall", "mean"),
+        ("Answer length", "answer_length", "mean"),
+        ("Politeness", "politeness", "mean", "the source names two markers; the built-in list has ten, English alone"),
+        ("Latency", "latency_ms", "mean"),
+        ("Cosine similarity", "token_cosine", "mean", "the source's between questions; here of any two columns"),
+    ),
+    *_figures("S0", "match", ("Semantic search", "the stored answer of highest token_cosine; ties to the first row")),
+    *_figures("S0", "answer", ("Full-context prompting", "", "the template is an option")),
+    *_figures("S0", "judge", ("LLM-as-a-judge", "a score, its reason and its status for each rubric")),
+    *_metrics(
+        "S1",
+        (
+            "final_o",
+            "grounding_overlap",
+            "mean",
+            "the splitter keeps citation marks with their sentence; [1, 2], "
+            "[1-3] and [^1] are the citations that they list",
+        ),
+        ("Overlap", "grounding_overlap", "mean"),
+        ("final_f", "overlap_faithfulness", "mean", "the fallback; a wrong abstention needs an answerable question"),
+        ("Avg F1", "token_f1", "mean", "no articles are removed, which SQuAD's squad_f1 does"),
+        ("Abstain Rate", "abstained", "mean", "the phrases are English and Russian, and an option adds others"),
+        ("Avg EM", "exact_match(normalize='plain')", "mean", '"after normalization" is that of the same source\'s F1'),
+        ("Avg Total Tokens", "total_tokens", "mean", "rows of one id are rounds of one question: summed first"),
+        ("Total Tokens", "total_tokens", "mean"),
+        ("P50 Latency (ms)", "latency_ms", "p50"),
+        ("IDK+Cit Count", "idk_citations", "sum"),
+        ("IDK + Citation Count", "idk_citations", "sum"),
+    ),
+    *_options(
+        "S1",
+        ("τ_sim", "grounding_overlap", "threshold", "0.65, the middle of the source's 0.6 to 0.7"),
+        ("tau_sim", "grounding_overlap", "threshold", "0.65, the middle of the source's 0.6 to 0.7"),
+    ),
+    *_figures("S1", "primary-table", ("Primary table", "N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate")),
+    *_metrics(
+        "S2",
+        *((name, "embedding_geometry", name, *([_SAMPLED] if "pairwise" in name else [])) for name in _GEOMETRY),
+        *((f"hit_rate@{k}", f"hit_rate@{k}", "mean") for k in (1, 5, 10)),
+        ("mrr", "reciprocal_rank", "mean"),
+        *((f"{name}@{k}", f"retrieval_{name}@{k}", "mean") for name in ("recall", "precision") for k in (1, 3, 5, 10)),
+        *((f"ndcg@{k}", f"ndcg@{k}", "mean") for k in (5, 10)),
+        ("retrieval_consistency", "retrieval_consistency", "", "mean Jaccard " + _PAIRS),
+        ("avg_faithfulness", "judge_answer_faithfulness", "mean"),
+        ("avg_answer_relevance", "judge_answer_relevance", "mean"),
+        ("avg_answer_correctness", "judge_correctness", "mean", "1 to 5, so the bands of 0 to 1 do not apply"),
+        ("response_exact_match_rate", "response_exact_match_rate", "", _PAIRS),
+        ("response_semantic_consistency", "response_semantic_consistency", ""),
+        *((f"avg_rouge{n}_f", f"rouge{n}_f1(tokenizer='by_script')", "mean", _SCRIPTS) for n in ("1", "2", "L")),
+        ("avg_bleu", "bleu", "mean", "the mean of sentence BLEU; corpus_bleu is the one that its bands were made for"),
+        ("avg_e2e_score", "judge_e2e", "mean"),
+        ("avg_semantic_similarity", "semantic_similarity", "mean"),
+        ("avg_dot_similarity", "dot_similarity", "mean"),
+        ("avg_euclidean_distance", "euclidean_distance", "mean"),
+    ),
+    *_figures("S2", "cache-hit-rate", ("cache_hit_rate", "hit_rate")),
+    *_figures("S2", "context-preservation", ("context_preservation", "mean", "sessions of two questions or more")),
+    *_figures("S2", "chunk-utilization", ("chunk_utilization", "utilization")),
+    *_figures("S2", "topic-coverage", ("topic_coverage", ""), ("avg_chunks_per_topic", "avg_chunks_per_topic")),
+    *_figures("S2", "domain-analysis", ("domain_analysis", "")),
+    *_figures(
+        "S2",
+        "judge-report",
+        ("consistency_score", "consistency", "a tolerance on rubrics that are not 0 to 1"),
+        ("error_rate", "error rate"),
+        ("Production judge", "accuracy, precision, recall and F1 with --decisions", "with 95 % intervals"),
+    ),
+    *_metrics(
+        "S3",
+        ("S_rel", "answer_relevance", "mean"),
+        ("Relevance Score", "answer_relevance", "mean"),
+        ("S_cosine", "tfidf_cosine", "mean", "the texts are those of one row; idf='corpus' takes all rows"),
+        ("S_jaccard", "jaccard", "mean"),
+        ("S_comp", "keyword_completeness", "mean", "1 for a question without keywords; " + _RUSSIAN_TOO),
+        ("Completeness Score", "keyword_completeness", "mean"),
+        ("S_hall", "hallucination", "mean"),
+        ("Hallucination Score", "hallucination", "mean"),
+        ("S_claims", "hallucination", "mean", "without the drift; fm.anchors lists what the share is made of"),
+        ("P_drift", "drift", "mean", "word pairs; an answer of supported values alone does not drift"),
+        ("Verdict", "verdict", "mean", "the flag of the score is above 0.6, FAIL above 0.5: the source names both"),
+        ("High Hallucination Risk", "hallucination_risk", "mean"),
+    ),
+    *_options("S3", ("K_Q", "keyword_completeness", "stop_words", "what is no stop word; see S_comp")),
+    *_metrics(
+        "S4",
+        ("overallScore", "overall_quality", "mean"),
+        ("coherenceScore", "coherence", "mean"),
+        ("Coherence Score", "coherence", "mean"),
+        ("connectorScore", "connector_score", "mean", "the source's example has 0.67 where its formula gives 1"),
+        ("pronounScore", "pronoun_score", "mean", "the source says no rule; see the metric for ours"),
+        ("topicScore", "topic_score", "mean", "the source says no rule; see the metric for ours"),
+        ("completenessScore", "writing_completeness", "mean", "parts that do not apply are left out of the mean"),
+        ("keywordCoverage", "keyword_coverage", "mean", "the share of the length is at most 1"),
+        ("questionScore", "question_score", "mean"),
+        ("taskScore", "task_score", "mean"),
+        ("lengthScore", "length_score", "mean", "the source's example counts nine words where there are eight"),
+        ("structureScore", "structure_score", "mean"),
+        ("paragraphScore", "paragraph_score", "mean"),
+        ("introductionScore", "introduction_score", "mean"),
+        ("conclusionScore", "conclusion_score", "mean"),
+        ("vocabularyScore", "vocabulary_score", "mean"),
+        ("diversityScore", "diversity_score", "mean"),
+        ("sophisticationScore", "sophistication_score", "mean", "the source's example counts 3 words, its rule 6"),
+        ("repetitionScore", "repetition_score", "mean", "by distinct words, as the source says"),
+    ),
+    *_options(
+        "S4", ("optimalRatio", "length_score", "length_ratio", ""), ("weights", "overall_quality", "weights", "")
+    ),
+]
+"""Every name in the tables and formulas of the sources that stands for a number."""
+
+
+@functools.cache
+def _by_name() -> Mapping[str, Sequence[SourceName]]:
+    found: dict[str, list[SourceName]] = {}
+    for one in NAMES:
+        found.setdefault(fold(one.name), []).append(one)
+    return found
+
+
+def named(name: str) -> Sequence[SourceName]:
+    """What the sources call ``name``; empty for any other name.
+
+    >>> [one.where for one in named("iDK+cit count")], [one.where for one in named("tau_sim")]
+    (['idk_citations.sum'], ['option threshold of grounding_overlap'])
+    """
+    meant = _by_name().get(fold(name), ())
+    return [one for one in meant if one.name == name] or meant
+
+
+def explained(one: SourceName) -> str:
+    """A name of a source in a sentence.
+
+    >>> explained(named("avg_nn_distance")[0])
+    "'avg_nn_distance' in the RAG benchmark: embedding_geometry.avg_nn_distance"
+    """
+    return f"{one.name!r} in {SOURCES[one.source][0]}: {one.where}" + (f"; {one.differs}" if one.differs else "")
+
+
+def spec_of(text: str) -> str:
+    """The spec that a source's name means, with the options behind it; any other text as it is.
+
+    >>> spec_of("Avg EM"), spec_of("avg_rouge1_f(stemmer=True)"), spec_of("jaccard")
+    ("exact_match(normalize='plain')", "rouge1_f1(tokenizer='by_script', stemmer=True)", 'jaccard')
+
+    Raises ``UnknownNameError`` for a name of several metrics, and for one of an option or of a command's figure.
+    """
+    name, bracket, options = text, "", ""
+    if not named(text):
+        name, bracket, options = text.partition("(")
+    meant = named(name)
+    if not meant:
+        return text
+    specs = {one.spec for one in meant}
+    if len(specs) > 1 or any(one.option or one.command for one in meant):
+        raise UnknownNameError(f"{shown(name)} is no metric; {'; '.join(map(explained, meant))}")
+    (spec,) = specs
+    if not bracket:
+        return spec
+    return f"{spec[:-1]}, {options}" if spec.endswith(")") else f"{spec}({options}"

@@ -1,0 +1,151 @@
+"""Every name of the source documents is found: the names as their tables, labels and formulas spell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.source_names import NAMES, named
+from tests.support.program import program
+
+METRICS = {
+    "S0": {
+        "Exact match": "exact_match",
+        "Keyword recall": "keyword_recall",
+        "Answer length": "answer_length",
+        "Politeness": "politeness",
+        "Latency": "latency_ms",
+    },
+    "S1": {
+        "final_o": "grounding_overlap",
+        "final_f": "overlap_faithfulness",
+        "Avg F1": "token_f1",
+        "Abstain Rate": "abstained",
+        "Avg EM": "exact_match(normalize='plain')",
+        "Avg Total Tokens": "total_tokens",
+        "P50 Latency (ms)": "latency_ms",
+        "IDK+Cit Count": "idk_citations",
+    },
+    "S2": {
+        **dict.fromkeys(
+            [
+                *("total_samples", "avg_nn_distance", "std_nn_distance", "density_score", "avg_spread", "max_spread"),
+                *("spread_std", "effective_dimensionality", "avg_pairwise_distance", "std_pairwise_distance"),
+                *("min_pairwise_distance", "max_pairwise_distance"),
+            ],
+            "embedding_geometry",
+        ),
+        **{name: name for name in ("hit_rate@1", "hit_rate@5", "hit_rate@10", "ndcg@5", "ndcg@10")},
+        **{f"{name}@{k}": f"retrieval_{name}@{k}" for name in ("recall", "precision") for k in (1, 3, 5, 10)},
+        **{"mrr": "reciprocal_rank", "retrieval_consistency": "retrieval_consistency"},
+        "avg_faithfulness": "judge_answer_faithfulness",
+        "avg_answer_relevance": "judge_answer_relevance",
+        "avg_answer_correctness": "judge_correctness",
+        "response_exact_match_rate": "response_exact_match_rate",
+        "response_semantic_consistency": "response_semantic_consistency",
+        **{f"avg_rouge{kind}_f": f"rouge{kind}_f1(tokenizer='by_script')" for kind in "12L"},
+        "avg_bleu": "bleu",
+        "avg_e2e_score": "judge_e2e",
+        "avg_semantic_similarity": "semantic_similarity",
+        "avg_dot_similarity": "dot_similarity",
+        "avg_euclidean_distance": "euclidean_distance",
+    },
+    "S3": {
+        "S_rel": "answer_relevance",
+        "S_cosine": "tfidf_cosine",
+        "S_jaccard": "jaccard",
+        "S_comp": "keyword_completeness",
+        "S_hall": "hallucination",
+        "S_claims": "hallucination",
+        "P_drift": "drift",
+    },
+    "S4": {
+        "overallScore": "overall_quality",
+        "coherenceScore": "coherence",
+        "connectorScore": "connector_score",
+        "pronounScore": "pronoun_score",
+        "topicScore": "topic_score",
+        "completenessScore": "writing_completeness",
+        "keywordCoverage": "keyword_coverage",
+        "questionScore": "question_score",
+        "taskScore": "task_score",
+        "lengthScore": "length_score",
+        "structureScore": "structure_score",
+        "paragraphScore": "paragraph_score",
+        "introductionScore": "introduction_score",
+        "conclusionScore": "conclusion_score",
+        "vocabularyScore": "vocabulary_score",
+        "diversityScore": "diversity_score",
+        "sophisticationScore": "sophistication_score",
+        "repetitionScore": "repetition_score",
+    },
+}
+"""For each document the names of its tables, labels and formulas, and the metric that each means."""
+
+ELSEWHERE = {
+    "cache_hit_rate": "fastmetrics cache-hit-rate",
+    "context_preservation": "fastmetrics context-preservation",
+    "chunk_utilization": "fastmetrics chunk-utilization",
+    "topic_coverage": "fastmetrics topic-coverage",
+    "consistency_score": "fastmetrics judge-report",
+    "error_rate": "fastmetrics judge-report",
+    "Production Judge": "fastmetrics judge-report",
+    "τ_sim": "option threshold of grounding_overlap",
+    "tau_sim": "option threshold of grounding_overlap",
+    "K_Q": "option stop_words of keyword_completeness",
+}
+"""Names of figures that commands compute, and of settings."""
+
+
+def test_names_of_every_document_mean_a_metric():
+    for source, names in METRICS.items():
+        for name, spec in names.items():
+            for spelling in (name, f" {name} "):
+                assert parse(spelling).spec == spec, name
+            assert spec in {one.spec for one in named(name) if one.source == source}, name
+
+
+def test_names_of_figures_and_settings_lead_to_their_command_or_option():
+    for name, where in ELSEWHERE.items():
+        with pytest.raises(UnknownNameError, match=f"is no metric; .*{where}"):
+            parse(name)
+        shown = program("metrics", name)
+        assert shown.code == 0
+        assert where in " ".join(shown.out.split())
+
+
+def test_each_entry_exists():
+    commands = program("--help").out
+    for one in NAMES:
+        if one.command:
+            assert one.command in commands
+        else:
+            metric = parse(one.spec).metric
+            assert metric.name in REGISTRY
+            assert not one.option or one.option in metric.defaults, one
+
+
+def test_a_name_explains_its_figure_beside_the_metric():
+    head, meant = program("metrics", "avg_nn_distance").out.splitlines()[:2]
+    assert head.startswith("embedding_geometry: corpus metric")
+    assert meant == "'avg_nn_distance' in the RAG benchmark: embedding_geometry.avg_nn_distance"
+    several = program("metrics", "Completeness Score").out
+    assert "keyword_completeness" in several
+    assert "writing_completeness" not in several
+
+
+def test_options_follow_a_name():
+    assert parse("avg_rouge1_f(stemmer=False)").metric.name == "rouge1_f1"
+    assert parse("AVG em").spec == "exact_match(normalize='plain')"
+    assert parse("Avg F1(tokenizer='char')").spec == "token_f1(tokenizer='char')"
+
+
+@pytest.mark.parametrize("name", ["density_scor", "edit_distance", "tool_call_accuracy", "answer_rating"])
+def test_other_words_are_no_misspelling(name):
+    with pytest.raises(UnknownNameError) as error:
+        parse(name)
+    assert not {"diversity_score", "euclidean_distance", "overall_accuracy", "answer_rate"} & set(
+        str(error.value).replace("'", " ").split()
+    ), error.value
