@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fastmetrics.base.display import number
-from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.results.score_file import column_named
-from fastmetrics.retrieval.measures import measure
+from fastmetrics.retrieval.measures import is_measure
 from fastmetrics.tables.input_files import read_text
 
 # What a metric is about, and which metric of each concern stands first.
@@ -59,13 +59,6 @@ def _known(spec: str) -> Metric | None:
     return lookup(name, cut=bool(cut))
 
 
-def _is_measure(name: str) -> bool:
-    try:
-        return measure(name) is not None
-    except FastmetricsError:
-        return False
-
-
 def concern_of(name: str, spec: str | None = None) -> Concern:
     """The concern of a column of scores with this spec; the scores of judges and own metrics are of quality.
 
@@ -76,7 +69,7 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
         return "cost" if is_cost(name) else "quality"
     metric = _known(spec or name)
     if metric is None:
-        return "retrieval" if _is_measure(name) else "quality"
+        return "retrieval" if is_measure(name) else "quality"
     if metric.name in _FORM:
         return "form"
     return _CONCERN_OF_FAMILY.get(metric.function.__module__.rpartition(".")[2], "quality")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +35,9 @@ from fastmetrics.tables.table_rows import read_in_turn
 
 _BOTH = (Argument("baseline"), " and ", Argument("other"))
 _FEW = 6
-"""Maximum number of columns of a Parquet file to read at once."""
+"""Maximum number of columns of a large Parquet file to read at once."""
+_FEW_CELLS = 2_500_000
+"""A table with this number of cells is read at once: its numbers take 20 MB."""
 
 
 def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreRun]:
@@ -147,7 +150,9 @@ def _kinds(file: ScoreFile, names: Sequence[str]) -> dict[str, str]:
 
 
 def _is_by_column(file: ScoreFile) -> bool:
-    return {part.format for part in file.source.files} <= {"parquet"}
+    """Whether columns are read one by one: those of Parquet, unless all together are small."""
+    cells = math.inf if file.source.rows is None else file.source.rows * len(file.source.schema)
+    return cells > _FEW_CELLS and {part.format for part in file.source.files} <= {"parquet"}
 
 
 def _of_table(table: Any, name: str) -> ScoreRun:

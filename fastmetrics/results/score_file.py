@@ -21,7 +21,7 @@ from fastmetrics.metrics.metric import Reading
 from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.stored_metadata import Declared, Stored
 from fastmetrics.metrics.suites import lookup
-from fastmetrics.retrieval.measures import measure
+from fastmetrics.retrieval.measures import is_measure, measure
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.addresses import as_local, shown_address
@@ -149,7 +149,7 @@ def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
 def _of_measure(name: str) -> Better:
     """The direction of a measure of rankings, such as ``recall@100``; None for any other name."""
     try:
-        return measure(name).family.better
+        return measure(name).family.better if is_measure(name) else None
     except FastmetricsError:
         return None
 

@@ -189,13 +189,15 @@ class ScoreRun:
         """The run with these columns in memory, read at once; others are read when they are needed."""
         table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
 
+        loaded = frozenset(table.column_names)
+
         def read(names: Sequence[str]) -> pa.Table:
-            if set(names) <= set(table.column_names):
+            if loaded.issuperset(names):
                 return table.select(names)
             pa.default_memory_pool().release_unused()
             return self.read(names)
 
-        return replace(self, read=read, loaded=frozenset(table.column_names))
+        return replace(self, read=read, loaded=loaded)
 
     def by_column(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, except for those that are large and can be read when they are needed.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base import specs
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.errors import OptionError, UnknownNameError, fold, shown
+from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError, fold, shown
 from fastmetrics.base.options import (
     MOST,
     Allowed,
@@ -582,7 +582,7 @@ def measure(text: str) -> Measure:
 
     Raises ``UnknownNameError`` for an unknown measure or option, ``OptionError`` for an invalid value.
     """
-    spec = specs.parse_spec(text, lambda name: fold(name) in _BY_NAME, "measure")
+    spec = _spec(text)
     family = _BY_NAME.get(fold(spec.name))
     if family is None:
         raise _unknown(spec.name)
@@ -612,6 +612,18 @@ def measure(text: str) -> Measure:
             "exponential gains; write the gains themselves"
         )
     return Measure(text, family, options, judged_only)
+
+
+def is_measure(text: str) -> bool:
+    """Whether ``text`` names a measure, whatever its options."""
+    try:
+        return fold(_spec(text).name) in _BY_NAME
+    except FastmetricsError:
+        return False
+
+
+def _spec(text: str) -> specs.Spec:
+    return specs.parse_spec(text, lambda name: fold(name) in _BY_NAME, "measure")
 
 
 def measures(texts: str | Sequence[str]) -> list[Measure]:
