@@ -31,6 +31,8 @@ from fastmetrics.logs.topic_coverage import topic_coverage as topic_coverage
 from fastmetrics.metrics.answerability import AbstentionF1
 from fastmetrics.metrics.bleu import BleuScore
 from fastmetrics.metrics.corpus_chrf import ChrfScore
+from fastmetrics.metrics.edit_distance import ErrorRate
+from fastmetrics.metrics.edit_distance import ErrorRate
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
 from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.metric import metric as metric
@@ -164,6 +166,7 @@ __all__ = [
     "bleu",
     "bradley_terry",
     "cache_hit_rate",
+    "cer",
     "check_dataset",
     "chrf",
     "chunk_utilization",
@@ -180,7 +183,9 @@ __all__ = [
     "connector_score",
     "context_preservation",
     "corpus_bleu",
+    "corpus_cer",
     "corpus_chrf",
+    "corpus_wer",
     "correct_abstention",
     "correlations",
     "cover_match",
@@ -222,6 +227,7 @@ __all__ = [
     "krippendorff_alpha",
     "latency_ms",
     "length_score",
+    "levenshtein_ratio",
     "list_runs",
     "load_plugin",
     "load_vectors",
@@ -299,6 +305,7 @@ __all__ = [
     "verdicts",
     "vocabulary_score",
     "warm_up",
+    "wer",
     "with_scores",
     "worst_rows",
     "writing_completeness",
@@ -362,6 +369,21 @@ def cover_match(answer: Column, reference: Column, *, tokenizer: str = 'plain', 
 
 def answer_in_context(contexts: Column, reference: Column, *, k: int | None = None, tokenizer: str = 'plain', require: Literal['any', 'all'] = 'any', threads: int | None = None) -> NDArray[np.float64]:
     """1 if a context contains the correct answer as contiguous words, else 0."""
+
+def wer(answer: Column, reference: Column, *, tokenizer: str = 'none', threads: int | None = None) -> NDArray[np.float64]:
+    """Word error rate: the edits that turn the reference into the answer, for each word of the reference."""
+
+def cer(answer: Column, reference: Column, *, lowercase: bool = False, threads: int | None = None) -> NDArray[np.float64]:
+    """Character error rate: the edits that turn the reference into the answer, for each character of the reference."""
+
+def levenshtein_ratio(answer: Column, reference: Column, *, lowercase: bool = False, substitution_cost: Literal[1, 2] = 1, threads: int | None = None) -> NDArray[np.float64]:
+    """Similarity of the characters of answer and reference by their edit distance."""
+
+def corpus_wer(answer: Column, reference: Column, *, tokenizer: str = 'none', threads: int | None = None) -> ErrorRate:
+    """Word error rate of all answers together: all edits over all words of the references."""
+
+def corpus_cer(answer: Column, reference: Column, *, lowercase: bool = False, threads: int | None = None) -> ErrorRate:
+    """Character error rate of all answers together: all edits over all characters of the references."""
 
 def correct_abstention(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
     """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question."""

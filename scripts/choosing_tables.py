@@ -46,7 +46,7 @@ QUESTIONS = {
         {"evouna_qa": "human_correct", "openqa_nq301_judged": "human_correct"},
         (
             *("cover_match", "keyword_recall", "token_recall", "token_f1", "squad_f1", "exact_match", "squad_em"),
-            *("token_precision", "rougeL_f1", "chrf", "bleu", "jaccard", "answer_words"),
+            *("levenshtein_ratio", "wer", "token_precision", "rougeL_f1", "chrf", "bleu", "jaccard", "answer_words"),
         ),
         positive=1,
         columns=("judge_gpt4_correct",),

@@ -308,9 +308,10 @@ def fit(
     - ``overwrite``: Replace the output if it exists.
     - ``group``: The column whose equal values mark rows that are held out together.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, answerability, grounding, generation, verdict,
-      novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2,
-      tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
+      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
+      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
+      and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|

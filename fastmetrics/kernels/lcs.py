@@ -64,36 +64,42 @@ def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) 
     return zeros_of(v)
 
 
+@leaf
+def lcs_length(a: Lists, b: Lists, row: int, masks: Uint64s, carry: Uint64s) -> int:
+    """The length of the longest common subsequence of a pair; ``carry`` has room for the longer list."""
+    a_ids, b_ids = a.ids, b.ids
+    start, stop, b_start, b_stop = a.starts[row], a.stops[row], b.starts[row], b.stops[row]
+    # Most lists fit into one block, whose carries lead nowhere.
+    if stop - start <= 64:
+        mark(a_ids, start, stop, masks)
+        v = _ALL
+        for j in range(np.uint64(b_start), np.uint64(b_stop)):
+            mask = masks[np.uint32(b_ids[j])]
+            v = (v + (v & mask)) | (v & ~mask)
+        clear(a_ids, start, stop, masks)
+        return zeros_of(v)
+    # A block goes through all of b before the next one, so what it carries waits, one bit for each id of b.
+    length = 0
+    carry[: b_stop - b_start] = _U0
+    for first in range(start, stop, 64):
+        last = min(first + 64, stop)
+        mark(a_ids, first, last, masks)
+        length += block_length(b_ids, b_start, b_stop, masks, carry)
+        clear(a_ids, first, last, masks)
+    return length
+
+
 @kernel
 def lcs_lengths(a: Lists, b: Lists, n_words: int) -> Ints:
     """Per pair: length of the longest common subsequence."""
-    a_ids, a_starts, a_stops = a
-    b_ids, b_starts, b_stops = b
-    lengths = np.zeros(len(a_starts), np.int64)
+    lengths = np.zeros(len(a.starts), np.int64)
     masks = np.zeros(n_words, np.uint64)
     longest = 0
-    for row in range(len(a_starts)):
-        longest = max(longest, b_stops[row] - b_starts[row])
+    for row in range(len(a.starts)):
+        longest = max(longest, b.stops[row] - b.starts[row])
     carry = np.zeros(longest, np.uint64)
-    for row in range(np.uint64(len(a_starts))):
-        start, stop, b_start, b_stop = a_starts[row], a_stops[row], b_starts[row], b_stops[row]
-        # Most lists fit into one block, whose carries lead nowhere.
-        if stop - start <= 64:
-            mark(a_ids, start, stop, masks)
-            v = _ALL
-            for j in range(np.uint64(b_start), np.uint64(b_stop)):
-                mask = masks[np.uint32(b_ids[j])]
-                v = (v + (v & mask)) | (v & ~mask)
-            lengths[row] = zeros_of(v)
-            clear(a_ids, start, stop, masks)
-        else:
-            # A block goes through all of b before the next one, so what it carries waits, one bit for each id of b.
-            carry[: b_stop - b_start] = _U0
-            for first in range(start, stop, 64):
-                last = min(first + 64, stop)
-                mark(a_ids, first, last, masks)
-                lengths[row] += block_length(b_ids, b_start, b_stop, masks, carry)
-                clear(a_ids, first, last, masks)
+    for row in range(len(a.starts)):
+        lengths[row] = lcs_length(a, b, row, masks, carry)
     return lengths
 
 

@@ -20,6 +20,9 @@ CHAR = "char"
 _CONVENTIONS = {"unicode": "unicode", CHAR: CHAR + LOWER}
 """The text conventions of the tokenizers that every word metric has besides its own."""
 
+_OWN = ("plain", "light", "none", "split")
+"""The conventions that are the tokenizer of some metrics."""
+
 TOKENIZERS: dict[str, Cut] = {}
 """The registered functions, by name."""
 REGISTRIES.append(TOKENIZERS)
@@ -42,10 +45,11 @@ def tokenizer(name: str) -> Callable[[Cut], Cut]:
     Raises ``OptionError`` for a name that is not of lowercase letters, digits and _, or is that of a built-in
     tokenizer, ``PluginError`` for the name of another function.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in (*_CONVENTIONS, "plain", "light"):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in (*_CONVENTIONS, *_OWN):
+        built_in = ", ".join((*_OWN, *_CONVENTIONS))
         raise OptionError(
             Argument("name", name),
-            ": expected lowercase letters, digits and _, and no built-in tokenizer (plain, light, unicode, char)",
+            f": expected lowercase letters, digits and _, and no built-in tokenizer ({built_in})",
         )
 
     def register(function: Cut) -> Cut:
@@ -60,19 +64,20 @@ def tokenizer(name: str) -> Callable[[Cut], Cut]:
 
 @dataclass(frozen=True)
 class TokenizerName:
-    """The name of a tokenizer: the metric's ``own`` convention, unicode, char, or one that a plugin registers."""
+    """The name of a tokenizer: the metric's ``own`` convention, ``others``, unicode, char, or one that a plugin has."""
 
     own: str
+    others: tuple[str, ...] = ()
 
     def take(self, value: Any) -> str:
         """The name."""
-        if not isinstance(value, str) or value not in (self.own, *_CONVENTIONS, *TOKENIZERS):
+        if not isinstance(value, str) or value not in (self.own, *self.others, *_CONVENTIONS, *TOKENIZERS):
             raise NotAllowedError
         return str(value)
 
     def __str__(self) -> str:
         registered = f" ({', '.join(map(repr, TOKENIZERS))})" if TOKENIZERS else ""
-        built_in = ", ".join(map(repr, (self.own, *_CONVENTIONS)))
+        built_in = ", ".join(map(repr, (self.own, *self.others, *_CONVENTIONS)))
         return f"{built_in} or a function of a plugin under @fm.tokenizer(...){registered}"
 
 

@@ -153,9 +153,10 @@ def profile(
 
     - ``table``: The rows: a table in memory, or paths of files.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, answerability, grounding, generation, verdict,
-      novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2,
-      tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
+      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
+      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
+      and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
@@ -234,9 +235,10 @@ def warm_up(
     Parameters:
 
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, answerability, grounding, generation, verdict,
-      novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2,
-      tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
+      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
+      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
+      and latency_and_cost.
     - ``progress``: A function that is called with each metric before it is warmed, and the number of kernels compiled.
 
     >>> import fastmetrics as fm

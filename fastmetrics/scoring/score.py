@@ -157,20 +157,19 @@ def score(
 
     ``metrics`` are names, optionally with options, in a list or separated by commas:
     ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, matching,
-    answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all.  The
-    default is ``core``: lexical, retrieval, semantic and latency_and_cost.  ``columns={canonical: yours}`` and the
-    preset ``schema`` map your column names, or paths into nested data such as ``docs[].text`` (docs/columns.md).
-    ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
+    edit_distance, answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic,
+    latency_and_cost, all.  The default is ``core``: lexical, retrieval, semantic and latency_and_cost.
+    ``columns={canonical: yours}`` and the preset ``schema`` map your column names, or paths into nested data such as
+    ``docs[].text`` (docs/columns.md).  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
     ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
     too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
     of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or
-    ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns
-    whose texts are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any
-    other text is a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text,
-    and a note says so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers.
-    Notes on the rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.
-    ``keep_counts`` adds a
-    column ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
+    ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns whose texts
+    are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any other text is
+    a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text, and a note says
+    so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers.  Notes on the
+    rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.  ``keep_counts`` adds a column
+    ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
     :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
 
     Without ``output``, returns an Arrow table with the ``id`` column, if there is one, and one float64 column per
@@ -185,9 +184,10 @@ def score(
     - ``table``: The rows: a table in memory, or paths of files.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, answerability, grounding, generation, verdict,
-      novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark: tier0, tier1, tier2,
-      tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
+      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
+      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
+      and latency_and_cost.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|

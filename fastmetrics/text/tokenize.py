@@ -136,7 +136,7 @@ class Vocabulary:
     def retokenize(self, words: Text) -> Tokens:
         """The tokens of each of ``words``, which another convention folded."""
         if self.convention.frame is not None:
-            words = replace(words, data=_frozen(np.where(words.data == NUL, np.uint8(0), words.data)))
+            words = replace(words, data=frozen(np.where(words.data == NUL, np.uint8(0), words.data)))
         return self.tokenize(words)
 
     def cut(self, folded: Folded) -> Tokens:
@@ -155,7 +155,7 @@ class Vocabulary:
             left=np.zeros(len(text), np.bool_),
             state=np.zeros(3, np.int64),
         )
-        data, starts, stops = _frozen(text.data), _frozen(text.starts), _frozen(text.stops)
+        data, starts, stops = frozen(text.data), frozen(text.starts), frozen(text.stops)
         work = _work(int(lengths.max(initial=0)))
         self._grow(size // 64 - len(self), 0)  # grow in advance for one new word in ten
         while not kernel.tokenize(data, starts, stops, rules, np.uint64(skip), self.arrays, work, output):
@@ -334,7 +334,7 @@ def _work(longest: int) -> kernel.Work:
     return kernel.Work(blocks, np.empty(2 * n_words + 8, place), ends, word_keys)
 
 
-def _frozen(array: Any) -> Any:
+def frozen(array: Any) -> Any:
     """A contiguous view without the right to write, the only kind that the kernel is compiled for."""
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
@@ -412,7 +412,7 @@ def _fold_into(data: Bytes, bounds: Ints, text: Text, convention: Convention) ->
         return words.fold(text.data, text.starts, text.stops, convention.bytemap, convention.codemap, data, bounds)
     flags = np.zeros(len(text), np.int32)
     longest = int((text.stops - text.starts).max(initial=0))
-    strings = _frozen(text.data), _frozen(text.starts), _frozen(text.stops)
+    strings = frozen(text.data), frozen(text.starts), frozen(text.stops)
     word_boundaries.fold_texts(*strings, rules, _work(longest).blocks, data, bounds, flags)
     return flags
 

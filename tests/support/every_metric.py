@@ -18,6 +18,7 @@ from fastmetrics.text.lexicons import lexicon
 from tests.reference import (
     answerability,
     claims,
+    edit_distance,
     latency_and_cost,
     lexical,
     matching,
@@ -265,6 +266,7 @@ CASES = {
     },
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
+    **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},
     "jaccard": Case(each(text, text), lexical.jaccard),
     "answer_length": Case(each(text), lexical.answer_length),
     "answer_words": Case(each(text), lexical.answer_words),
