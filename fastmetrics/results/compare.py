@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
@@ -26,31 +26,18 @@ from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking
 from fastmetrics.results.main_metric import first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
+from fastmetrics.results.quantities import Counts, Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions, read_table
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
-from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
-from fastmetrics.stats.mean_interval import INTERVALS, mean_interval
+from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,
     TESTS,
     UNPAIRED_TESTS,
-    Formula,
-    PairedCounts,
     compact_letters,
     corrected,
-    counts_interval,
-    detectable,
-    effect_size,
-    equivalence_p,
-    not_worse_p,
-    p_value,
-    permutation_p,
-    swap_p,
     tukey_p,
-    welch_interval,
-    welch_p,
-    welch_spread,
 )
 from fastmetrics.stats.sums import exact_mean
 from fastmetrics.tables.opening import is_paths
@@ -61,18 +48,11 @@ from fastmetrics.tables.opening import is_paths
 _PATTERNS, _MOST_PATTERNS = 10_000, 200_000
 
 
-@dataclass(frozen=True)
-class HowToCompare:
+@dataclass(frozen=True, kw_only=True)
+class HowToCompare(Method):
     """The settings of a comparison, common to all metrics, segments and pairs."""
 
     tests: Sequence[str]
-    resamples: int
-    """The random patterns for each p; 0 for as many as a verdict needs."""
-    bootstrap: int
-    confidence: float
-    interval: str
-    seed: int
-    threads: int | None
     margin: float | None = None
     """The difference that does not matter, for the tests of equivalence."""
     family: int = 1
@@ -126,97 +106,68 @@ def how_to_compare(
     argument("interval", interval, Choice(*INTERVALS))
     argument("seed", seed, Seed)
     cores(threads)
-    return HowToCompare(chosen or [allowed[0]], resamples or 0, bootstrap, confidence, interval, seed, threads, margin)
+    return HowToCompare(
+        tests=chosen or [allowed[0]],
+        resamples=resamples or 0,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        interval=interval,
+        seed=seed,
+        threads=threads,
+        margin=margin,
+    )
 
 
-# One metric over one segment: tests of every pair of systems on shared rows, on counts of rows, or on other rows.
-
-
-_NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
-"""The fields of :class:`Compared` that need the difference of each row."""
-
-
-def figures_of(interval: Interval, test: str, p: float) -> dict[str, Any]:
-    """The fields of :class:`Compared` for the interval of a difference and its p, before any correction."""
-    bounds = {"low": interval.low, "high": interval.high, "interval": interval.kind, "interval_note": interval.note}
-    return {**bounds, "test": test, "p": p, "p_corrected": p}
-
-
-def margin_tests(delta: float, spread: Spread, better: Better, margin: float | None) -> dict[str, Any]:
-    """The p of equivalence within the margin, and of not being worse by more; nothing without a margin."""
-    if margin is None:
-        return {}
-    gain = -delta if better == "lower" else delta
-    return {
-        "p_equivalent": equivalence_p(delta, spread, margin),
-        "p_not_worse": not_worse_p(gain, spread, margin),
-    }
+# One metric over one segment: tests of every pair of systems, and their ranking.
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One metric in one segment, with a row of scores for each system."""
+    """One metric in one segment."""
 
     metric: str
     segment: str | None
     better: Better
-    scores: Floats
-    clusters: Ints | None
-    bounds: Bounds | None
-    rounding: float = rounding_error(None)
-    """The relative error of differences of the scores, by their type."""
+    data: Scores | Counts
 
     def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
         """The comparisons of every pair of systems, one for each test."""
         for a, b in combinations(range(len(systems)), 2):
-            yield from self._pair(systems[a], systems[b], self.scores[a], self.scores[b], how)
+            change = self.data.change(a, b)
+            interval = change.interval(how)
+            has_a, has_b = self.data.has[a], self.data.has[b]
+            figures: dict[str, Any] = {
+                "n_paired": int((has_a & has_b).sum()),
+                "n_only_baseline": int((has_a & ~has_b).sum()),
+                "n_only_other": int((has_b & ~has_a).sum()),
+                "mean_baseline": change.before,
+                "mean_other": change.after,
+                "delta": change.delta,
+                "low": interval.low,
+                "high": interval.high,
+                "interval": interval.kind,
+                "interval_note": interval.note,
+                "n_clusters": change.n_clusters,
+                "detectable": change.detectable(how.corrected_alpha),
+                "all_baseline": self.data.value(a),
+                "all_other": self.data.value(b),
+                **change.signs(self.better),
+                **({} if how.margin is None else change.margins(self.better, how.margin)),
+            }
+            for test in how.tests:
+                p = change.p(test, how)
+                yield Compared(
+                    self.metric, systems[a], systems[b], self.segment, test=test, p=p, p_corrected=p, **figures
+                )
 
-    def _pair(self, first: str, second: str, a: Floats, b: Floats, how: HowToCompare) -> Iterator[Compared]:
-        has_a, has_b = ~np.isnan(a), ~np.isnan(b)
-        both = has_a & has_b
-        x, y = a[both], b[both]
-        clusters = None if self.clusters is None else self.clusters[both]
-        differences = Sample.between(x, y, clusters, self.bounds, self.rounding)
-        drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
-        interval = mean_interval(differences, how.confidence, how.interval, **drawn)
-        rises, falls = int((y > x).sum()), int((y < x).sum())
-        wins, losses = (falls, rises) if self.better == "lower" else (rises, falls)
-        for test in how.tests:
-            fits = test != "mcnemar" or bool(np.isin(np.concatenate([x, y]), (0.0, 1.0)).all())
-            drawn_p = (how.resamples, how.seed, how.threads)
-            p = p_value(test, differences, *drawn_p) if fits else math.nan
-            yield Compared(
-                metric=self.metric,
-                baseline=first,
-                other=second,
-                segment=self.segment,
-                n_paired=len(x),
-                n_only_baseline=int((has_a & ~has_b).sum()),
-                n_only_other=int((has_b & ~has_a).sum()),
-                mean_baseline=exact_mean(x),
-                mean_other=exact_mean(y),
-                delta=differences.mean,
-                n_clusters=None if differences.sizes is None else len(differences.sizes),
-                d_z=effect_size(differences),
-                wins=wins,
-                ties=len(x) - wins - losses,
-                losses=losses,
-                detectable=detectable(differences, how.corrected_alpha),
-                all_baseline=exact_mean(a[has_a]),
-                all_other=exact_mean(b[has_b]),
-                **figures_of(interval, test, p),
-                **margin_tests(differences.mean, differences.spread, self.better, how.margin),
-            )
-
-    def ranking(self, systems: Sequence[str], how: HowToCompare) -> Ranking:
+    def ranking(self, scores: Scores, systems: Sequence[str], how: HowToCompare) -> Ranking:
         """The systems sorted by their means over the rows where all have a score, with letters by Tukey's test."""
-        has_all = ~np.isnan(self.scores).any(axis=0)
-        table = np.ascontiguousarray(self.scores[:, has_all].T)
-        clusters = None if self.clusters is None else self.clusters[has_all]
+        has_all = np.logical_and.reduce(scores.has)
+        table = np.ascontiguousarray(scores.values[:, has_all].T)
         means = [exact_mean(column) for column in table.T]
         sign = 1 if self.better == "lower" else -1
         order = sorted(range(len(systems)), key=lambda at: (sign * means[at] if len(table) else 0, at))
-        p = tukey_p(table, how.resamples, how.seed, how.threads, clusters)
+        p = tukey_p(table, how.resamples, how.seed, how.threads, scores.clusters_of(has_all))
         alpha = 1 - how.confidence
         letters = compact_letters(len(order), lambda first, second: bool(p[order[first], order[second]] <= alpha))
         return Ranking(
@@ -227,116 +178,6 @@ class Cell:
             letters=letters,
             p=[[float(p[first, second]) for second in order] for first in order],
         )
-
-
-@dataclass(frozen=True)
-class CountedCell:
-    """One corpus metric in one segment: the counts of each system's rows, and which rows it has."""
-
-    metric: str
-    segment: str | None
-    counts: Ints
-    has: Flags
-    formula: Formula
-    clusters: Ints | None
-    bounds: Bounds | None
-
-    def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
-        """The comparisons of every pair of systems, one for each test."""
-        for a, b in combinations(range(len(systems)), 2):
-            yield from self._pair((a, b), (systems[a], systems[b]), how)
-
-    def _pair(self, places: tuple[int, int], names: tuple[str, str], how: HowToCompare) -> Iterator[Compared]:
-        has_a, has_b = (self.has[place] for place in places)
-        both = has_a & has_b
-        first, second = (self.counts[place, both] for place in places)
-        pair = PairedCounts.of(first, second, self.formula, None if self.clusters is None else self.clusters[both])
-        mean_a, mean_b = pair.values
-        drawn: dict[str, Any] = {"resamples": how.bootstrap, "seed": how.seed, "threads": how.threads}
-        interval = counts_interval(pair, how.confidence, how.interval, bounds=self.bounds, **drawn)
-        for test in how.tests:
-            p = swap_p(pair, how.resamples, how.seed, how.threads) if test == "fisher" else math.nan
-            yield Compared(
-                metric=self.metric,
-                baseline=names[0],
-                other=names[1],
-                segment=self.segment,
-                n_paired=len(first),
-                n_only_baseline=int((has_a & ~has_b).sum()),
-                n_only_other=int((has_b & ~has_a).sum()),
-                mean_baseline=mean_a,
-                mean_other=mean_b,
-                delta=mean_b - mean_a,
-                n_clusters=None if pair.sizes is None else len(pair.sizes),
-                all_baseline=self._value(places[0]),
-                all_other=self._value(places[1]),
-                detectable=math.nan,
-                **_NO_SIGNS,
-                **figures_of(interval, test, p),
-            )
-
-    def _value(self, system: int) -> float:
-        """The value over all rows of a system; NaN without rows."""
-        rows = self.has[system]
-        return float(self.formula(self.counts[system, rows].sum(axis=0)[None])[0]) if rows.any() else math.nan
-
-
-@dataclass(frozen=True)
-class UnpairedCell:
-    """One metric in one segment, with a row of scores for each system, NaN for the rows of other systems."""
-
-    metric: str
-    segment: str | None
-    better: Better
-    scores: Floats
-    clusters: Ints | None
-    bounds: Bounds | None
-
-    def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
-        """The comparisons of every pair of systems, one for each test."""
-        samples = [self._sample(scores) for scores in self.scores]
-        for a, b in combinations(range(len(systems)), 2):
-            yield from self._pair((systems[a], systems[b]), samples[a], samples[b], how)
-
-    def _sample(self, scores: Floats) -> Sample:
-        has_score = ~np.isnan(scores)
-        return Sample.of(scores[has_score], None if self.clusters is None else self.clusters[has_score], self.bounds)
-
-    def _pair(self, names: tuple[str, str], first: Sample, second: Sample, how: HowToCompare) -> Iterator[Compared]:
-        from scipy.special import stdtrit
-
-        interval, spread = welch_interval(first, second, how.confidence), welch_spread(first, second)
-        delta, detectable = second.mean - first.mean, math.nan
-        if spread.error > 0:
-            quantiles = stdtrit(spread.freedom, 1 - how.corrected_alpha / 2) + stdtrit(spread.freedom, 0.8)
-            detectable = float(quantiles * spread.error)
-        for test in how.tests:
-            p = (
-                welch_p(first, second)
-                if test == "welch"
-                else permutation_p(first, second, how.resamples, how.seed, how.threads)
-            )
-            yield Compared(
-                metric=self.metric,
-                baseline=names[0],
-                other=names[1],
-                segment=self.segment,
-                n_paired=0,
-                n_only_baseline=first.n,
-                n_only_other=second.n,
-                mean_baseline=first.mean,
-                mean_other=second.mean,
-                delta=delta,
-                n_clusters=None
-                if first.sizes is None or second.sizes is None
-                else len(first.sizes) + len(second.sizes),
-                detectable=detectable,
-                all_baseline=exact_mean(first.values),
-                all_other=exact_mean(second.values),
-                **_NO_SIGNS,
-                **figures_of(interval, test, p),
-                **margin_tests(delta, spread, self.better, how.margin),
-            )
 
 
 # Comparing systems by their scores on the same rows.
@@ -497,13 +338,13 @@ def compare(
     cells = (
         cell
         for name in names
-        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters, unpaired)
+        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters)
     )
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
         corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])
         comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
-        if len(loaded) > 2 and isinstance(cell, Cell) and cell.segment is None:
-            rankings.append(cell.ranking(systems, how))
+        if len(loaded) > 2 and isinstance(cell.data, Scores) and cell.segment is None and not unpaired:
+            rankings.append(cell.ranking(cell.data, systems, how))
     return Comparison(
         systems=systems,
         joined_by=paired.joined_by,
@@ -574,20 +415,17 @@ def _cells(
     bounds: tuple[float, float] | None,
     parts: _Parts,
     clusters: Ints | None,
-    unpaired: bool,
-) -> Iterator[Cell | CountedCell | UnpairedCell]:
+) -> Iterator[Cell]:
     """One cell per segment of a metric, from its scores or from the counts of rows."""
-    counts, has = paired.counts(name) if counted else (None, None)
-    scores = np.stack([np.zeros(0) if counted else paired.scores(at, name) for at in range(len(paired.runs))])
-    rounding = rounding_error(None if counted else paired.precision(name))
-    formula = partial(many_values, paired.runs[0].spec(name))
+    if counted:
+        formula = partial(many_values, paired.runs[0].spec(name))
+        data: Scores | Counts = Counts(*paired.counts(name), formula, clusters, bounds)
+    else:
+        values = np.stack([paired.scores(at, name) for at in range(len(paired.runs))])
+        rounding, independent = rounding_error(paired.precision(name)), paired.joined_by == "none"
+        data = Scores(values, clusters, bounds, rounding, independent)
     for segment, rows in parts:
-        some = None if clusters is None else clusters[rows]
-        if counts is None or has is None:
-            data = (name, segment, better, scores[:, rows], some, bounds)
-            yield UnpairedCell(*data) if unpaired else Cell(*data, rounding)
-        else:
-            yield CountedCell(name, segment, counts[:, rows], has[:, rows], formula, some, bounds)
+        yield Cell(name, segment, better, data.part(rows))
 
 
 def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:

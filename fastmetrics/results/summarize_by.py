@@ -19,11 +19,11 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import units_of
+from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions
 from fastmetrics.results.score_run import shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
-from fastmetrics.stats.estimates import Sample
-from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text, mean_interval
+from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text
 
 _FEW = 30
 
@@ -156,21 +156,15 @@ def summarize_by(
     if cluster is not None:
         loaded.column(cluster, "to cluster rows by")
         groups = cluster_numbers(cluster, units.column(cluster))
+    method = Method(confidence=confidence, interval=interval, bootstrap=bootstrap, seed=seed, threads=threads)
     means: list[MeanInterval] = []
     bounds = declared_bounds(names, run.declared)
     for name in reported(names, "computing intervals", "metrics", len(names)):
-        values = units.scores(0, name)
-        for part in chain([Segment(None, np.arange(len(values)))], segments):
-            some = values[part.rows]
-            has_score = np.isfinite(some)
-            rows = Sample.of(
-                some[has_score], None if groups is None else groups[part.rows][has_score], bounds.get(name)
-            )
-            drawn: dict[str, Any] = {"resamples": bootstrap, "seed": seed, "threads": threads}
-            mean = mean_interval(rows.ordered(), confidence, interval, **drawn)
-            counts = (rows.n, len(some) - rows.n)
-            clusters = None if rows.sizes is None else len(rows.sizes)
-            figures: tuple[Any, ...] = (mean.low, mean.high, mean.kind, mean.note, clusters)
-            means.append(MeanInterval(name, part.name, *counts, rows.mean, *figures))
+        whole = Scores(units.scores(0, name)[None], groups, bounds.get(name))
+        for part in chain([Segment(None, np.arange(units.n))], segments):
+            found = whole.part(part.rows).mean(0, method)
+            own = found.interval
+            figures: tuple[Any, ...] = (own.low, own.high, own.kind, own.note, found.n_clusters)
+            means.append(MeanInterval(name, part.name, found.n, len(part.rows) - found.n, found.value, *figures))
     ways = directions(names, run.declared, {})
     return IntervalSummary(run.name, means, ways, confidence, cluster, [*units.repeat_notes, *units.infinite_notes])

@@ -1,0 +1,419 @@
+"""Quantities over the units of runs, and their changes between two runs: values, intervals and p from one place.
+
+A unit is a row, or a question with several answers; units of one cluster depend on each other.  ``Scores`` and
+``Counts`` are one metric over one part of the units of several runs: its scores, or the counts of a corpus metric.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.specs import Better
+from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
+from fastmetrics.stats.mean_interval import mean_interval, percentile_interval
+from fastmetrics.stats.significance import (
+    Formula,
+    PairedCounts,
+    counts_interval,
+    detectable,
+    effect_size,
+    equivalence_p,
+    not_worse_p,
+    p_value,
+    permutation_p,
+    swap_p,
+    value_interval,
+    welch_interval,
+    welch_p,
+    welch_spread,
+)
+from fastmetrics.stats.sums import State, exact_mean, percentiles
+
+NO_INTERVAL = Interval(math.nan, math.nan, "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """How intervals and p values are computed."""
+
+    confidence: float = 0.95
+    interval: str = "auto"
+    """One of :data:`fastmetrics.stats.mean_interval.INTERVALS`."""
+    bootstrap: int = 2_000
+    resamples: int = 10_000
+    seed: int = 0
+    threads: int | None = None
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The options of what is drawn for intervals."""
+        return {"resamples": self.bootstrap, "seed": self.seed, "threads": self.threads}
+
+
+# Quantities of one run.
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value with its interval, and the numbers of units and clusters behind it."""
+
+    value: float
+    interval: Interval = NO_INTERVAL
+    n: int = 0
+    n_clusters: int | None = None
+
+
+def figure_of(
+    values: Floats, reading: str, clusters: Ints | None, bounds: Bounds | None, method: Method | None
+) -> Quantity:
+    """A figure of scores by its name: ``mean``, ``std``, ``min``, ``max``, ``sum`` or a percentile as ``p95``.
+
+    Means and percentiles have an interval if there is a ``method``.
+    """
+    interval = NO_INTERVAL
+    n_clusters = None if clusters is None else len(np.unique(clusters))
+    if reading.startswith("p"):
+        share = percentiles([reading])[reading]
+        value = float(np.quantile(values, share)) if len(values) else math.nan
+        if method is not None:
+            interval = percentile_interval(values, share, method.confidence, clusters, bounds)
+        return Quantity(value, interval, len(values), n_clusters)
+    if reading == "mean":
+        sample = Sample.of(values, clusters, bounds).ordered()
+        if method is not None:
+            interval = mean_interval(sample, method.confidence, method.interval, **method.drawn)
+        return Quantity(sample.mean, interval, sample.n, n_clusters)
+    state = State()
+    state.add(pa.array(values))
+    return Quantity(float(getattr(state, reading)), interval, len(values), n_clusters)
+
+
+def value_of_counts(
+    counts: Ints, formula: Formula, clusters: Ints | None, bounds: Bounds | None, method: Method | None
+) -> Quantity:
+    """The value of a corpus metric from the counts of units; NaN without any."""
+    pair = PairedCounts.of(counts, counts, formula, clusters)
+    interval = NO_INTERVAL if method is None else value_interval(pair, method.confidence, bounds)
+    return Quantity(pair.values[1], interval, len(counts), None if pair.sizes is None else len(pair.sizes))
+
+
+# Changes of a quantity between two runs: of paired units, of independent ones, and of corpus metrics.
+
+
+class Change(Protocol):
+    """The change of a quantity from one run to another."""
+
+    @property
+    def before(self) -> float: ...
+    @property
+    def after(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def n_clusters(self) -> int | None: ...
+
+    def interval(self, method: Method) -> Interval:
+        """The interval of the change."""
+
+    def p(self, test: str, method: Method) -> float:
+        """The two-sided p of a test; NaN for a test that does not fit."""
+
+    def detectable(self, alpha: float) -> float:
+        """The smallest true change that such units detect with probability 0.8; NaN if unknown."""
+
+    def signs(self, better: Better) -> dict[str, Any]:
+        """``d_z``, ``wins``, ``ties`` and ``losses``, which need the difference of each unit."""
+
+    def margins(self, better: Better, margin: float) -> dict[str, float]:
+        """``p_equivalent`` within the margin, and ``p_not_worse`` by more; nothing without a standard error."""
+
+
+_NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
+
+
+def _margins(delta: float, spread: Spread, better: Better, margin: float) -> dict[str, float]:
+    gain = -delta if better == "lower" else delta
+    return {"p_equivalent": equivalence_p(delta, spread, margin), "p_not_worse": not_worse_p(gain, spread, margin)}
+
+
+@dataclass(frozen=True)
+class PairedMeans:
+    """The change of a mean over units that both runs have."""
+
+    first: Floats
+    second: Floats
+    clusters: Ints | None = None
+    bounds: Bounds | None = None
+    rounding: float = rounding_error(None)
+    """The relative error of differences of the scores, by their type."""
+
+    @cached_property
+    def differences(self) -> Sample:
+        """The difference of each unit."""
+        return Sample.between(self.first, self.second, self.clusters, self.bounds, self.rounding)
+
+    @cached_property
+    def before(self) -> float:
+        """The mean of the first run."""
+        return exact_mean(self.first)
+
+    @cached_property
+    def after(self) -> float:
+        """The mean of the second run."""
+        return exact_mean(self.second)
+
+    @property
+    def delta(self) -> float:
+        """The mean difference."""
+        return self.differences.mean
+
+    @property
+    def n_clusters(self) -> int | None:
+        """The number of clusters, if units are clustered."""
+        return None if self.differences.sizes is None else len(self.differences.sizes)
+
+    def interval(self, method: Method) -> Interval:
+        """The interval of the mean difference."""
+        return mean_interval(self.differences, method.confidence, method.interval, **method.drawn)
+
+    def relative(self, method: Method) -> tuple[float, Interval]:
+        """The change and its interval as shares of the first mean, which is estimated from the same units.
+
+        The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over units with the change d
+        and the first score b (linearisation); if these agree, that of the change, divided by |mean(b)|.
+        """
+        if not len(self.first) or self.before == 0:
+            return math.nan, NO_INTERVAL
+        size, ratio = abs(self.before), self.delta / abs(self.before)
+        own = ratio + (self.second - self.first - ratio * math.copysign(1.0, self.before) * self.first) / size
+        span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
+        sample = Sample.of(own, self.clusters, (-span / size, span / size))
+        interval = mean_interval(sample, method.confidence, method.interval, **method.drawn)
+        if math.isnan(interval.low):
+            plain = self.interval(method)
+            return ratio, replace(plain, low=plain.low / size, high=plain.high / size)
+        return ratio, interval
+
+    def p(self, test: str, method: Method) -> float:
+        """The p of one of ``TESTS``."""
+        if test == "mcnemar" and not np.isin(np.concatenate([self.first, self.second]), (0.0, 1.0)).all():
+            return math.nan
+        return p_value(test, self.differences, method.resamples, method.seed, method.threads)
+
+    def detectable(self, alpha: float) -> float:
+        """By a t-test at the level ``alpha``."""
+        return detectable(self.differences, alpha)
+
+    def signs(self, better: Better) -> dict[str, Any]:
+        """The effect size, and the units won, tied and lost by the second run."""
+        rises, falls = int((self.second > self.first).sum()), int((self.second < self.first).sum())
+        wins, losses = (falls, rises) if better == "lower" else (rises, falls)
+        ties = len(self.first) - wins - losses
+        return {"d_z": effect_size(self.differences), "wins": wins, "ties": ties, "losses": losses}
+
+    def margins(self, better: Better, margin: float) -> dict[str, float]:
+        """By one-sided t-tests."""
+        return _margins(self.delta, self.differences.spread, better, margin)
+
+
+@dataclass(frozen=True)
+class IndependentMeans:
+    """The change of a mean between two runs that share no units."""
+
+    first: Sample
+    second: Sample
+
+    @property
+    def before(self) -> float:
+        """The mean of the first run."""
+        return self.first.mean
+
+    @property
+    def after(self) -> float:
+        """The mean of the second run."""
+        return self.second.mean
+
+    @property
+    def delta(self) -> float:
+        """The difference of the means."""
+        return self.second.mean - self.first.mean
+
+    @property
+    def n_clusters(self) -> int | None:
+        """The number of clusters of both runs, if units are clustered."""
+        if self.first.sizes is None or self.second.sizes is None:
+            return None
+        return len(self.first.sizes) + len(self.second.sizes)
+
+    @property
+    def _spread(self) -> Spread:
+        return welch_spread(self.first, self.second)
+
+    def interval(self, method: Method) -> Interval:
+        """Welch's interval."""
+        return welch_interval(self.first, self.second, method.confidence)
+
+    def p(self, test: str, method: Method) -> float:
+        """The p of one of ``UNPAIRED_TESTS``."""
+        if test == "welch":
+            return welch_p(self.first, self.second)
+        return permutation_p(self.first, self.second, method.resamples, method.seed, method.threads)
+
+    def detectable(self, alpha: float) -> float:
+        """By Welch's test at the level ``alpha``."""
+        from scipy.special import stdtrit
+
+        spread = self._spread
+        if not spread.error > 0:
+            return math.nan
+        return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, 0.8)) * spread.error)
+
+    def signs(self, better: Better) -> dict[str, Any]:
+        """Independent units have no differences."""
+        return _NO_SIGNS
+
+    def margins(self, better: Better, margin: float) -> dict[str, float]:
+        """By Welch's one-sided tests."""
+        return _margins(self.delta, self._spread, better, margin)
+
+
+@dataclass(frozen=True)
+class CountedValues:
+    """The change of a corpus metric over units that both runs counted."""
+
+    pair: PairedCounts
+    bounds: Bounds | None = None
+
+    @cached_property
+    def _values(self) -> tuple[float, float]:
+        return self.pair.values
+
+    @property
+    def before(self) -> float:
+        """The value of the first run."""
+        return self._values[0]
+
+    @property
+    def after(self) -> float:
+        """The value of the second run."""
+        return self._values[1]
+
+    @property
+    def delta(self) -> float:
+        """The difference of the values."""
+        return self.after - self.before
+
+    @property
+    def n_clusters(self) -> int | None:
+        """The number of clusters, if units are clustered."""
+        return None if self.pair.sizes is None else len(self.pair.sizes)
+
+    def interval(self, method: Method) -> Interval:
+        """From the jackknife, or from resampled units."""
+        return counts_interval(self.pair, method.confidence, method.interval, bounds=self.bounds, **method.drawn)
+
+    def relative(self, method: Method) -> tuple[float, Interval]:
+        """The change and its interval as shares of the first value."""
+        size, interval = abs(self.before) or math.nan, self.interval(method)
+        return self.delta / size, replace(interval, low=interval.low / size, high=interval.high / size)
+
+    def p(self, test: str, method: Method) -> float:
+        """The p of approximate randomisation; other tests do not exist."""
+        return swap_p(self.pair, method.resamples, method.seed, method.threads) if test == "fisher" else math.nan
+
+    def detectable(self, alpha: float) -> float:
+        """Unknown."""
+        return math.nan
+
+    def signs(self, better: Better) -> dict[str, Any]:
+        """Units of a corpus metric have no scores."""
+        return _NO_SIGNS
+
+    def margins(self, better: Better, margin: float) -> dict[str, float]:
+        """There are none."""
+        return {}
+
+
+# One metric over one part of the units of several runs.
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a metric, a row for each run, NaN without a score."""
+
+    values: Floats
+    clusters: Ints | None = None
+    bounds: Bounds | None = None
+    rounding: float = rounding_error(None)
+    independent: bool = False
+    """Whether every unit is one of one run only."""
+
+    @cached_property
+    def has(self) -> Flags:
+        """Which units of each run have a score."""
+        return ~np.isnan(self.values)
+
+    def part(self, rows: Ints | slice) -> Scores:
+        """The scores of some units."""
+        some = None if self.clusters is None else self.clusters[rows]
+        return replace(self, values=self.values[:, rows], clusters=some)
+
+    def clusters_of(self, units: Flags) -> Ints | None:
+        """The clusters of some units."""
+        return None if self.clusters is None else self.clusters[units]
+
+    def value(self, run: int) -> float:
+        """The mean of a run."""
+        return exact_mean(self.values[run][self.has[run]])
+
+    def mean(self, run: int, method: Method) -> Quantity:
+        """The mean of a run with its interval."""
+        has = self.has[run]
+        return figure_of(self.values[run][has], "mean", self.clusters_of(has), self.bounds, method)
+
+    def change(self, a: int, b: int) -> Change:
+        """The change from run a to run b."""
+        if self.independent:
+            one, other = (
+                Sample.of(self.values[run][self.has[run]], self.clusters_of(self.has[run]), self.bounds)
+                for run in (a, b)
+            )
+            return IndependentMeans(one, other)
+        both = self.has[a] & self.has[b]
+        clusters = self.clusters_of(both)
+        return PairedMeans(self.values[a][both], self.values[b][both], clusters, self.bounds, self.rounding)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a corpus metric, for each run and unit, and which units it has."""
+
+    counts: Ints
+    has: Flags
+    formula: Formula
+    clusters: Ints | None = None
+    bounds: Bounds | None = None
+
+    def part(self, rows: Ints | slice) -> Counts:
+        """The counts of some units."""
+        some = None if self.clusters is None else self.clusters[rows]
+        return replace(self, counts=self.counts[:, rows], has=self.has[:, rows], clusters=some)
+
+    def value(self, run: int) -> float:
+        """The value over all units of a run; NaN without any."""
+        return value_of_counts(self.counts[run, self.has[run]], self.formula, None, self.bounds, None).value
+
+    def change(self, a: int, b: int) -> CountedValues:
+        """The change from run a to run b."""
+        both = self.has[a] & self.has[b]
+        clusters = None if self.clusters is None else self.clusters[both]
+        return CountedValues(
+            PairedCounts.of(self.counts[a, both], self.counts[b, both], self.formula, clusters), self.bounds
+        )
