@@ -14,7 +14,16 @@ from fastmetrics.base.specs import Better
 from fastmetrics.reporting.charts import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
-from fastmetrics.results.comparison import Compared, Comparison, bounds, could_turn, signed, verdict_word
+from fastmetrics.results.comparison import (
+    Compared,
+    Comparison,
+    bounds,
+    could_turn,
+    family_of,
+    p_value,
+    signed,
+    verdict_word,
+)
 from fastmetrics.results.main_metric import Change, Lead
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.mean_interval import MARK, interval_notes
@@ -102,6 +111,8 @@ def nearest_segments(lines: Sequence[tuple[DifferenceLine, Compared]]) -> list[D
 _MANY_ROWS = 100_000
 _HEAT_CELLS = 6_000
 """Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
+_LEAST_SHOWN = 0.0001
+"""Smaller values of p are shown as smaller than this."""
 SHOWN_PLACES = 12
 """Maximum number of segments of the overview."""
 
@@ -136,6 +147,8 @@ class Against:
     systems: Sequence[str]
     changes: Sequence[Change]
     """What the headline on two systems says: the change of the main metric, then those of other concerns."""
+    dissent: Mapping[str, int]
+    """The verdicts of other metrics of the main one's concern, where they are not all its own; empty else."""
     lead: Lead | None
     """The systems by the main metric; None without one."""
     differences: Sequence[DifferenceLine]
@@ -157,13 +170,9 @@ class Against:
     limits: Sequence[tuple[str, Mapping[str, str]]]
     """What no difference can reach after the correction of p: labels and the values in them."""
     notes: Sequence[str]
-    family: int = 0
-    """The number of comparisons whose p values are corrected together."""
     confidence: float = 0.95
     """The level of each interval by itself."""
     resamples: int = 0
-    least: str = ""
-    """The least corrected p that the resamples allow."""
     shifted_places: Sequence[DifferenceLine] = ()
     """The differences of segments beyond chance, of metrics without a direction."""
 
@@ -196,7 +205,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     """The first system against the others, and these among each other."""
     names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):
-        return Against(names, [], None, [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
+        return Against(names, [], {}, None, [], [], [], [], [], [], [], 0, [], [("limit_no_rows", {})], [])
     large = max(run.read([]).num_rows for run in systems) >= _MANY_ROWS
     comparison = compare(
         list(systems),
@@ -225,6 +234,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     return Against(
         [visible(name) for name in comparison.systems],
         _changes(comparison) if lead is not None else [],
+        comparison.dissent(first, comparison.systems[1]),
         lead,
         [line for line, difference in lines if difference.baseline == first],
         [line for line, difference in lines if difference.baseline != first],
@@ -237,30 +247,40 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         [visible(name) for name in comparison.better if name not in scored],
         [] if large else _impossible(comparison, resamples),
         list(map(visible, comparison.remarks())),
-        len(comparison),
         comparison.confidence,
         resamples,
-        number(min(1.0, len(comparison) / (resamples + 1))),
         [line for line in in_segments if not line.has_direction],
     )
 
 
 def _impossible(comparison: Comparison, resamples: int) -> list[tuple[str, Mapping[str, str]]]:
     """What no difference can reach after the correction: p has a least value for so many resamples and rows."""
-    family, count = len(comparison), f"{len(comparison):,}"
+    sizes = comparison.families
+    family = max(sizes.values(), default=1)
     limits: list[tuple[str, Mapping[str, str]]] = []
     if family > comparison.alpha * (resamples + 1):
         p = f"{family / (resamples + 1):.2g}"
-        limits.append(("limit_correction", {"n": f"{resamples:,}", "family": count, "p": p}))
-    least = next(rows for rows in range(1, 1_000) if 2.0 ** (1 - rows) * family <= comparison.alpha)
-    if any(0 < difference.n_paired < least for difference in comparison):
-        limits.append(("limit_rows", {"n": str(least), "family": count, "p": f"{comparison.alpha:.2g}"}))
+        limits.append(("limit_correction", {"n": f"{resamples:,}", "family": f"{family:,}", "p": p}))
+    least = {name: 1 + math.ceil(math.log2(size / comparison.alpha)) for name, size in sizes.items()}
+    short = {
+        name: size
+        for name, size in sizes.items()
+        if any(
+            0 < difference.n_paired < least[name]
+            for difference in comparison
+            if family_of(difference, comparison.main) == name
+        )
+    }
+    if short:
+        name = max(short, key=lambda name: short[name])
+        found = {"n": str(least[name]), "family": f"{short[name]:,}", "p": f"{comparison.alpha:.2g}"}
+        limits.append(("limit_rows", found))
     return limits
 
 
 def _lines(comparison: Comparison, some: Sequence[Compared], resamples: int) -> list[tuple[DifferenceLine, Compared]]:
-    """The lines of these differences, those with a verdict first, then the largest; the intervals of metrics with equal
-    bounds have one scale."""
+    """The lines of these differences: the main metric first, those with a verdict, then the largest; the intervals of
+    metrics with equal bounds have one scale."""
     reached: dict[Any, float] = {}
     for difference in some:
         scale = scale_of(difference.metric, comparison.bounds)
@@ -274,7 +294,12 @@ def _lines(comparison: Comparison, some: Sequence[Compared], resamples: int) -> 
         for difference in some
     ]
     return sorted(
-        lines, key=lambda entry: (VERDICTS.index(entry[0].verdict), -entry[0].size if entry[0].verdict == "–" else 0.0)
+        lines,
+        key=lambda entry: (
+            entry[1].metric != comparison.main,
+            VERDICTS.index(entry[0].verdict),
+            -entry[0].size if entry[0].verdict == "–" else 0.0,
+        ),
     )
 
 
@@ -289,7 +314,7 @@ def _difference(comparison: Comparison, difference: Compared, reached: float, re
         number(difference.mean_other),
         signed(difference.delta),
         bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
-        ("≤ " if least_p else "") + number(difference.p_corrected),
+        ("≤ " if least_p and difference.p_corrected >= _LEAST_SHOWN else "") + p_value(difference.p_corrected),
         number(difference.n_paired),
     )
     counts = (number(difference.n_only_baseline), number(difference.n_only_other), won, number(difference.d_z))

@@ -77,6 +77,10 @@ _WORDS = {
     "beside_faster": ("{percent} % faster", "быстрее на {percent} %"),
     "beside_higher": ("{metric} {percent} % higher", "{metric} больше на {percent} %"),
     "beside_lower": ("{metric} {percent} % lower", "{metric} меньше на {percent} %"),
+    "dissent": (
+        "Other metrics of {concern}: better {better}, worse {worse}.",
+        "Другие метрики ({concern}): лучше {better}, хуже {worse}.",
+    ),
     "lead_over": ("{first} leads: better than {beaten}", "{first} впереди: лучше, чем {beaten}"),
     "lead_mean": ("{first} has the best mean", "У {first} лучшее среднее"),
     "lead_none": (
@@ -305,10 +309,10 @@ _WORDS = {
     "interval_of": ("{percent} % interval", "интервал {percent} %"),
     "alone": ("alone: {word}", "отдельно: {word}"),
     "alone_key": (
-        "“{word}”: the {percent} % interval of this difference leaves out 0, but verdicts count all comparisons "
-        "of the report together ({n}), among which such a difference may be chance",
-        "«{word}»: интервал {percent} % этого различия не содержит 0, но вывод учитывает все сравнения отчёта вместе "
-        "({n}), а среди них такое различие бывает и случайным",
+        "“{word}”: the {percent} % interval of this difference leaves out 0, but verdicts count all comparisons made "
+        "together, among which such a difference may be chance",
+        "«{word}»: интервал {percent} % этого различия не содержит 0, но вывод учитывает все сравнения, сделанные "
+        "вместе, а среди них такое различие бывает и случайным",
     ),
     "by_p": ("by p", "по p"),
     "by_p_key": (
@@ -316,8 +320,8 @@ _WORDS = {
         "«{word}»: тест находит различие, которое интервал, вычисленный иначе, не отличает от 0",
     ),
     "least_p_key": (
-        "≤: with {n} resamples, p cannot be below {p} after the correction for all comparisons together ({family})",
-        "≤: перестановок {n}, и p с поправкой на все сравнения вместе ({family}) не может быть меньше {p}",
+        "≤: none of {n} resamples is as far apart, so p may be smaller",
+        "≤: ни одна из перестановок ({n}) не даёт такого различия, и p может быть меньше",
     ),
     "verdict": ("verdict", "вывод"),
     "verdict_better": ("better", "лучше"),

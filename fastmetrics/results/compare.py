@@ -23,7 +23,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
-from fastmetrics.results.main_metric import first_metrics
+from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
 from fastmetrics.results.quantities import Counts, Method, Scores
@@ -372,6 +372,7 @@ def compare(
         margin=margin,
         first_metrics=first,
         main=main,
+        concerns={name: concern_of(name, loaded[0].spec(name)) for name in names},
     )
 
 

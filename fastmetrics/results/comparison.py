@@ -407,6 +407,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     """The metric that stands for each concern: quality, retrieval, cost and form."""
     main: str | None = None
     """The metric that decides; None if no metric has a direction."""
+    concerns: Mapping[str, Concern] = field(default_factory=dict)
+    """What each metric is about."""
 
     @property
     def unpaired(self) -> bool:
@@ -471,6 +473,16 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         found = [self.change(concern, metric, baseline, other) for concern, metric in of_concerns]
         return [change for change in found if change is not None and (change.concern != "form" or change.is_decided)]
 
+    def dissent(self, baseline: str, other: str) -> dict[str, int]:
+        """How many other metrics of the main one's concern are better and worse; empty if none has another verdict."""
+        main = None if self.main is None else self.change("quality", self.main, baseline, other)
+        names = [name for name in self.better if self.concerns.get(name) == self.concerns.get(self.main or "")]
+        others = [self.change("quality", name, baseline, other) for name in names if name != self.main]
+        counts = Counter(change.verdict for change in others if change is not None and change.is_decided)
+        if main is None or not set(counts) - {main.verdict}:
+            return {}
+        return {word: counts[word] for word in ("better", "worse")}
+
     @property
     def lead(self) -> Lead | None:
         """The systems by the main metric, the best first; None without one, and where it has no values."""
@@ -497,7 +509,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             return None
         if len(self.systems) > 2:
             return str(self.lead)
-        return headline(self.systems[0], self.systems[1], self.changes(self.systems[0], self.systems[1]))
+        pair = (self.systems[0], self.systems[1])
+        return headline(*pair, self.changes(*pair), self.dissent(*pair))
 
     @property
     def notes(self) -> list[str]:

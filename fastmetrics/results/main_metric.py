@@ -198,8 +198,10 @@ class Change:
         return f"{self.percent} % {self.word} ({self.means})"
 
 
-def headline(baseline: str, other: str, changes: Sequence[Change]) -> str:
+def headline(baseline: str, other: str, changes: Sequence[Change], dissent: Mapping[str, int] | None = None) -> str:
     """The verdict on a system by the main metric, the first of ``changes``; what else changed stands beside it.
+
+    ``dissent`` counts the other metrics of its concern by their verdict, where some have another one.
 
     >>> quality = Change("quality", "token_recall", 0.735, 0.833, "better")
     >>> headline("old", "new", [quality, Change("cost", "total_tokens", 120.0, 156.0, "worse")])
@@ -212,7 +214,9 @@ def headline(baseline: str, other: str, changes: Sequence[Change]) -> str:
         what = f"{other} is {main.verdict} than {baseline} ({main.means})"
     else:
         what = f"{other} against {baseline}: {main.concern} {main.word} ({main.means})"
-    return "; ".join([what, *map(str, beside)])
+    others = [f"{word} {count}" for word, count in (dissent or {}).items()]
+    disagree = [f"other metrics of {main.concern}: {', '.join(others)}"] if others else []
+    return "; ".join([what, *map(str, beside), *disagree])
 
 
 @dataclass(frozen=True)
