@@ -70,7 +70,6 @@ _WORDS = {
     "concern_retrieval": ("retrieval", "поиск"),
     "concern_cost": ("cost", "стоимость"),
     "concern_form": ("form", "форма"),
-    "beside": ("{concern} {word}", "{concern}: {word}"),
     "beside_dearer": ("{percent} % dearer", "дороже на {percent} %"),
     "beside_cheaper": ("{percent} % cheaper", "дешевле на {percent} %"),
     "beside_slower": ("{percent} % slower", "медленнее на {percent} %"),

@@ -52,7 +52,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_cells_of_the_comparison_are_those_of_compare(driver, page):
     driver.get(f"{page.as_uri()}#page=comparison")
     compared = fm.compare({"old": OLD, "new": NEW}, tests="fisher")
-    assert all(one.p < one.p_corrected for one in compared if one.p_corrected < 1)
     assert any(one.p < one.p_corrected for one in compared)
     lines = driver.find_elements(By.CSS_SELECTOR, "#differences tbody tr")
     cells = {line.find_element(By.TAG_NAME, "th").text: line.find_elements(By.TAG_NAME, "td") for line in lines}
