@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -57,9 +56,25 @@ OUTPUT_TYPES: Mapping[str, pa.DataType] = {
 """The output columns and their types."""
 
 
+class Answered(NamedTuple):
+    """The bot's answer to one question, or why there is none."""
+
+    answer: str | None = None
+    status: str = MISSING
+    reason: str | None = None
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    call: str | None = None
+    returned: Mapping[str, Any] = {}
+
+
 @dataclass(frozen=True)
-class AnswerPlan:
-    """The bot, its name, the question column, and the columns to copy."""
+class AnswerMaker(ColumnMaker):
+    """The kept columns of a table, and the answers of a bot to its questions; equal batches give equal calls.
+
+    ``system`` is the name of the bot.  Without a sender, a bot that makes calls can only check prompts.
+    """
 
     bot: Bot
     system: str
@@ -67,12 +82,15 @@ class AnswerPlan:
     keep: Sequence[str]
     reads: Mapping[str, str]
     """The column of the table for each column that the bot reads."""
-    repeats: int = 1
+    rows_each: int = 1
+    """The repeats of each question."""
     retry: tuple[str, ...] = ()
     sample: Mapping[str, int] = field(default_factory=dict)
+    sender: ModelCalls | None = None
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @property
-    def kinds(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str]:
         """The input columns and their kinds."""
         kinds = {column: kind_of(name) for name, column in self.reads.items()}
         return {**dict.fromkeys(self.keep, "any"), **kinds, self.question: "text"}
@@ -81,11 +99,11 @@ class AnswerPlan:
     def output_types(self) -> dict[str, pa.DataType]:
         """The output columns and their types."""
         returned = self.bot.returns
-        number = {REPEAT: pa.int64()} if self.repeats > 1 else {}
+        number = {REPEAT: pa.int64()} if self.rows_each > 1 else {}
         return {**number, **OUTPUT_TYPES, **{name: RETURNED[name] for name in returned}}
 
-    @property
-    def signature(self) -> ScoreMetadata:
+    @cached_property
+    def signature(self) -> dict[str, Any]:
         """All settings that affect the answers."""
         return ScoreMetadata(
             version=__version__,
@@ -93,9 +111,80 @@ class AnswerPlan:
             answers=self.bot.settings,
             columns={"question": self.question, **self.reads},
             keep=self.keep,
-            repeats=self.repeats if self.repeats > 1 else None,
+            repeats=self.rows_each if self.rows_each > 1 else None,
             sample=self.sample or None,
+        ).to_json()
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The kept columns and the output columns: each row once for each repeat."""
+        bot = self.bot
+        if isinstance(bot, CallBot):
+            answers = self._answers_of_calls(bot, batch)
+        else:
+            answers = self._matched(bot, batch.column(self.question))
+        columns: dict[str, Any] = {REPEAT: list(range(1, self.rows_each + 1)) * batch.num_rows}
+        columns["system"] = [self.system] * len(answers)
+        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(OUTPUT_TYPES)[1:])}
+        returned = [name for name in self.output_types if name not in columns]
+        columns |= {name: [answer.returned.get(name) for answer in answers] for name in returned}
+        rows = pa.array(np.repeat(np.arange(batch.num_rows), self.rows_each))
+        arrays = {
+            name: batch.column(name) if self.rows_each == 1 else batch.column(name).take(rows) for name in self.keep
+        }
+        return pa.record_batch(
+            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in self.output_types.items()}}
         )
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """Rows by status."""
+        return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
+
+    def lasts(self, observed: Mapping[str, Any]) -> bool:
+        """Whether no row of a part needs to be asked again."""
+        return not any(status in observed["statuses"] for status in UNSETTLED)
+
+    def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
+        """The metadata about the rows, with the statuses in alphabetical order."""
+        return ScoreMetadata(answered={"statuses": _by_status(observed)}, n_rejected=rejected).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the rows by status."""
+        statuses = run.metadata["answered"]["statuses"]
+        return replace(run, counts=statuses, failed=failed_calls(statuses))
+
+    def values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        """The values of the columns that the bot reads, row by row; None for a missing one."""
+        return list(zip(*(values_of(batch.column(column)) for column in self.reads.values()), strict=True))
+
+    def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
+        """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
+        repeated = [question for question in questions.to_pylist() for _ in range(self.rows_each)]
+        with self._lock:
+            replies = [None if question is None else bot.answer(question) for question in repeated]
+        return [
+            Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)
+            for reply in replies
+        ]
+
+    def _answers_of_calls(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
+        """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
+        sender = self.sender
+        assert sender is not None, "only prompts can be checked"
+        answers: list[Answered | None] = []
+        calls: dict[int, Call] = {}
+        for values in self.values(batch):
+            lacking = [name for name, value in zip(self.reads, values, strict=True) if value is None]
+            for repeat in range(self.rows_each):
+                if not lacking:
+                    calls[len(answers)] = bot.call(values, repeat)
+                answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
+        replies = dict(zip(calls, sender.ask(list(calls.values())), strict=True))
+        by_place = {place: _answer_in(reply, calls[place]) for place, reply in replies.items()}
+        stale = [p for p, reading in by_place.items() if reading.status in self.retry and sender.is_old(replies[p])]
+        if stale:
+            again = sender.ask([calls[place] for place in stale], again=True)
+            by_place |= {place: _answer_in(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
+        return [answer or by_place[place] for place, answer in enumerate(answers)]
 
 
 def plan_answering(
@@ -108,7 +197,7 @@ def plan_answering(
     repeats: int = 1,
     retry: Sequence[str] | str = (),
     sample: Mapping[str, int] | None = None,
-) -> AnswerPlan:
+) -> AnswerMaker:
     """The plan for a table with columns of these ``names``; all columns are copied unless ``keep`` selects some.
 
     Raises ``ColumnError`` without a question column, for an unknown column that the bot reads or that is kept, and for
@@ -132,129 +221,16 @@ def plan_answering(
     if keep is not None:
         copied = list(dict.fromkeys([*ids, resolved["question"], *kept_columns(keep, names)]))
     sampled = dict(sample or {})
-    plan = AnswerPlan(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
+    maker = AnswerMaker(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
     for name in copied:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-        if name in plan.output_types:
+        if name in maker.output_types:
             raise ColumnError(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
             )
-    return plan
-
-
-class Answered(NamedTuple):
-    """The bot's answer to one question, or why there is none."""
-
-    answer: str | None = None
-    status: str = MISSING
-    reason: str | None = None
-    latency_ms: float | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    call: str | None = None
-    returned: Mapping[str, Any] = {}
-
-
-class AnswerMaker(ColumnMaker):
-    """The kept columns of a table, and the answers to its questions; equal batches give equal calls."""
-
-    def __init__(self, plan: AnswerPlan, sender: ModelCalls | None = None) -> None:
-        self._plan, self._sender = plan, sender
-        self.rows_each = plan.repeats
-        self._lock = threading.Lock()
-        self._checked = 0
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The kept columns and the output columns: each row once for each repeat."""
-        plan, bot = self._plan, self._plan.bot
-        if isinstance(bot, CallBot):
-            answers = self._answers_of_calls(bot, batch)
-        else:
-            answers = self._matched(bot, batch.column(plan.question))
-        columns: dict[str, Any] = {REPEAT: list(range(1, plan.repeats + 1)) * batch.num_rows}
-        columns["system"] = [plan.system] * len(answers)
-        columns |= {name: [answer[place] for answer in answers] for place, name in enumerate(list(OUTPUT_TYPES)[1:])}
-        returned = [name for name in plan.output_types if name not in columns]
-        columns |= {name: [answer.returned.get(name) for answer in answers] for name in returned}
-        rows = pa.array(np.repeat(np.arange(batch.num_rows), plan.repeats))
-        arrays = {
-            name: batch.column(name) if plan.repeats == 1 else batch.column(name).take(rows) for name in plan.keep
-        }
-        return pa.record_batch(
-            {**arrays, **{name: pa.array(columns[name], type_) for name, type_ in plan.output_types.items()}}
-        )
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """The columns that are read."""
-        return self._plan.kinds
-
-    @cached_property
-    def signature(self) -> Mapping[str, Any]:
-        """All settings that affect the answers."""
-        return self._plan.signature.to_json()
-
-    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-        """Rows by status."""
-        return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
-
-    def lasts(self, observed: Mapping[str, Any]) -> bool:
-        """Whether no row of a part needs to be asked again."""
-        return not any(status in observed["statuses"] for status in UNSETTLED)
-
-    def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
-        """The metadata about the rows, with the statuses in alphabetical order."""
-        return ScoreMetadata(answered={"statuses": _by_status(observed)}, n_rejected=rejected).to_json()
-
-    def concluded(self, run: RunResult, output: str) -> RunResult:
-        """The result with the rows by status."""
-        statuses = run.metadata["answered"]["statuses"]
-        return replace(run, counts=statuses, failed=failed_calls(statuses))
-
-    def check(self, batch: pa.RecordBatch) -> None:
-        """Raise ``InputError`` if a prompt is too long; rows are counted from the first checked batch."""
-        bot = self._plan.bot
-        if isinstance(bot, CallBot) and bot.asks_model:
-            for row, values in enumerate(self._values(batch), self._checked + 1):
-                if None not in values:
-                    bot.check(values, row)
-            self._checked += batch.num_rows
-
-    def _values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
-        """The values of the columns that the bot reads, row by row; None for a missing one."""
-        return list(zip(*(values_of(batch.column(column)) for column in self._plan.reads.values()), strict=True))
-
-    def _matched(self, bot: DirectBot, questions: pa.Array) -> list[Answered]:
-        """The answers of the FAQ, one question at a time, so that each latency is that of its question alone."""
-        repeated = [question for question in questions.to_pylist() for _ in range(self._plan.repeats)]
-        with self._lock:
-            replies = [None if question is None else bot.answer(question) for question in repeated]
-        return [
-            Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)
-            for reply in replies
-        ]
-
-    def _answers_of_calls(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
-        """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
-        sender, plan = self._sender, self._plan
-        assert sender is not None, "a maker without a sender can only check prompts"
-        answers: list[Answered | None] = []
-        calls: dict[int, Call] = {}
-        for values in self._values(batch):
-            lacking = [name for name, value in zip(plan.reads, values, strict=True) if value is None]
-            for repeat in range(plan.repeats):
-                if not lacking:
-                    calls[len(answers)] = bot.call(values, repeat)
-                answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
-        replies = dict(zip(calls, sender.ask(list(calls.values())), strict=True))
-        by_place = {place: _answer_in(reply, calls[place]) for place, reply in replies.items()}
-        stale = [p for p, reading in by_place.items() if reading.status in plan.retry and sender.is_old(replies[p])]
-        if stale:
-            again = sender.ask([calls[place] for place in stale], again=True)
-            by_place |= {place: _answer_in(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
-        return [answer or by_place[place] for place, answer in enumerate(answers)]
+    return maker
 
 
 def _answer_in(answer: Answer, call: Call) -> Answered:
@@ -262,12 +238,10 @@ def _answer_in(answer: Answer, call: Call) -> Answered:
     if answer.outcome != REPLY:
         return Answered(None, answer.outcome, answer.body or None, call=call.id)
     reply = completion(answer.body)
-    body = json.loads(answer.body)
-    returned = body.get("returned") or {}
-    spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, returned)
+    spent = (answer.latency_ms, answer.prompt_tokens, answer.completion_tokens, call.id, reply.returned or {})
     if reply.refused is not None:
         return Answered(None, REFUSED, reply.refused, *spent)
-    if "returned" in body and reply.text is None:  # a function that answers with nothing but its other columns
+    if reply.returned is not None and reply.text is None:  # a function that answers with nothing but its other columns
         return Answered(None, OK, None, *spent)
     _, found, is_cut = split_thoughts(reply.text or "")
     text = None if is_blank(found) else found
@@ -389,20 +363,14 @@ def answer(
         retry=retry,
         sample=described(sample, seed),
     )
-    source = sampled(opened, plan.kinds, sample, seed)
+    source = sampled(opened, plan.columns, sample, seed)
     plan = replace(plan, keep=with_row_numbers(plan.keep, source))
-    check_prompts(plan, _columns_read(source, plan))
+    check_prompts(source, plan)
     with asking(plan) as (maker, spending):
         if watch is not None:
             watch(spending)
         made = make_columns(maker, source, target, options, Threads(BEHIND))
     return made if target is None else replace(made, spending=spending)
-
-
-def _columns_read(source: TableSource, plan: AnswerPlan) -> Iterator[pa.RecordBatch]:
-    """The columns that the bot reads, batch by batch; the run itself reports bad rows."""
-    selection = source.select({column: plan.kinds[column] for column in plan.reads.values()})
-    return good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows), skip=True)
 
 
 def bot_of(bot: Any) -> Bot:
@@ -414,22 +382,27 @@ def bot_of(bot: Any) -> Bot:
     raise OptionError(Argument("bot"), f": expected a bot or a function of the question, got {type(bot).__name__}")
 
 
-def check_prompts(plan: AnswerPlan, batches: Iterable[pa.RecordBatch]) -> None:
+def check_prompts(source: TableSource, plan: AnswerMaker) -> None:
     """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
-    if not (isinstance(plan.bot, CallBot) and plan.bot.asks_model):
+    bot, read = plan.bot, 0
+    if not (isinstance(bot, CallBot) and bot.asks_model):
         return
-    maker = AnswerMaker(plan)
-    for batch in batches:
-        maker.check(batch)
+    selection = source.select({column: plan.columns[column] for column in plan.reads.values()})
+    # the run itself reports bad rows
+    for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows), skip=True):
+        for row, values in enumerate(plan.values(batch), read + 1):
+            if None not in values:
+                bot.check(values, row)
+        read += batch.num_rows
 
 
 @contextmanager
-def asking(plan: AnswerPlan) -> Iterator[tuple[AnswerMaker, Spending]]:
-    """A maker of answers, with its store and sender if it needs them, and the spending record."""
+def asking(plan: AnswerMaker) -> Iterator[tuple[AnswerMaker, Spending]]:
+    """The maker of answers, with a sender if its bot needs one, and the spending record."""
     bot = plan.bot
     if not isinstance(bot, CallBot):
-        yield AnswerMaker(plan), Spending()
+        yield plan, Spending()
         return
     budget = bot.budget()
     with CallStore(bot.store_path) as calls, bot.sender(calls, budget) as sender:
-        yield AnswerMaker(plan, sender), budget.spending
+        yield replace(plan, sender=sender), budget.spending

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -23,8 +22,8 @@ from fastmetrics.models import call_setup
 from fastmetrics.models.call_sender import Budget, CallSender
 from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, BotOptions, CallSettings
 from fastmetrics.models.call_store import IN_MEMORY, CallStore
-from fastmetrics.models.calls import ERROR, TIMEOUT, Call, CallMaker, Failure, Message, Model, ModelReply, Reply
-from fastmetrics.models.clients import MANY, ClientSettings, FunctionCalls, words_of
+from fastmetrics.models.calls import ERROR, Call, CallMaker, Failure, Message, Model, ModelReply
+from fastmetrics.models.clients import MANY, ClientSettings, FunctionClient
 from fastmetrics.models.prompts import mark, split_template, text_of
 from fastmetrics.results.prices import estimated_tokens
 from fastmetrics.retrieval.faq import FaqReply
@@ -440,35 +439,22 @@ def _well_formed(value: Any) -> Any:
     return well_formed(value) if isinstance(value, str) else value
 
 
-class _Client:
-    """Calls the function, and returns its result in the form of a server's reply."""
+class _Client(FunctionClient):
+    """Calls the function of a bot, and returns its result in the form of a server's reply."""
 
-    structured = True
+    fails = Failure(ERROR, "", passing=False)
 
     def __init__(self, bot: FunctionBot) -> None:
+        super().__init__(bot.function, bot.name, bot.concurrency, bot.timeout)
         self._bot = bot
-        self._calls = FunctionCalls(bot.function, bot.name, bot.concurrency, bot.timeout)
 
-    async def close(self) -> None:
-        """Release the threads."""
-        await self._calls.close()
+    def values(self, call: Call) -> Sequence[Any]:
+        """The values of the row."""
+        return call.values
 
-    async def send(self, call: Call) -> Reply | Failure:
-        """Ask one question."""
-        question = call.messages[-1].content
-        began = time.perf_counter()
-        try:
-            value = await self._calls.returned(*call.values)
-        except TimeoutError:
-            return Failure(TIMEOUT, f"no answer within {self._bot.timeout:g} seconds", passing=False)
-        except Exception as error:  # noqa: BLE001 - the user's function may raise anything, and its row says what
-            return Failure(ERROR, words_of(error), passing=False)
-        latency = (time.perf_counter() - began) * 1000
-        return Reply(self._body(value, question), latency)
-
-    def _body(self, value: Any, question: str) -> str:
+    def body(self, value: Any, call: Call) -> str:
         """The returned value as the body of a chat completion."""
-        bot = self._bot
+        bot, question = self._bot, call.messages[-1].content
         returned_values = value if isinstance(value, Mapping) else {"answer": value}
         wrong = [name for name in returned_values if name not in ("answer", *_COUNTS, *bot.returns)]
         if wrong or "answer" not in returned_values or not isinstance(returned_values["answer"], str | None):
@@ -483,12 +469,12 @@ class _Client:
                 f"with an answer (text or None) and at most {kinds}; declare further columns in ",
                 Argument("returns"),
             )
-        returned = {name: self._value(name, returned_values.get(name), question) for name in bot.returns}
+        returned = {name: self._of_column(name, returned_values.get(name), question) for name in bot.returns}
         return ModelReply(returned_values["answer"], *(returned_values.get(name) for name in _COUNTS)).body(
             returned=returned
         )
 
-    def _value(self, name: str, value: Any, question: str) -> Any:
+    def _of_column(self, name: str, value: Any, question: str) -> Any:
         """One returned value, in the type of its column."""
         listed = value.tolist() if hasattr(value, "tolist") else value
         try:

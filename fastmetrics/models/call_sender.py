@@ -19,7 +19,7 @@ import tenacity
 
 from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
 from fastmetrics.models.call_store import CallStore
-from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model, Reply, usage
+from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model
 from fastmetrics.models.clients import LONGEST_WAIT, ClientSettings
 from fastmetrics.results.prices import REPLY_TOKENS, Price, estimated_tokens
 
@@ -605,7 +605,7 @@ class CallSender:
             self._limits.leave()
 
     def _received(
-        self, call: Call, came: Reply | Failure, guessed: int, attempt: int, store: bool, again: bool
+        self, call: Call, came: Answer | Failure, guessed: int, attempt: int, store: bool, again: bool
     ) -> Answer | Failure:
         """Count what a request brought, and store a reply."""
         spending = self._budget.spending
@@ -617,10 +617,9 @@ class CallSender:
             if came.limited:
                 self._limits.limited(came.retry_after)
             return came
-        prompt, completion = usage(came.body)
-        answer = Answer(REPLY, came.body, prompt, completion, came.latency_ms, time.time(), attempt)
+        answer = came._replace(time=time.time(), attempt=attempt)
         self._budget.back(call, answer)
-        self._limits.used(guessed, (prompt or 0) + (completion or 0))
+        self._limits.used(guessed, (answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         self._limits.worked()
         if store:
             self._worked = call

@@ -141,21 +141,13 @@ class Failure(NamedTuple):
     charged: Answer | None = None
 
 
-@dataclass(frozen=True)
-class Reply:
-    """The body of a reply, a chat completion as JSON, and its latency."""
-
-    body: str
-    latency_ms: float
-
-
 class Client(Protocol):
     """The interface of clients; ``structured`` says whether replies are requested in the form of a schema."""
 
     structured: bool
 
-    async def send(self, call: Call) -> Reply | Failure:
-        """Send one call and wait for its reply."""
+    async def send(self, call: Call) -> Answer | Failure:
+        """Send one call and wait for its reply, whose time and attempt the sender adds."""
         ...
 
     async def close(self) -> None:
@@ -199,17 +191,22 @@ def keys_of_environment() -> Iterator[str]:
 
 
 class Completion(NamedTuple):
-    """The text of a reply, if any; ``refused`` and ``truncated`` explain missing or incomplete text.
+    """What a body holds: the text of a reply, if any; ``refused`` and ``truncated`` explain missing or incomplete text.
 
     ``trace`` is the model's reasoning, if the server returns it.  Halves of surrogate pairs are U+FFFD.  ``lacks`` says
-    what the reply is if it has no text.
+    what the reply is if it has no text.  ``failure`` is set if the body is that of a failure, which came with HTTP
+    status 200, and not a reply, also one that says no to the call.  ``returned`` are the further columns of a function.
     """
 
-    text: str | None
+    text: str | None = None
     refused: str | None = None
     truncated: bool = False
     trace: str | None = None
     lacks: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    failure: Failure | None = None
+    returned: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -265,28 +262,56 @@ _FILTER_CODES = ("content_filter", "content_policy_violation")
 
 
 def completion(body: str) -> Completion:
-    """The first choice of a chat completion; without text for any other body.
+    """What the first choice of a chat completion holds.
+
+    A body is a failure if it is no JSON object, if it holds an error, in any of the forms of servers, if it has no
+    choices, if the choice ended with an error, or if a reply that is complete has no text.  The reason is the server's,
+    and the kind of the failure that of the HTTP status that it names; a failure of unknown kind may pass.
 
     >>> completion('{"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}').text
     'yes'
+    >>> completion('{"error": {"code": 429, "message": "Too many requests"}}').failure.reason
+    '429: Too many requests'
     """
     content = _parsed(body)
     error = _error_in(content)
     if error is not None:
-        return Completion(None, error.message if error.is_filter else None, lacks=error.message)
-    choices = _mapping(content).get("choices")
-    if choices is None:
-        return Completion(None, lacks="a reply without choices")
+        if error.is_filter:
+            return Completion(refused=error.message, lacks=error.message)
+        return Completion(lacks=error.message, failure=error.failure())
+    if not isinstance(content, dict):
+        words = f"the reply is not a JSON object: {body[:_SHOWN]}"
+        return Completion(lacks=words, failure=Failure(HTTP, words))
+    choices = content.get("choices")
     choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
     message = _mapping(choice.get("message"))
     end = _end_of(choice)
+    is_cut = end in _CUT_ENDS
     refused = _nonempty(message.get("refusal"))
     if end.startswith(_FILTER_ENDS):
         refused = refused or _filter_words(choice, end)
     trace = next(filter(None, (_nonempty(message.get(name)) for name in _THOUGHTS)), None)
     text = _text(message.get("content"))
-    lacks = _lack(choices, message) if is_blank(text) else None
-    return Completion(text, refused, end in _CUT_ENDS, trace, lacks)
+    tools = message.get("tool_calls") or message.get("function_call")
+    lacks = _lack(choices, message, tools) if is_blank(text) else None
+    counts = _mapping(content.get("usage"))
+    tokens = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+    returned = content.get("returned")
+    failure = None
+    if end == "error" or choice.get("error"):
+        ended = _server_error(choice.get("error")) or ServerError("the server ended its reply with an error")
+        failure = ended.failure()
+    elif lacks is not None and not (refused or is_cut or tools or returned is not None):
+        failure = Failure(HTTP, lacks)
+    if failure is not None:
+        failure = failure._replace(charged=Answer(REPLY, body, *tokens))
+    return Completion(text, refused, is_cut, trace, lacks, *tokens, failure, returned)
+
+
+def answer_in(body: str, latency_ms: float) -> Answer | Failure:
+    """The result of a request that a body answered."""
+    reply = completion(body)
+    return reply.failure or Answer(REPLY, body, reply.prompt_tokens, reply.completion_tokens, latency_ms)
 
 
 _BLANK = re.compile("[\\s\u200b-\u200d\u2060\ufeff]*")
@@ -326,15 +351,16 @@ def _filter_words(choice: Mapping[str, Any], end: str) -> str:
     return "blocked by the server's filter" + (f": {well_formed(words)}" if words else "")
 
 
-def _lack(choices: Any, message: dict[str, Any]) -> str:
-    """What a reply without text is."""
+def _lack(choices: Any, message: dict[str, Any], tools: Any) -> str:
+    """What a reply without text is; ``tools`` are the tools that it calls."""
+    if choices is None:
+        return "a reply without choices"
     if not (isinstance(choices, list) and choices):
         return "a reply with an empty list of choices"
-    calls = message.get("tool_calls") or message.get("function_call")
-    if not calls:
+    if not tools:
         thoughts = any(_nonempty(message.get(name)) for name in _THOUGHTS)
         return "a reply of reasoning without an answer" if thoughts else "an empty reply"
-    names = [_mapping(_mapping(call).get("function") or call).get("name") for call in _list(calls)]
+    names = [_mapping(_mapping(call).get("function") or call).get("name") for call in _list(tools)]
     return f"a reply that calls tools instead of answering ({', '.join(repr(name)[:80] for name in names[:3])})"
 
 
@@ -428,42 +454,6 @@ def refusal_in(body: str, status: int) -> ServerError:
     return ServerError(error.message, error.code, error.type, status)
 
 
-def failure_in(body: str) -> Failure | None:
-    """The failure in a body that came with HTTP status 200; None for a reply, also for one that says no to the call.
-
-    A body fails if it is no JSON object, if it holds an error, in any of the forms of servers, if it has no choices, if
-    the choice ended with an error, or if a reply that is complete has no text.  The reason is the server's, and the
-    kind of the failure that of the HTTP status that it names; a failure of unknown kind may pass.
-
-    >>> failure_in('{"error": {"code": 429, "message": "Too many requests"}}').reason
-    '429: Too many requests'
-    >>> failure_in('{"choices": [{"message": {"content": "yes"}}]}') is None
-    True
-    """
-    content = _parsed(body)
-    error = _error_in(content)
-    if error is not None:
-        return None if error.is_filter else error.failure()
-    if not isinstance(content, dict):
-        return Failure(HTTP, f"the reply is not a JSON object: {body[:_SHOWN]}")
-    choices = content.get("choices")
-    choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
-    if _end_of(choice) == "error" or choice.get("error"):
-        ended = _server_error(choice.get("error")) or ServerError("the server ended its reply with an error")
-        return ended.failure()._replace(charged=_charged(body))
-    reply = completion(body)
-    message = _mapping(choice.get("message"))
-    calls = message.get("tool_calls") or message.get("function_call")
-    if reply.lacks is None or reply.refused or reply.truncated or calls or "returned" in content:
-        return None
-    return Failure(HTTP, reply.lacks, charged=_charged(body))
-
-
-def _charged(body: str) -> Answer:
-    """A reply without an answer, for the tokens that it cost."""
-    return Answer(REPLY, body, *usage(body))
-
-
 def _error_in(content: Any) -> ServerError | None:
     """The error that a body is, in any of the forms of servers, if it is one.
 
@@ -518,13 +508,6 @@ def _words(error: Any) -> str:
     further = _mapping(fields.get("metadata")).get("raw")
     words = _words(message)
     return f"{words}: {well_formed(further)}" if isinstance(further, str) and further else words
-
-
-def usage(body: str) -> tuple[int | None, int | None]:
-    """The token counts reported by a completion."""
-    counts = _mapping(_mapping(json.loads(body)).get("usage"))
-    prompt, completion = (_count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    return prompt, completion
 
 
 def _count(value: Any) -> int | None:

@@ -12,11 +12,12 @@ import re
 import time
 import tomllib
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastmetrics.base.arrays import well_formed
@@ -34,6 +35,7 @@ from fastmetrics.base.plugin_files import REGISTRIES
 from fastmetrics.models.calls import (
     HTTP,
     TIMEOUT,
+    Answer,
     Call,
     Client,
     Failure,
@@ -41,8 +43,7 @@ from fastmetrics.models.calls import (
     Message,
     Model,
     ModelReply,
-    Reply,
-    failure_in,
+    answer_in,
     keys_of_environment,
     refusal_in,
 )
@@ -59,14 +60,44 @@ _ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError
 """Exceptions that would end the event loop, or its task, instead of one call."""
 
 
-class FunctionCalls:
-    """Calls one function, up to ``threads`` times at once, each call for at most ``timeout`` seconds."""
+class FunctionClient(ABC):
+    """Sends calls to a function, up to ``threads`` at once, each of which may take ``timeout`` seconds.
+
+    A subclass says with which values a call calls it, and turns what it returns into the body of a reply.
+    """
+
+    structured = True
+    fails: ClassVar = Failure(HTTP, "")
+    """The kind of a failure."""
 
     def __init__(self, function: Callable[..., Any], name: str, threads: int, timeout: float) -> None:
-        self._function, self._timeout = function, timeout
+        self._function, self._name, self._timeout = function, name, timeout
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
-    async def returned(self, *values: Any) -> Any:
+    @abstractmethod
+    def values(self, call: Call) -> Sequence[Any]:
+        """The arguments of the function."""
+
+    @abstractmethod
+    def body(self, value: Any, call: Call) -> str | Failure:
+        """The body of a reply with the value that the function returned; an error in its form ends the run."""
+
+    async def send(self, call: Call) -> Answer | Failure:
+        """Send one call."""
+        began = time.perf_counter()
+        try:
+            value = await self._returned(*self.values(call))
+        except TimeoutError:
+            return self.fails._replace(outcome=TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+        except ModelCallError as error:
+            return Failure(HTTP, words_of(error), error.retry_after, not error.final, error.fatal, error.limited)
+        except Exception as error:  # noqa: BLE001 - a function may raise anything, and the row says what
+            return self.fails._replace(reason=words_of(error))
+        latency = (time.perf_counter() - began) * 1000
+        body = self.body(value, call)
+        return body if isinstance(body, Failure) else answer_in(body, latency)
+
+    async def _returned(self, *values: Any) -> Any:
         """The returned value; raises ``TimeoutError`` after the time limit."""
         try:
             async with asyncio.timeout(self._timeout) as limit:
@@ -189,45 +220,33 @@ def scheme_of(address: str) -> str | None:
     return scheme if colon and scheme in MODEL_CLIENTS else None
 
 
-class FunctionClient:
+class _RegisteredClient(FunctionClient):
     """Sends calls to the function that is registered as a model client."""
 
-    structured = True
-
     def __init__(self, name: str, model: Model, settings: ClientSettings) -> None:
-        self._name, self._model, self._settings = name, model, settings
-        self._calls = FunctionCalls(MODEL_CLIENTS[name], name, settings.concurrency, settings.timeout)
+        super().__init__(MODEL_CLIENTS[name], name, settings.concurrency, settings.timeout)
+        self._model, self._most_bytes = model, settings.max_reply_bytes
+        self._address = address_of(settings.base_url)
 
-    async def close(self) -> None:
-        """Release the threads."""
-        await self._calls.close()
+    def values(self, call: Call) -> Sequence[Any]:
+        """The call as a request of the model."""
+        model = self._model
+        return [ModelRequest(model.name, call.messages, model.parameters, call.schema, self._address)]
 
-    async def send(self, call: Call) -> Reply | Failure:
-        """Send one call; raises ``PluginError`` if the function returns neither a text nor a reply."""
-        model, most = self._model, self._settings.max_reply_bytes
-        address = address_of(self._settings.base_url)
-        began = time.perf_counter()
-        try:
-            reply = await self._calls.returned(
-                ModelRequest(model.name, call.messages, model.parameters, call.schema, address)
-            )
-        except TimeoutError:
-            return Failure(TIMEOUT, f"no reply within {self._settings.timeout:g} seconds")
-        except ModelCallError as error:
-            return Failure(HTTP, words_of(error), error.retry_after, not error.final, error.fatal, error.limited)
-        except Exception as error:  # noqa: BLE001 - a client may raise anything, and the row says what
-            return Failure(HTTP, words_of(error))
-        latency = (time.perf_counter() - began) * 1000
-        if isinstance(reply, str):
-            reply = ModelReply(reply)
+    def body(self, value: Any, call: Call) -> str | Failure:
+        """The body; raises ``PluginError`` if the function returned neither a text nor a reply."""
+        reply = ModelReply(value) if isinstance(value, str) else value
         if not isinstance(reply, ModelReply) or not isinstance(reply.text, str | None):
             raise PluginError(
                 f"the model client {self._name!r} returned {type(reply).__name__}: expected a text or a ModelReply"
             )
-        if sum(len(well_formed(text).encode()) for text in (reply.text, reply.reasoning) if text) > most:
-            return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {most:,}", passing=False)
-        body = reply.body()
-        return failure_in(body) or Reply(body, latency)
+        if sum(len(well_formed(text).encode()) for text in (reply.text, reply.reasoning) if text) > self._most_bytes:
+            return _too_long(self._most_bytes)
+        return reply.body()
+
+
+def _too_long(most: int) -> Failure:
+    return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {most:,}", passing=False)
 
 
 # The address of a model server, and the key for it: where they come from, and how messages hide secrets in them.
@@ -501,7 +520,7 @@ class ChatClient:
         for client in self._free:
             await client.aclose()
 
-    async def send(self, call: Call) -> Reply | Failure:
+    async def send(self, call: Call) -> Answer | Failure:
         """Send one call and wait at most ``timeout`` seconds for its complete reply."""
         structured = self.structured and call.schema is not None
         began = time.perf_counter()
@@ -511,7 +530,7 @@ class ChatClient:
         except TimeoutError:
             return Failure(TIMEOUT, f"no reply within {self._timeout:g} seconds")
         except TooLongError:
-            return Failure(HTTP, f"the reply is above the limit max_reply_bytes of {self._most_bytes:,}", passing=False)
+            return _too_long(self._most_bytes)
         except Exception as error:  # noqa: BLE001 - what a server sends makes other packages raise many exceptions
             return Failure(HTTP, self._for_message(f"the connection failed: {str(error) or type(error).__name__}"))
         latency = (time.perf_counter() - began) * 1000
@@ -524,13 +543,11 @@ class ChatClient:
                 return await self.send(call)
             if refusal.is_filter:  # a reply that a filter blocked is final, like any reply
                 blocked = {"code": "content_filter", "message": self._for_message(refusal.reason)}
-                return Reply(self._without_key(json.dumps({"error": blocked})), 0.0)
-            failure: Failure | None = refusal.failure(retry_after(response.headers))
+                return answer_in(self._without_key(json.dumps({"error": blocked})), 0.0)
+            came: Answer | Failure = refusal.failure(retry_after(response.headers))
         else:
-            failure = failure_in(text)
-        if failure is not None:
-            return failure._replace(reason=self._for_message(failure.reason))
-        return Reply(self._without_key(text), latency)
+            came = answer_in(self._without_key(text), latency)
+        return came._replace(reason=self._for_message(came.reason)) if isinstance(came, Failure) else came
 
     async def _posted(self, body: Mapping[str, Any]) -> tuple[httpx.Response, str]:
         """The response to a request, and its text; redirects within the server that keep the method are followed."""
@@ -595,4 +612,4 @@ class ChatClient:
 def connect(model: Model, settings: ClientSettings) -> Client:
     """The client of a model."""
     name = scheme_of(address_of(settings.base_url))
-    return ChatClient(model, settings) if name is None else FunctionClient(name, model, settings)
+    return ChatClient(model, settings) if name is None else _RegisteredClient(name, model, settings)

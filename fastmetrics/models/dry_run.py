@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
-
-import pyarrow as pa
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.models.answer import AnswerMaker, plan_answering
+from fastmetrics.models.answer import AnswerMaker, check_prompts, plan_answering
 from fastmetrics.models.bots import Bot
 from fastmetrics.models.call_sender import tokens_of
 from fastmetrics.models.call_setup import CallSettings
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
-from fastmetrics.models.judge_batch import BatchJudge, JudgeSettings, plan_judging
+from fastmetrics.models.judge_batch import JudgementMaker, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
 from fastmetrics.results.prices import REPLY_TOKENS
 from fastmetrics.tables.opening import FileSettings
@@ -83,8 +80,8 @@ def estimate_judging(
     source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, files or FileSettings())
     plan = plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists)
     plan = replace(plan, keep=(), identity={})
-    source = sampled(source, plan.kinds, sample, seed)
-    return _estimated(source, plan.kinds, partial(BatchJudge, plan), settings)
+    source = sampled(source, plan.columns, sample, seed)
+    return _estimated(source, plan, settings)
 
 
 def estimate_answering(
@@ -106,18 +103,10 @@ def estimate_answering(
         raise OptionError("only the calls of a model can be estimated: this bot has none")
     source = (files or FileSettings()).open(table)
     plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=retry)
-    source = sampled(source, plan.kinds, sample, seed)
+    source = sampled(source, plan.columns, sample, seed)
 
-    def maker(calls: _CallsToMake) -> Callable[[pa.RecordBatch], object]:
-        answers = AnswerMaker(plan, calls)
-
-        def make(batch: pa.RecordBatch) -> None:
-            answers.check(batch)
-            answers(batch)
-
-        return make
-
-    return _estimated(source, plan.kinds, maker, bot)
+    check_prompts(source, plan)
+    return _estimated(source, plan, bot)
 
 
 class _CallsToMake:
@@ -143,18 +132,13 @@ class _CallsToMake:
         return [replies.get(call.key, Answer(BUDGET, "")) for call in calls]
 
 
-def _estimated(
-    source: TableSource,
-    kinds: Mapping[str, str],
-    maker: Callable[[_CallsToMake], Callable[[pa.RecordBatch], object]],
-    settings: CallSettings,
-) -> CallsEstimate:
+def _estimated(source: TableSource, plan: AnswerMaker | JudgementMaker, settings: CallSettings) -> CallsEstimate:
     """The calls of all rows, by the code that would make them, stored calls separately."""
-    selection = source.select(kinds)
+    selection = source.select(plan.columns)
     rows = 0
     with CallStore(settings.store_path) as store:
         calls = _CallsToMake(store)
-        make = maker(calls)
+        make = replace(plan, sender=calls)
         for batch in good_batches(source, selection, limits=Limits(batch_rows=SIZES.call_rows)):
             rows += batch.num_rows
             make(batch)

@@ -4,172 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
-from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
-from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.column_maker import Progress, RunOptions, check_without_output
 from fastmetrics.engines.run import Threads, make_columns
-from fastmetrics.metrics.notes import column_notes
-from fastmetrics.models.call_sender import ModelCalls, Spending
+from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
-from fastmetrics.models.judge_batch import BEHIND, BatchJudge, JudgePlan, JudgeSettings, plan_judging
+from fastmetrics.models.judge_batch import BEHIND, JudgeSettings, plan_judging
 from fastmetrics.models.judged_columns import (
-    IDENTICAL,
-    MISSING,
-    SCORED,
-    UNSETTLED,
-    added,
-    counted,
-    failed_calls,
     open_calls_output,
-    summed,
 )
 from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
-from fastmetrics.results.summary import MetricSummary, Summary, summarize
 from fastmetrics.scoring.score import about_run, now
-from fastmetrics.stats.summed_scores import fingerprint_text
-from fastmetrics.stats.sums import State
-from fastmetrics.tables.encoders import undefined_as_null
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.protected_inputs import check_not_read
 from fastmetrics.tables.table_chunks import Limits
 
-# Counts of judged rows (sums of scores, statuses, repairs, tokens) and their summary.
-
-
-def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-    """The sums of a part's scores, its rows by status, and the sums in its metadata."""
-    states = {}
-    for axis in axes:
-        states[axis] = State()
-        states[axis].add(part.column(axis))
-    return {
-        "scores": {axis: state.to_json() for axis, state in states.items()},
-        "judged": {axis: counted(part, axis) for axis in axes},
-        **BatchSums.of([part]).to_json(),
-    }
-
-
-def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
-    """The metadata about judged rows: missing and failed rows, statuses and repairs."""
-    judged = judged_of(axes, observed)
-    metrics = {}
-    for axis in axes:
-        statuses = judged[axis]["statuses"]
-        rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
-        undefined = sum(State.from_json(part["scores"][axis]).n_undefined for part in observed)
-        failed = rows - missing - sum(statuses.get(status, 0) for status in SCORED)
-        metrics[axis] = RowCounts(rows, missing, undefined, failed)
-    sums = BatchSums.added(observed)
-    return ScoreMetadata(
-        metrics=metrics,
-        n_rejected=rejected,
-        judged=judged,
-        cautions=sums.cautions or None,
-        fingerprint={rows: fingerprint_text(of_rows) for rows, of_rows in sums.fingerprint.items()} or None,
-    )
-
-
-def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of each judged column over all parts."""
-    return {axis: added([part["judged"][axis] for part in observed]) for axis in axes}
-
-
-def summary_of(
-    axes: Sequence[str],
-    observed: Sequence[Mapping[str, Any]],
-    rejected: int,
-    columns: Mapping[str, str],
-    passed_over: Mapping[str, Sequence[str]],
-) -> Summary:
-    """The summary of judged rows, with notes on rows without scores and repairs."""
-    cautions = BatchSums.added(observed).cautions
-    metrics, notes = {}, column_notes(cautions)
-    for axis, judged in judged_of(axes, observed).items():
-        state = State()
-        for part in observed:
-            state = state.merge(State.from_json(part["scores"][axis]))
-        statuses = judged["statuses"]
-        state.tell_apart(0, state.n_missing - statuses.get(MISSING, 0))
-        state.add_errors(rejected)
-        metrics[axis] = MetricSummary.of(state, {})
-        notes += _notes(axis, statuses, judged["repairs"])
-    rows = sum(judged_of(axes[:1], observed)[axes[0]]["statuses"].values())
-    return Summary(rows, metrics, {}, {}, notes, columns, passed_over)
-
-
-def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
-    rows = sum(statuses.values())
-    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in SCORED]
-    without = sum(count for status, count in statuses.items() if status not in SCORED)
-    repaired = [f"{count:,} {repair}" for repair, count in repairs.items()]
-    notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
-    same = statuses.get(IDENTICAL, 0)
-    notes += [f"{axis}: {same:,} of {rows:,} pairs of answers are identical: ties without a call"] if same else []
-    return notes + ([f"{axis}: repaired replies: {', '.join(repaired)}"] if repaired else [])
-
-
 # Judging every row of a table with a model, ``fm.judge``: in memory, or into a score file.
-
-
-class JudgementMaker(ColumnMaker):
-    """The judgements of a plan, made through a sender; ``about`` returns the metadata about the finished run."""
-
-    def __init__(self, plan: JudgePlan, sender: ModelCalls, about: Callable[[], ScoreMetadata]) -> None:
-        self._plan, self._about = plan, about
-        self._judge = BatchJudge(plan, sender)
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """The columns that are read."""
-        return self._plan.kinds
-
-    @cached_property
-    def signature(self) -> Mapping[str, Any]:
-        """All settings that affect the judgements."""
-        return self._plan.signature.to_json()
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The judgements of a batch."""
-        return self._judge(batch)
-
-    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-        """The sums of a part's scores, and its rows by status."""
-        return observe(self._plan.axes, part)
-
-    def lasts(self, observed: Mapping[str, Any]) -> bool:
-        """Whether no row of a part needs to be asked again."""
-        return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
-
-    def conclude(self, observed: Sequence[Any], rejected: int) -> dict[str, Any]:
-        """The metadata about the rows and the run."""
-        return (conclude(self._plan.axes, observed, rejected) | self._about()).to_json()
-
-    def concluded(self, run: RunResult, output: str) -> RunResult:
-        """The result with the summary, and the rows without a reply."""
-        plan = self._plan
-        if run.complete:
-            summary = summarize(output)
-        else:
-            summary = summary_of(plan.axes, run.observed, run.rejected, plan.columns, plan.passed_over)
-        statuses = summed(axis["statuses"] for axis in run.metadata["judged"].values())
-        summary = replace(summary, notes=[*run.notes, *summary.notes])
-        return replace(run, summary=summary, failed=failed_calls(statuses))
-
-    def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
-        """The judgements of a table in memory with the data for ``summarize``; undefined scores are null."""
-        described, _ = super().described(table, sums)
-        batches = [undefined_as_null(batch, set(self._plan.keep)) for batch in described.to_batches()]
-        return pa.Table.from_batches(batches, described.schema), column_notes(sums.cautions)
 
 
 def judge(
@@ -304,12 +162,13 @@ def judge(
         lists=lists,
         systems=systems,
     )
-    source = sampled(opened, plan.kinds, sample, seed)
+    source = sampled(opened, plan.columns, sample, seed)
     plan = replace(plan, has_blanks=source.has_blanks, keep=with_row_numbers(plan.keep, source))
     budget = judging.budget()
     with CallStore(judging.store_path) as calls, judging.sender(calls, budget) as sender:
         if watch is not None:
             watch(budget.spending)
-        maker = JudgementMaker(plan, sender, partial(about_run, name, now() if times else None))
+        about = partial(about_run, name, now() if times else None)
+        maker = replace(plan, sender=sender, about=about)
         made = make_columns(maker, source, target, options, Threads(BEHIND))
     return made if target is None else replace(made, spending=budget.spending)

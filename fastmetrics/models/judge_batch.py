@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,10 +15,11 @@ from fastmetrics.base.errors import Argument, ColumnError, ServiceError, Unknown
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__
-from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
+from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.base.text_structure import as_text_lists
+from fastmetrics.engines.column_maker import ColumnMaker, RunResult
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.notes import column_counts, script_counts
+from fastmetrics.metrics.notes import column_counts, column_notes, script_counts
 from fastmetrics.metrics.plan import text_lists
 from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.metrics.stored_metadata import list_specs
@@ -26,7 +27,18 @@ from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model
 from fastmetrics.models.clients import MANY
-from fastmetrics.models.judged_columns import IDENTICAL, MISSING, TOO_LONG, JudgeRating, judge_columns
+from fastmetrics.models.judged_columns import (
+    IDENTICAL,
+    MISSING,
+    SCORED,
+    TOO_LONG,
+    UNSETTLED,
+    added,
+    counted,
+    failed_calls,
+    judge_columns,
+    summed,
+)
 from fastmetrics.models.prompts import (
     LANGUAGES,
     Rubric,
@@ -40,6 +52,10 @@ from fastmetrics.models.prompts import (
     values_of,
 )
 from fastmetrics.models.replies import FORMS, OK, REFUSED, TRUNCATED, UNPARSED, Reading, read_reply
+from fastmetrics.results.summary import MetricSummary, Summary, summarize
+from fastmetrics.stats.summed_scores import fingerprint_text
+from fastmetrics.stats.sums import State
+from fastmetrics.tables.encoders import undefined_as_null
 
 # All settings of a judge, checked before anything is read.
 
@@ -92,129 +108,6 @@ class JudgeSettings(JudgeOptions, CallSettings):
         return find_rubrics(self.rubrics, self.language)
 
 
-# The plan of a judge for a table: the rubrics, their columns, and the signature.
-
-
-@dataclass(frozen=True)
-class JudgePlan:
-    """The settings and the columns of rubrics; ``columns`` are yours by placeholder, ``keep`` those to copy."""
-
-    settings: JudgeSettings
-    columns: Mapping[str, str]
-    keep: Sequence[str]
-    times: bool = False
-    identity: Mapping[str, str] = field(default_factory=dict)
-    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    sample: Mapping[str, int] = field(default_factory=dict)
-    lists: Mapping[str, str] = field(default_factory=dict)
-    has_blanks: bool = False
-    """Whether a missing text is a blank cell of a file."""
-    systems: Sequence[str] = ()
-    """The names of the two tables whose answers are compared, if there are two."""
-
-    @property
-    def rubrics(self) -> Sequence[Rubric]:
-        """The rubrics, read."""
-        return self.settings.loaded_rubrics
-
-    @property
-    def axes(self) -> list[str]:
-        """The columns of scores."""
-        return [rubric.axis for rubric in self.rubrics]
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """The input columns and their kinds."""
-        copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
-        return {**copied, **{column: kind_of(name) for name, column in self.columns.items()}}
-
-    @property
-    def signature(self) -> ScoreMetadata:
-        """All settings that affect the judgements."""
-        call_settings = {
-            **self.settings.configured_model.identity,
-            **{name: getattr(self.settings, name) for name in ("repeats", "structured")},
-            "max_chars": self.settings.calls.max_chars,
-            **({"systems": list(self.systems)} if self.systems else {}),
-        }
-        return ScoreMetadata(
-            version=__version__,
-            scores={
-                rubric.axis: {"metric": rubric.axis, **rubric.settings(), **call_settings} for rubric in self.rubrics
-            },
-            columns=self.columns,
-            passed_over=self.passed_over or None,
-            keep=self.keep,
-            lists=list_specs(self.lists) or None,
-            sample=self.sample or None,
-            more_columns=["replies"] * self.settings.keep_replies + ["times"] * self.times or None,
-        )
-
-
-def plan_judging(
-    names: Sequence[str],
-    settings: JudgeSettings,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    keep: Sequence[str] = (),
-    *,
-    has_name: bool = False,
-    times: bool = False,
-    sample: Mapping[str, int] | None = None,
-    lists: Sequence[str] | str = (),
-    systems: Sequence[str] = (),
-) -> JudgePlan:
-    """The plan for a table with columns of these ``names``; the id is kept if there is one.
-
-    Runs with a name read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
-    placeholder without a column, for an unknown kept column, and for a kept column with the name of an output column.
-    """
-    rubrics = settings.loaded_rubrics
-    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
-    resolved = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
-    used = columns_of(holders, resolved, names)
-    for rubric in rubrics:
-        _check(rubric, used, names)
-    copied = list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
-    plan = JudgePlan(
-        settings=settings,
-        columns=used,
-        keep=copied,
-        times=times,
-        identity={
-            name: resolved[name]
-            for name in ("id", "question")
-            if name in resolved and (has_name or name == "id" or name in used)
-        },
-        passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
-        sample=dict(sample or {}),
-        lists=text_lists(names, resolved, lists),
-        systems=tuple(systems),
-    )
-    _check_kept(copied, names, plan.axes)
-    return plan
-
-
-def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
-    for name in _lacking(rubric, used):
-        has = f"the table has: {quoted(names)}"
-        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}; {has}")
-
-
-def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
-    yield from (repr(name) for name in rubric.columns if name not in used and name not in rubric.optional)
-    if rubric.one_of and not any(name in used for name in rubric.one_of):
-        yield " or ".join(map(repr, rubric.one_of))
-
-
-def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) -> None:
-    for name in keep:
-        if name not in names:
-            raise ColumnError(str(UnknownNameError.of("column", name, names)))
-        if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
-            raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")
-
-
 # The first replies of a judge: a run stops early if none of them has a score.
 
 
@@ -232,7 +125,7 @@ class FirstReplies:
     def __init__(self, model: Model, most: int) -> None:
         self._model = model
         self._most = most
-        self._replies: dict[bytes, int] = {}
+        self._replies: dict[str | None, int] = {}
         self._shown: Reading | None = None
         self._failure: ServiceError | None = None
         self.undecided = most > 0
@@ -245,8 +138,8 @@ class FirstReplies:
             raise self._failure
         return max(1, (self._most - sum(self._replies.values())) // 2)
 
-    def add(self, key: bytes, reading: Reading, replies: int) -> None:
-        """Record a judgement, by the key of its call, and its number of replies.
+    def add(self, reading: Reading) -> None:
+        """Record a judgement.
 
         A score ends the count.  Calls without a reply and refusals do not count: they say nothing about other rows.
         Raises ``ServiceError`` at the last of the replies without a score.
@@ -254,7 +147,7 @@ class FirstReplies:
         if reading.status == OK:
             self.undecided = False
         elif self.undecided and reading.status in _WITHOUT_SCORE:
-            self._replies[key] = replies
+            self._replies[reading.call] = reading.n_replies
             self._shown = self._shown or reading
             if sum(self._replies.values()) >= self._most:
                 self._failure = ServiceError(*self._message(self._shown))
@@ -280,8 +173,6 @@ class FirstReplies:
 _SHOWN_CHARACTERS = 200
 BEHIND = 3
 """Batches in progress: while the last calls of one are pending, the next ones keep the sender busy."""
-AGAIN = "asked again"
-"""The repair of an unreadable reply: the model was asked again."""
 
 
 class _RubricCalls:
@@ -297,7 +188,7 @@ class _RubricCalls:
         if rubric.pair and not swapped:
             self.mirror = _RubricCalls(rubric, model, structured=structured, swapped=True)
 
-    def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | JudgeRating:
+    def calls(self, values: Sequence[Value], repeats: int, most: int) -> list[Call] | Reading:
         """The calls of a row, from the values of the placeholders, or why it cannot be judged."""
         rubric = self.rubric
         if None in values:
@@ -306,30 +197,35 @@ class _RubricCalls:
             if not lacking and rubric.one_of and absent.issuperset(rubric.one_of):
                 lacking = list(rubric.one_of)
             if lacking:
-                return JudgeRating(MISSING, reason=f"null: {', '.join(lacking)}")
+                return Reading(MISSING, reason=f"null: {', '.join(lacking)}")
         if rubric.pair:
             first, second = map(rubric.placeholders.index, ("first", "second"))
             if self._template.text(values[first]) == self._template.text(values[second]):
-                return JudgeRating(IDENTICAL, 0.5, "the two answers are identical: a tie; no call was made")
+                return Reading(IDENTICAL, 0.5, "the two answers are identical: a tie; no call was made")
             if self._swapped:
                 values = list(values)
                 values[first], values[second] = values[second], values[first]
         message = self._template.filled(values)
         if len(message.content) > most:
             reason = f"{len(message.content):,} characters, above the limit max_chars of {most:,}; no call was made"
-            return JudgeRating(TOO_LONG, reason=reason)
+            return Reading(TOO_LONG, reason=reason)
         return [self._calls.call([message], repeat) for repeat in range(repeats)]
 
     def once_more(self, call: Call, text: str) -> Call:
         """The follow-up call after an unreadable reply."""
         return self._calls.call([*call.messages[1:], *once_more(self.rubric, text)], call.repeat)
 
-    def read(self, answer: Answer) -> Reading:
-        """The judgement in an answer."""
-        if answer.outcome != REPLY:
-            return Reading(answer.outcome, reason=answer.body or None)
+    def read(self, call: Call, answer: Answer, *, is_old: bool) -> Reading:
+        """The judgement in the answer to a call."""
+        reading = (
+            self._read(answer.body) if answer.outcome == REPLY else Reading(answer.outcome, None, answer.body or None)
+        )
+        spent = answer.prompt_tokens, answer.completion_tokens, answer.latency_ms
+        return Reading(*reading[:6], *spent, call.id, 1, is_old)
+
+    def _read(self, body: str) -> Reading:
         low, high = self.rubric.range
-        reading = read_reply(answer.body, lambda fields: self._form.score(fields, low, high))
+        reading = read_reply(body, lambda fields: self._form.score(fields, low, high))
         if reading.status == UNPARSED:
             content = reading.reason or (reading.text or "").strip()[:_SHOWN_CHARACTERS]
             expected = f"score from {low:g} to {high:g}" if self.rubric.kind == "score" else f'"{self._form.field}"'
@@ -339,87 +235,186 @@ class _RubricCalls:
         return reading
 
 
-_Cell: TypeAlias = "JudgeRating | tuple[_RubricCalls, Call]"
+_Cell: TypeAlias = "Reading | tuple[_RubricCalls, Call]"
 """A call of a row, or why there is none."""
 
 
-@dataclass(slots=True)
-class _JudgedCall:
-    """A call in progress: the answers so far, and the judgement."""
+# Counts of judged rows (sums of scores, statuses, repairs, tokens) and their summary.
 
-    rubric_calls: _RubricCalls
-    call: Call
-    answers: list[Answer]
-    reading: Reading
+
+def observe(axes: Sequence[str], part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+    """The sums of a part's scores, its rows by status, and the sums in its metadata."""
+    states = {}
+    for axis in axes:
+        states[axis] = State()
+        states[axis].add(part.column(axis))
+    return {
+        "scores": {axis: state.to_json() for axis, state in states.items()},
+        "judged": {axis: counted(part, axis) for axis in axes},
+        **BatchSums.of([part]).to_json(),
+    }
+
+
+def conclude(axes: Sequence[str], observed: Sequence[Mapping[str, Any]], rejected: int) -> ScoreMetadata:
+    """The metadata about judged rows: missing and failed rows, statuses and repairs."""
+    judged = judged_of(axes, observed)
+    metrics = {}
+    for axis in axes:
+        statuses = judged[axis]["statuses"]
+        rows, missing = sum(statuses.values()), statuses.get(MISSING, 0)
+        undefined = sum(State.from_json(part["scores"][axis]).n_undefined for part in observed)
+        failed = rows - missing - sum(statuses.get(status, 0) for status in SCORED)
+        metrics[axis] = RowCounts(rows, missing, undefined, failed)
+    sums = BatchSums.added(observed)
+    return ScoreMetadata(
+        metrics=metrics,
+        n_rejected=rejected,
+        judged=judged,
+        cautions=sums.cautions or None,
+        fingerprint={rows: fingerprint_text(of_rows) for rows, of_rows in sums.fingerprint.items()} or None,
+    )
+
+
+def judged_of(axes: Sequence[str], observed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of each judged column over all parts."""
+    return {axis: added([part["judged"][axis] for part in observed]) for axis in axes}
+
+
+def summary_of(
+    axes: Sequence[str],
+    observed: Sequence[Mapping[str, Any]],
+    rejected: int,
+    columns: Mapping[str, str],
+    passed_over: Mapping[str, Sequence[str]],
+) -> Summary:
+    """The summary of judged rows, with notes on rows without scores and repairs."""
+    cautions = BatchSums.added(observed).cautions
+    metrics, notes = {}, column_notes(cautions)
+    for axis, judged in judged_of(axes, observed).items():
+        state = State()
+        for part in observed:
+            state = state.merge(State.from_json(part["scores"][axis]))
+        statuses = judged["statuses"]
+        state.tell_apart(0, state.n_missing - statuses.get(MISSING, 0))
+        state.add_errors(rejected)
+        metrics[axis] = MetricSummary.of(state, {})
+        notes += _notes(axis, statuses, judged["repairs"])
+    rows = sum(judged_of(axes[:1], observed)[axes[0]]["statuses"].values())
+    return Summary(rows, metrics, {}, {}, notes, columns, passed_over)
+
+
+def _notes(axis: str, statuses: Mapping[str, int], repairs: Mapping[str, int]) -> list[str]:
+    rows = sum(statuses.values())
+    lost = [f"{count:,} {status}" for status, count in statuses.items() if status not in SCORED]
+    without = sum(count for status, count in statuses.items() if status not in SCORED)
+    repaired = [f"{count:,} {repair}" for repair, count in repairs.items()]
+    notes = [f"{axis}: {without:,} of {rows:,} rows without a score: {', '.join(lost)}"] if lost else []
+    same = statuses.get(IDENTICAL, 0)
+    notes += [f"{axis}: {same:,} of {rows:,} pairs of answers are identical: ties without a call"] if same else []
+    return notes + ([f"{axis}: repaired replies: {', '.join(repaired)}"] if repaired else [])
+
+
+# The maker of judgements: the rubrics, their columns, and the signature; from rows to judgements.
+
+
+@dataclass(frozen=True)
+class JudgementMaker(ColumnMaker):
+    """The judgements of rows: the settings, the columns that are read (by placeholder) and copied, and a sender.
+
+    Equal batches give equal calls.  Without a sender it is a plan alone; ``about`` returns the metadata about the
+    finished run.
+    """
+
+    settings: JudgeSettings
+    reads: Mapping[str, str]
+    keep: Sequence[str]
+    times: bool = False
+    identity: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sample: Mapping[str, int] = field(default_factory=dict)
+    lists: Mapping[str, str] = field(default_factory=dict)
+    has_blanks: bool = False
+    """Whether a missing text is a blank cell of a file."""
+    systems: Sequence[str] = ()
+    """The names of the two tables whose answers are compared, if there are two."""
+    sender: ModelCalls | None = None
+    about: Callable[[], ScoreMetadata] = ScoreMetadata
 
     @property
-    def judgement(self) -> JudgeRating:
-        reading, first = self.reading, self.answers[0]
-        prompt, completion, latency = first.prompt_tokens, first.completion_tokens, first.latency_ms
-        if len(self.answers) > 1:
-            counts = zip(*(answer[2:5] for answer in self.answers), strict=True)
-            prompt, completion, latency = (_sum(each) for each in counts)
-        return JudgeRating(
-            reading.status,
-            reading.score,
-            reading.reason,
-            reading.repairs,
-            reading.text,
-            reading.trace,
-            prompt,
-            completion,
-            latency,
-            self.call.id,
-        )
+    def rubrics(self) -> Sequence[Rubric]:
+        """The rubrics, read."""
+        return self.settings.loaded_rubrics
 
+    @property
+    def axes(self) -> list[str]:
+        """The columns of scores."""
+        return [rubric.axis for rubric in self.rubrics]
 
-def _sum(counts: Sequence[Any]) -> Any:
-    """The sum of the known values, or None."""
-    values = [count for count in counts if count is not None]
-    return sum(values) if values else None
+    @property
+    def columns(self) -> dict[str, str]:
+        """The input columns and their kinds."""
+        copied = dict.fromkeys([*self.keep, *self.identity.values()], "any")
+        return {**copied, **{column: kind_of(name) for name, column in self.reads.items()}}
 
+    @cached_property
+    def signature(self) -> dict[str, Any]:
+        """All settings that affect the judgements."""
+        call_settings = {
+            **self.settings.configured_model.identity,
+            **{name: getattr(self.settings, name) for name in ("repeats", "structured")},
+            "max_chars": self.settings.calls.max_chars,
+            **({"systems": list(self.systems)} if self.systems else {}),
+        }
+        return ScoreMetadata(
+            version=__version__,
+            scores={
+                rubric.axis: {"metric": rubric.axis, **rubric.settings(), **call_settings} for rubric in self.rubrics
+            },
+            columns=self.reads,
+            passed_over=self.passed_over or None,
+            keep=self.keep,
+            lists=list_specs(self.lists) or None,
+            sample=self.sample or None,
+            more_columns=["replies"] * self.settings.keep_replies + ["times"] * self.times or None,
+        ).to_json()
 
-class BatchJudge:
-    """Maps a batch of rows to judgements through a sender; equal batches give equal calls."""
+    @cached_property
+    def _first(self) -> FirstReplies:
+        return FirstReplies(self.settings.configured_model, self.settings.max_unparsed)
 
-    def __init__(self, plan: JudgePlan, sender: ModelCalls) -> None:
-        self._plan = plan
-        self._sender = sender
-        settings = self._settings = plan.settings
-        model = settings.configured_model
-        self._first = FirstReplies(model, settings.max_unparsed)
-        self._rubrics = [_RubricCalls(rubric, model, structured=settings.structured) for rubric in plan.rubrics]
+    @cached_property
+    def _rubrics(self) -> list[_RubricCalls]:
+        model, structured = self.settings.configured_model, self.settings.structured
+        return [_RubricCalls(rubric, model, structured=structured) for rubric in self.rubrics]
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The kept columns, and the columns of every rubric."""
-        plan = self._plan
         rows = list(self._rows(batch))
         judgements = self._judged([entry for row in rows for cell in row for entry in cell])
         judged = [[[next(judgements) for _ in cell] for cell in row] for row in rows]
-        arrays = {name: batch.column(name) for name in plan.keep}
+        arrays = {name: batch.column(name) for name in self.keep}
         for place, rubric_calls in enumerate(self._rubrics):
-            repeats = self._settings.repeats * (1 if rubric_calls.mirror is None else 2)
-            replies = self._settings.keep_replies
-            columns = judge_columns([row[place] for row in judged], repeats, replies=replies, times=plan.times)
+            repeats = self.settings.repeats * (1 if rubric_calls.mirror is None else 2)
+            replies = self.settings.keep_replies
+            columns = judge_columns([row[place] for row in judged], repeats, replies=replies, times=self.times)
             arrays |= {rubric_calls.rubric.axis + suffix: array for suffix, array in columns.items()}
-        sums = BatchSums({}, self._cautions(batch), fingerprints(batch, plan.identity))
+        sums = BatchSums({}, self._cautions(batch), fingerprints(batch, self.identity))
         return sums.on(pa.record_batch(arrays))
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The column of each placeholder, texts that are lists parsed on request."""
-        columns = {name: batch.column(column) for name, column in self._plan.columns.items()}
-        lists = {name: column for name, column in self._plan.columns.items() if column in self._plan.lists}
+        columns = {name: batch.column(column) for name, column in self.reads.items()}
+        lists = {name: column for name, column in self.reads.items() if column in self.lists}
         return columns | {
-            name: as_text_lists(columns[name], column, separator=self._plan.lists[column])
-            for name, column in lists.items()
+            name: as_text_lists(columns[name], column, separator=self.lists[column]) for name, column in lists.items()
         }
 
     def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
         """The counts of rows that a note tells of."""
         texts = Batch(self._columns(batch))
-        counts = column_counts(texts, self._plan.columns, batch.schema, has_blanks=self._plan.has_blanks)
-        for language in sorted({rubric.language for rubric in self._plan.rubrics}):
-            columns = {name for rubric in self._plan.rubrics if rubric.language == language for name in rubric.columns}
+        counts = column_counts(texts, self.reads, batch.schema, has_blanks=self.has_blanks)
+        for language in sorted({rubric.language for rubric in self.rubrics}):
+            columns = {name for rubric in self.rubrics if rubric.language == language for name in rubric.columns}
             counts |= script_counts(texts, language, sorted(columns & texts.columns.keys() & COLUMNS.keys()))
         return counts
 
@@ -441,59 +436,155 @@ class BatchJudge:
         )
 
     def _cells(self, rubric_calls: _RubricCalls, values: Sequence[Value]) -> list[_Cell]:
-        repeats, most = self._settings.repeats, self._settings.calls.max_chars
+        repeats, most = self.settings.repeats, self.settings.calls.max_chars
         cells: list[_Cell] = []
         for direction in (rubric_calls,) if rubric_calls.mirror is None else (rubric_calls, rubric_calls.mirror):
             calls = direction.calls(values, repeats, most)
-            cells += [calls] * repeats if isinstance(calls, JudgeRating) else [(direction, call) for call in calls]
+            cells += [calls] * repeats if isinstance(calls, Reading) else [(direction, call) for call in calls]
         return cells
 
-    def _judged(self, cells: Sequence[_Cell]) -> Iterator[JudgeRating]:
+    def _judged(self, cells: Sequence[_Cell]) -> Iterator[Reading]:
         """The judgement of each cell, in order; all calls go through the sender together."""
-        judged_calls = iter(self._judged_calls([cell for cell in cells if not isinstance(cell, JudgeRating)]))
-        return (cell if isinstance(cell, JudgeRating) else next(judged_calls).judgement for cell in cells)
+        judged_calls = iter(self._judged_calls([cell for cell in cells if not isinstance(cell, Reading)]))
+        return (cell if isinstance(cell, Reading) else next(judged_calls) for cell in cells)
 
-    def _judged_calls(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
-        """The answers to calls; the first ones of a run are waited for, until one has a score."""
+    def _judged_calls(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[Reading]:
+        """The judgements of calls; the first ones of a run are waited for, until one has a score."""
         first = self._first
-        judged: list[_JudgedCall] = []
+        judged: list[Reading] = []
         if first.undecided:
             with first.lock:
                 while first.undecided and len(judged) < len(calls):
                     batch = self._settled(calls[len(judged) : len(judged) + first.left])
                     judged += batch
-                    for entry in batch:
-                        first.add(entry.call.key, entry.reading, len(entry.answers))
+                    for reading in batch:
+                        first.add(reading)
         return judged + self._settled(calls[len(judged) :])
 
-    def _settled(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[_JudgedCall]:
-        """The answers to calls; stored replies with a status in ``retry`` are requested again."""
+    def _settled(self, calls: Sequence[tuple[_RubricCalls, Call]]) -> list[Reading]:
+        """The judgements of calls; stored replies with a status in ``retry`` are requested again."""
         judged = self._replies(calls, again=False) if calls else []
-        retry = self._settings.statuses_to_retry
-        stale = [
-            place
-            for place, entry in enumerate(judged)
-            if entry.reading.status in retry and any(map(self._sender.is_old, entry.answers))
-        ]
+        retry = self.settings.statuses_to_retry
+        stale = [place for place, reading in enumerate(judged) if reading.status in retry and reading.is_old]
         if stale:
-            for place, entry in zip(stale, self._replies([calls[at] for at in stale], again=True), strict=True):
-                judged[place] = entry
+            for place, reading in zip(stale, self._replies([calls[at] for at in stale], again=True), strict=True):
+                judged[place] = reading
         return judged
 
-    def _replies(self, calls: Sequence[tuple[_RubricCalls, Call]], *, again: bool) -> list[_JudgedCall]:
-        """The answers to calls, and to the follow-up calls after unreadable replies."""
-        sender = self._sender
-        answers = sender.ask([call for _, call in calls], again=again)
-        judged = [
-            _JudgedCall(rubric_calls, call, [answer], rubric_calls.read(answer))
-            for (rubric_calls, call), answer in zip(calls, answers, strict=True)
+    def _replies(self, calls: Sequence[tuple[_RubricCalls, Call]], *, again: bool) -> list[Reading]:
+        """The judgements of calls, after follow-up calls for unreadable replies."""
+        judged = self._read(calls, again=again)
+        unread = [
+            at for at, reading in enumerate(judged) if reading.status == UNPARSED and (reading.text or "").strip()
         ]
-        unread = [entry for entry in judged if entry.reading.status == UNPARSED and (entry.reading.text or "").strip()]
         if unread:
-            more = [entry.rubric_calls.once_more(entry.call, entry.reading.text or "") for entry in unread]
-            for entry, answer in zip(unread, sender.ask(more, again=again), strict=True):
-                entry.answers.append(answer)
-                reading = entry.rubric_calls.read(answer)
-                repairs = (AGAIN, *reading.repairs) if reading.status == OK else ()
-                entry.reading = reading._replace(repairs=repairs)
+            more = [
+                (maker, maker.once_more(calls[at][1], judged[at].text or ""))
+                for at in unread
+                for maker in calls[at][:1]
+            ]
+            for at, second in zip(unread, self._read(more, again=again), strict=True):
+                judged[at] = judged[at].followed_by(second)
         return judged
+
+    def _read(self, calls: Sequence[tuple[_RubricCalls, Call]], *, again: bool) -> list[Reading]:
+        """The judgements in the answers to calls."""
+        sender = self.sender
+        assert sender is not None, "a plan alone asks nothing"
+        answers = sender.ask([call for _, call in calls], again=again)
+        return [
+            maker.read(call, answer, is_old=sender.is_old(answer))
+            for (maker, call), answer in zip(calls, answers, strict=True)
+        ]
+
+    def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
+        """The sums of a part's scores, and its rows by status."""
+        return observe(self.axes, part)
+
+    def lasts(self, observed: Mapping[str, Any]) -> bool:
+        """Whether no row of a part needs to be asked again."""
+        return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
+
+    def conclude(self, observed: Sequence[Any], rejected: int) -> dict[str, Any]:
+        """The metadata about the rows and the run."""
+        return (conclude(self.axes, observed, rejected) | self.about()).to_json()
+
+    def concluded(self, run: RunResult, output: str) -> RunResult:
+        """The result with the summary, and the rows without a reply."""
+        if run.complete:
+            summary = summarize(output)
+        else:
+            summary = summary_of(self.axes, run.observed, run.rejected, self.reads, self.passed_over)
+        statuses = summed(axis["statuses"] for axis in run.metadata["judged"].values())
+        summary = replace(summary, notes=[*run.notes, *summary.notes])
+        return replace(run, summary=summary, failed=failed_calls(statuses))
+
+    def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
+        """The judgements of a table in memory with the data for ``summarize``; undefined scores are null."""
+        described, _ = super().described(table, sums)
+        batches = [undefined_as_null(batch, set(self.keep)) for batch in described.to_batches()]
+        return pa.Table.from_batches(batches, described.schema), column_notes(sums.cautions)
+
+
+def plan_judging(
+    names: Sequence[str],
+    settings: JudgeSettings,
+    columns: Mapping[str, str] | None = None,
+    schema: str | None = None,
+    keep: Sequence[str] = (),
+    *,
+    has_name: bool = False,
+    times: bool = False,
+    sample: Mapping[str, int] | None = None,
+    lists: Sequence[str] | str = (),
+    systems: Sequence[str] = (),
+) -> JudgementMaker:
+    """The plan for a table with columns of these ``names``; the id is kept if there is one.
+
+    Runs with a name read the question for the fingerprint; ``lists`` are as in ``plan``.  Raises ``ColumnError`` for a
+    placeholder without a column, for an unknown kept column, and for a kept column with the name of an output column.
+    """
+    rubrics = settings.loaded_rubrics
+    holders = dict.fromkeys(name for rubric in rubrics for name in rubric.columns)
+    resolved = resolve(names, columns, schema, {"id", *(name for name in holders if name in COLUMNS)})
+    used = columns_of(holders, resolved, names)
+    for rubric in rubrics:
+        _check(rubric, used, names)
+    copied = list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
+    maker = JudgementMaker(
+        settings=settings,
+        reads=used,
+        keep=copied,
+        times=times,
+        identity={
+            name: resolved[name]
+            for name in ("id", "question")
+            if name in resolved and (has_name or name == "id" or name in used)
+        },
+        passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
+        sample=dict(sample or {}),
+        lists=text_lists(names, resolved, lists),
+        systems=tuple(systems),
+    )
+    _check_kept(copied, names, maker.axes)
+    return maker
+
+
+def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
+    for name in _lacking(rubric, used):
+        has = f"the table has: {quoted(names)}"
+        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}; {has}")
+
+
+def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
+    yield from (repr(name) for name in rubric.columns if name not in used and name not in rubric.optional)
+    if rubric.one_of and not any(name in used for name in rubric.one_of):
+        yield " or ".join(map(repr, rubric.one_of))
+
+
+def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) -> None:
+    for name in keep:
+        if name not in names:
+            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+        if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
+            raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")

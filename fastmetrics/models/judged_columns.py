@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import open_output
 from fastmetrics.models.calls import BUDGET, ERROR, HTTP, TIMEOUT
-from fastmetrics.models.replies import OK
+from fastmetrics.models.replies import OK, Reading, total
 from fastmetrics.tables.run_outputs import Output
 from fastmetrics.tables.sources import TableSource
 
@@ -44,23 +44,8 @@ FAILED = (HTTP, TIMEOUT, ERROR)
 _BETWEEN = ", "
 
 
-class JudgeRating(NamedTuple):
-    """One judgement of one row, or why there is none."""
-
-    status: str
-    score: float | None = None
-    reason: str | None = None
-    repairs: tuple[str, ...] = ()
-    reply: str | None = None
-    trace: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    latency_ms: float | None = None
-    call: str | None = None
-
-
 def judge_columns(
-    rows: Sequence[Sequence[JudgeRating]], repeats: int, *, replies: bool, times: bool
+    rows: Sequence[Sequence[Reading]], repeats: int, *, replies: bool, times: bool
 ) -> dict[str, pa.Array]:
     """The columns of one rubric by name suffix; each row has its repeats.
 
@@ -68,7 +53,7 @@ def judge_columns(
     the first repeat, and so is the call.  Tokens are summed.  The latency is that of one judgement: the mean over the
     repeats.
 
-    >>> made = judge_columns([[JudgeRating("ok", 4.0), JudgeRating("ok", 5.0)]], 2, replies=False, times=False)
+    >>> made = judge_columns([[Reading("ok", 4.0), Reading("ok", 5.0)]], 2, replies=False, times=False)
     >>> made[""].to_pylist(), made["_scores"].to_pylist()
     ([4.5], [[4.0, 5.0]])
     """
@@ -78,8 +63,10 @@ def judge_columns(
         "_reason": _texts([judgement.reason for judgement in first]),
         "_status": pa.array([judgement.status for judgement in first], pa.string()),
         "_repairs": pa.array([_BETWEEN.join(judgement.repairs) or None for judgement in first], pa.string()),
-        PROMPT_TOKENS: pa.array([_sum(row, "prompt_tokens") for row in rows], pa.int64()),
-        COMPLETION_TOKENS: pa.array([_sum(row, "completion_tokens") for row in rows], pa.int64()),
+        PROMPT_TOKENS: pa.array([total(judgement.prompt_tokens for judgement in row) for row in rows], pa.int64()),
+        COMPLETION_TOKENS: pa.array(
+            [total(judgement.completion_tokens for judgement in row) for row in rows], pa.int64()
+        ),
         CALL: pa.array([row[0].call for row in rows], pa.string()),
     }
     if times:
@@ -88,7 +75,7 @@ def judge_columns(
         if repeats > 1:
             columns[LATENCIES] = pa.array(latencies, pa.list_(pa.float64()))
     if replies:
-        columns["_reply"] = _texts([judgement.reply for judgement in first])
+        columns["_reply"] = _texts([judgement.text for judgement in first])
         columns["_trace"] = _texts([judgement.trace for judgement in first])
     if repeats > 1:
         columns["_scores"] = pa.array(
@@ -98,7 +85,7 @@ def judge_columns(
             [[judgement.status for judgement in row] for row in rows], pa.list_(pa.string())
         )
     if repeats > 1 and replies:
-        columns["_replies"] = pa.array([[judgement.reply for judgement in row] for row in rows], pa.list_(pa.string()))
+        columns["_replies"] = pa.array([[judgement.text for judgement in row] for row in rows], pa.list_(pa.string()))
     return columns
 
 
@@ -118,11 +105,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     if defined:
         return math.fsum(defined) / len(defined)
     return math.nan if present else None
-
-
-def _sum(row: Sequence[JudgeRating], name: str) -> Any:
-    values = [value for judgement in row if (value := getattr(judgement, name)) is not None]
-    return sum(values) if values else None
 
 
 def failed_calls(statuses: Mapping[str, int]) -> dict[str, int]:

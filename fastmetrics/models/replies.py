@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -241,9 +241,11 @@ _RATIO = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:/|out of|of|из)\s*(\d+(?:\.\d+)?
 
 
 class Reading(NamedTuple):
-    """The content of a reply: a score with its reason, or why there is none, and the repairs.
+    """A judgement of a row: its score with a reason, or why there is none, and the repairs of the reply.
 
-    ``text`` is the reply's text, and ``trace`` the model's reasoning, if there are any.
+    ``text`` is the reply's text, and ``trace`` the model's reasoning, if there are any.  The tokens and the latency are
+    those of all ``n_replies`` replies, ``call`` is the id of the first call, and ``is_old`` tells whether a reply was
+    stored before the run.
     """
 
     status: str
@@ -252,6 +254,34 @@ class Reading(NamedTuple):
     repairs: tuple[str, ...] = ()
     text: str | None = None
     trace: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_ms: float | None = None
+    call: str | None = None
+    n_replies: int = 0
+    is_old: bool = False
+
+    def followed_by(self, second: Reading) -> Reading:
+        """The judgement after a second reply, since the first could not be read, with the tokens and times of both."""
+        return second._replace(
+            repairs=(AGAIN, *second.repairs) if second.status == OK else (),
+            prompt_tokens=total([self.prompt_tokens, second.prompt_tokens]),
+            completion_tokens=total([self.completion_tokens, second.completion_tokens]),
+            latency_ms=total([self.latency_ms, second.latency_ms]),
+            call=self.call,
+            n_replies=self.n_replies + second.n_replies,
+            is_old=self.is_old or second.is_old,
+        )
+
+
+AGAIN = "asked again"
+"""The repair of an unreadable reply: the model was asked again."""
+
+
+def total(counts: Iterable[Any]) -> Any:
+    """The sum of the known values, or None."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 Score: TypeAlias = Callable[[Mapping[str, Any]], float | None]

@@ -218,7 +218,7 @@ def test_functions_run_concurrently_with_timeout():
     slow = fm.FunctionBot(lambda question: time.sleep(1.0), timeout=0.05, name="slow")
     found = fm.answer({"question": ["a"]}, slow)
     assert found.select(["answer_status", "answer_reason"]).to_pylist() == [
-        {"answer_status": "timeout", "answer_reason": "no answer within 0.05 seconds"}
+        {"answer_status": "timeout", "answer_reason": "no reply within 0.05 seconds"}
     ]
 
 

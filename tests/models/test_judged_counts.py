@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.score_metadata import RowCounts
-from fastmetrics.models.judge import conclude, observe, summary_of
+from fastmetrics.models.judge_batch import conclude, observe, summary_of
 
 AXIS = "judge_safety"
 SCORED = {"ok": 3.0, "identical": 0.5}

@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ModelCallError, OptionError, PluginError, ServiceError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.plugins import load_plugin
-from fastmetrics.models.calls import CallMaker, Message, completion, usage
+from fastmetrics.models.calls import CallMaker, Message, completion
 from fastmetrics.models.clients import MODEL_CLIENTS
 from tests.support.judge_server import client_file, with_client
 from tests.support.program import jsonl, program
@@ -189,8 +189,7 @@ def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(tmp_path)
 
 def test_body_of_a_reply_is_what_the_parser_reads():
     body = fm.ModelReply("yes", 3, 1, "length", "no", "hm").body()
-    assert completion(body) == ("yes", "no", True, "hm", None)
-    assert usage(body) == (3, 1)
+    assert completion(body) == ("yes", "no", True, "hm", None, 3, 1, None, None)
 
 
 def test_keys_of_servers_stay_as_before(tmp_path):

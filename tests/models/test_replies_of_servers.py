@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from fastmetrics.models.calls import failure_in, refusal_in
+from fastmetrics.models.calls import completion, refusal_in
 from fastmetrics.models.replies import grade_of, read_reply
 from tests.models.replies_of_servers import FAILURES, MORE, OBJECTS, THOUGHTS
 
 
 def found(body: str) -> str:
     """What is read of a body, in the words of the set."""
-    failure = failure_in(body)
+    failure = completion(body).failure
     if failure is not None:
         kinds = {"fatal": failure.fatal, "limited": failure.limited, "passing": failure.passing}
         return f"{failure.outcome} {next((kind for kind, holds in kinds.items() if holds), 'final')}"

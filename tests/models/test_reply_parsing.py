@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.models import replies
-from fastmetrics.models.calls import completion, usage
+from fastmetrics.models.calls import completion
 from fastmetrics.models.replies import grade_of, read_reply
 from tests.support.judge_server import completion as made
 
@@ -100,9 +100,10 @@ def test_content_parts_and_usage_are_read():
     body = made(None)
     body["choices"][0]["message"]["content"] = [{"type": "text", "text": '{"score"'}, {"type": "text", "text": ": 3}"}]
     assert read_reply(json.dumps(body), FIVE)[:3] == ("ok", 3.0, None)
-    assert usage(json.dumps(body)) == (100, 20)
-    assert usage('{"usage": {"prompt_tokens": "1", "completion_tokens": -1}}') == (None, None)
-    assert completion("{}") == (None, None, False, None, "a reply without choices")
+    read, odd = completion(json.dumps(body)), completion('{"usage": {"prompt_tokens": "1", "completion_tokens": -1}}')
+    assert (read.prompt_tokens, read.completion_tokens) == (100, 20)
+    assert (odd.prompt_tokens, odd.completion_tokens) == (None, None)
+    assert completion("{}")[:5] == (None, None, False, None, "a reply without choices")
 
 
 @given(st.text(max_size=300))
