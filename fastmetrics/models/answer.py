@@ -22,7 +22,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import Threads, make_columns
-from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot
+from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.calls import REPLY, Answer, Call, completion, is_blank
@@ -342,9 +342,8 @@ def answer(
     a function fails repeatedly, ``OptionError`` for an unsupported bot.
     """
     chosen = bot_of(bot)
-    limits = Limits(
-        batch_rows=max(SIZES.call_rows, getattr(chosen, "concurrency", 1)), part_rows=SIZES.answered_part_rows
-    )
+    at_once = (chosen.concurrency or 1) if isinstance(chosen, CallBot) else 1
+    limits = Limits(batch_rows=max(SIZES.call_rows, at_once), part_rows=SIZES.answered_part_rows)
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress, limits)
     if output is None:
@@ -385,7 +384,7 @@ def bot_of(bot: Any) -> Bot:
 def check_prompts(source: TableSource, plan: AnswerMaker) -> None:
     """Raise ``InputError`` if a prompt is too long for the model; other bots need no check."""
     bot, read = plan.bot, 0
-    if not (isinstance(bot, CallBot) and bot.asks_model):
+    if not isinstance(bot, PromptBot):
         return
     selection = source.select({column: plan.columns[column] for column in plan.reads.values()})
     # the run itself reports bad rows

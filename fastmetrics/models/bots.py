@@ -32,8 +32,12 @@ from fastmetrics.tables.input_files import read_text
 # What bots have in common: a class with these attributes and methods is a bot.
 
 
-class _Bot(Protocol):
-    """The attributes of every bot: the columns that it reads, and those that it returns besides its answer."""
+@runtime_checkable
+class DirectBot(Protocol):
+    """A bot that answers questions one by one, at once and without calls.
+
+    As every bot, it has the columns that it reads, and those that it returns besides its answer.
+    """
 
     @property
     def name(self) -> str: ...
@@ -53,41 +57,7 @@ class _Bot(Protocol):
         """Where a column is named, for messages."""
         ...
 
-
-@runtime_checkable
-class CallBot(_Bot, Protocol):
-    """A bot that makes calls through a sender and a store; ``asks_model`` says whether prompts can be too long."""
-
-    @property
-    def asks_model(self) -> bool: ...
-
-    @property
-    def concurrency(self) -> int: ...
-
-    @property
-    def store_path(self) -> Path: ...
-
-    def budget(self) -> Budget: ...
-
-    def sender(self, store: CallStore, budget: Budget) -> CallSender: ...
-
-    def call(self, values: Sequence[Any], repeat: int = 0) -> Call:
-        """The call for the values of the columns that the bot reads."""
-        ...
-
-    def check(self, values: Sequence[Any], row: int) -> None:
-        """Raise ``InputError`` if the prompt of a row is too long."""
-        ...
-
-
-@runtime_checkable
-class DirectBot(_Bot, Protocol):
-    """A bot that answers questions one by one, at once and without calls."""
-
     def answer(self, question: str | None) -> FaqReply: ...
-
-
-Bot: TypeAlias = CallBot | DirectBot
 
 
 # The bots of a model, which send a prompt for each row: their template, and the bot that reads a row's contexts.
@@ -126,7 +96,6 @@ class PromptBot(BotOptions, CallSettings):
     kind = ""
     """The name of this kind of bot."""
     returns = ()
-    asks_model = True
 
     def __post_init__(self) -> None:
         """Check all settings."""
@@ -360,8 +329,6 @@ class FunctionBot:
     timeout: float = 3_600.0
     store: str | os.PathLike[str] | None = None
 
-    asks_model = False
-
     def __post_init__(self) -> None:
         """Check all settings; the default name is the function's."""
         own = getattr(self.function, "__name__", type(self.function).__name__)
@@ -393,9 +360,6 @@ class FunctionBot:
     def use_of(self, column: str) -> str:
         """Where a column is named, for messages."""
         return f"the parameter {column!r} of the bot {self.name!r}"
-
-    def check(self, values: Sequence[Any], row: int) -> None:
-        """Does nothing: no row is too long for a function."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -486,3 +450,9 @@ class _Client(FunctionClient):
                 f"the bot {self._bot.name!r} returned an unexpected {name} for {question[:80]!r}: expected "
                 f"{RETURNED[name]}, got {str(value)[:80]}"
             ) from error
+
+
+CallBot: TypeAlias = PromptBot | FunctionBot
+"""A bot that makes calls through a sender and a store."""
+
+Bot: TypeAlias = CallBot | DirectBot

@@ -328,14 +328,17 @@ class RateLimits:
         self._per_token = 0.0 if tokens is None else _MINUTE / tokens
         self.allowed = float(most)
         """The current maximum of concurrent calls."""
-        self._places = asyncio.Semaphore(most)
-        self._empty = 0
+        self._in_progress = 0
+        self._has_place = asyncio.Event()
         self._next = self._blocked_until = 0.0
         self._cut = -math.inf
 
     async def enter(self, tokens: float) -> None:
         """Wait until a call of about this many tokens may be sent; call ``leave`` when it has returned."""
-        await self._places.acquire()
+        while self._in_progress >= int(self.allowed):
+            self._has_place.clear()
+            await self._has_place.wait()  # wakes all that wait, which are few: the sender starts no more
+        self._in_progress += 1
         try:
             await self._wait_for_turn(tokens)
         except BaseException:
@@ -353,14 +356,9 @@ class RateLimits:
             start = max(start, self._blocked_until)
 
     def leave(self) -> None:
-        """Record that a call is no longer in progress; its place stays empty while fewer calls are allowed."""
-        self._empty += 1
-        self._fill()
-
-    def _fill(self) -> None:
-        while self._empty > self._most - int(self.allowed):
-            self._empty -= 1
-            self._places.release()
+        """Record that a call is no longer in progress."""
+        self._in_progress -= 1
+        self._has_place.set()
 
     def used(self, guessed: float, tokens: float) -> None:
         """Record the actual tokens of a call, in place of the estimate."""
@@ -369,7 +367,7 @@ class RateLimits:
     def worked(self) -> None:
         """Record a reply: raise the limit slightly."""
         self.allowed = min(self._most, self.allowed + 1 / self.allowed)
-        self._fill()
+        self._has_place.set()
 
     def limited(self, retry_after: float | None) -> None:
         """Record a refusal for too many requests: reduce the limit, and send nothing for the requested time."""

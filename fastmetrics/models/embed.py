@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import Threads, make_columns, open_output
+from fastmetrics.models.judged_columns import summed
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
@@ -57,18 +57,11 @@ class EmbeddingMaker(ColumnMaker):
 
     def conclude(self, observed: Sequence[Mapping[str, int]], rejected: int) -> dict[str, Any]:
         """The metadata about all parts."""
-        return ScoreMetadata(embedded=_added(observed), n_rejected=rejected).to_json()
+        return ScoreMetadata(embedded=summed(observed), n_rejected=rejected).to_json()
 
     def concluded(self, run: RunResult, output: str) -> RunResult:
         """The result with the number of embedded texts by column."""
         return replace(run, counts=run.metadata["embedded"])
-
-
-def _added(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part)
-    return dict(total)
 
 
 def embed(
