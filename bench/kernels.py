@@ -138,7 +138,7 @@ def _compare(*systems: str, **options: Any) -> Bench:
 
 def _validate(rows: Rows) -> Any:
     labels = pa.table({"id": rows.runs["a"]["id"], "label": np.round(4 * rows.runs["a"]["token_f1"].to_numpy())})
-    return fm.validate(rows.runs["b"], labels, label="label", metrics="token_f1", resamples=500, threads=1)
+    return fm.validate(rows.runs["b"], labels, label="label", metrics="token_f1")
 
 
 def _alpha(rows: Rows) -> Any:

@@ -69,7 +69,7 @@ def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
     """Whether the interval of AUC holds 0.5, and whether the fit claims to be better than the best metric."""
     folds = folds_of(labelled.labels, labelled.groups, FOLDS, number)
     figure = ranking(held_out(labelled, "splines", (0.0, 1.0), number, folds).scores, labelled, folds)
-    area = ranking_estimate(figure, labelled, CONFIDENCE, fitted=True)
+    area = ranking_estimate(figure, CONFIDENCE, fitted=True)
     alone = [ranking_alone(filled(*values), labelled, folds)[0] for values in labelled.values]
     gain = ranking_difference(figure, max(alone, key=lambda single: single.value), labelled, CONFIDENCE)
     return {

@@ -372,7 +372,7 @@ def changes(
 
 def agreements(tally: Tally, first: Floats, second: Floats, truths: dict[str, float], **options: Any) -> None:
     """The intervals of the figures of agreement between metrics (rows of ``first``) and a label."""
-    found = fm.validate({f"m{at}": row for at, row in enumerate(first)}, second, threads=1, **options)
+    found = fm.validate({f"m{at}": row for at, row in enumerate(first)}, second, **options)
     for one in found.metrics.values():
         intervals = {name: getattr(one, name) for name in ("pearson", "spearman", "kendall", "auc")}
         if one.agreement is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,9 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores, Threshold
-from fastmetrics.stats.agreement import auc_influence, figure_interval, spearman_influence
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
-from fastmetrics.stats.mean_interval import level_note, mean_interval, unseen
+from fastmetrics.stats.mean_interval import mean_interval
+from fastmetrics.stats.paired_figures import Influence, Pairs
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
 #
@@ -27,9 +27,7 @@ from fastmetrics.stats.mean_interval import level_note, mean_interval, unseen
 # pure noise this doubles the variance of their mean: with S_k the sum of label times scores over fold k, the figure
 # of fold k is proportional to S_k · Σ_{j≠k} S_j, so that each product S_j · S_k counts in two folds.  The intervals
 # of fitted scores therefore have twice the variance of held-out rows; where the labels follow the scores this is more
-# than needed. They are those of Student's t for the arcsine of the figure, which stabilises the variance of a share
-# such as AUC: with twice the variance, intervals on Fisher's scale are too wide for few rows (98 % instead of 95 %
-# for 50).
+# than needed.
 
 
 _WIDER = math.sqrt(2.0)
@@ -41,7 +39,7 @@ class FoldRanking:
     """How scores rank labels within folds: 2·AUC − 1 or Spearman's correlation, and the influence of each row."""
 
     value: float
-    influence: Floats
+    influence: Influence
     is_binary: bool
 
     def shown(self, scaled: float) -> float:
@@ -50,44 +48,36 @@ class FoldRanking:
 
     def reversed(self) -> FoldRanking:
         """The figure of the scores in the other order."""
-        return FoldRanking(-self.value, -self.influence, self.is_binary)
+        own = self.influence
+        turned = replace(own, value=-own.value, rows=-own.rows, added=-own.added)
+        return FoldRanking(-self.value, turned, self.is_binary)
 
 
 def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
-    """The mean figure of the folds, weighted by their pairs of classes, or by their rows."""
-    n = len(rows)
-    influence, value = np.zeros(n), 0.0
-    weights = np.array([_weight(rows.labels[folds == fold], is_binary=rows.is_binary) for fold in np.unique(folds)])
-    for fold, weight in zip(np.unique(folds), weights / weights.sum(), strict=True):
+    """The mean figure of the folds, weighted by their pairs of classes, or by their rows; of equal scores, 0."""
+    n, value, smoothed = len(rows), 0.0, 0.0
+    influence, added, weights = np.zeros(n), [np.zeros(0)], [np.zeros(0)]
+    numbers = np.unique(folds)
+    shares = np.array([_weight(rows.labels[folds == fold], is_binary=rows.is_binary) for fold in numbers])
+    for fold, share in zip(numbers, shares / shares.sum(), strict=True):
         inside = folds == fold
-        if not weight:
+        pairs = Pairs.of(scores[inside], rows.labels[inside], added=1 / len(numbers))
+        figure, own = (some.auc(1.0) if rows.is_binary else some.spearman() for some in (pairs.alone, pairs))
+        if not share or math.isnan(figure.value):
             continue
-        figure, own = _figure(scores[inside], rows.labels[inside], is_binary=rows.is_binary)
-        value += weight * figure
-        influence[inside] = weight * own * (n / inside.sum())
-    return FoldRanking(value, influence, rows.is_binary)
+        scale = share * n / pairs.n
+        value, smoothed = value + share * figure.value, smoothed + share * own.value
+        influence[inside] = scale * own.rows
+        added.append(scale * own.added)
+        weights.append(own.weights)
+    every = Influence(smoothed, influence, rows.clusters, np.concatenate(added), np.concatenate(weights))
+    return FoldRanking(value, every, rows.is_binary)
 
 
 def _weight(labels: Floats, *, is_binary: bool) -> float:
     if is_binary:
         return float(labels.sum() * (len(labels) - labels.sum()))
     return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
-
-
-def _figure(scores: Floats, labels: Floats, *, is_binary: bool) -> tuple[float, Floats]:
-    """2·AUC − 1 or Spearman's correlation, and the influences; 0 for scores without spread."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(scores)
-    if is_binary:
-        good = labels > 0
-        positives = int(good.sum())
-        auc = float((ranks[good].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives)))
-        return 2 * auc - 1, auc_influence(ranks, good, auc)
-    if ranks.std() == 0:
-        return 0.0, np.zeros(len(labels))
-    rho = float(np.corrcoef(ranks, rankdata(labels))[0, 1])
-    return rho, spearman_influence(ranks, labels, rho)
 
 
 def printed(estimate: Estimate) -> str:
@@ -97,33 +87,11 @@ def printed(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def ranking_estimate(figure: FoldRanking, rows: LabelledRows, confidence: float, *, fitted: bool) -> Estimate:
-    """AUC or correlation with its interval, wider for a fitted score."""
-    interval_of = _fitted_interval if fitted else figure_interval
-    interval = interval_of(figure.value, figure.influence, rows.clusters, confidence)
-    if interval is None:
-        count = rows.n_groups if rows.has_groups else len(rows)
-        reach = 2 * unseen(confidence, max(count // 2, 1))
-        low, high = max(figure.value - reach, -1.0), min(figure.value + reach, 1.0)
-        interval = Interval(
-            low, high, "worst_case", "rather too wide than too narrow: no row of these changes the figure"
-        )
+def ranking_estimate(figure: FoldRanking, confidence: float, *, fitted: bool) -> Estimate:
+    """AUC or correlation with its interval, of twice the variance for a fitted score."""
+    interval = figure.influence.interval(figure.value, confidence, wider=_WIDER if fitted else 1.0)
     low, high = figure.shown(interval.low), figure.shown(interval.high)
     return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
-
-
-def _fitted_interval(value: float, influence: Floats, clusters: Ints | None, confidence: float) -> Interval | None:
-    """The interval of a fitted score's figure between −1 and 1, with twice the variance; None if it has no spread."""
-    from scipy.special import stdtrit
-
-    spread = Sample.of(influence, clusters).spread
-    slope = 1 - value * value
-    if slope < 1e-12 or not spread.error > 1e-9:
-        return None
-    reach = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * _WIDER * spread.error / math.sqrt(slope)
-    low, high = max(math.asin(value) - reach, -math.pi / 2), min(math.asin(value) + reach, math.pi / 2)
-    note = level_note("skew_t", spread.freedom, spread.count, clustered=clusters is not None)
-    return Interval(math.sin(low), math.sin(high), "t", note)
 
 
 def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRows, confidence: float) -> Estimate:
@@ -132,8 +100,8 @@ def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRow
 
     half = 0.5 if first.is_binary else 1.0
     difference = half * (first.value - other.value)
-    paired = Sample.of(half * (first.influence - other.influence), rows.clusters).spread
-    alone = Sample.of(half * first.influence, rows.clusters).spread
+    paired = Sample.of(half * (first.influence.rows - other.influence.rows), rows.clusters).spread
+    alone = Sample.of(half * first.influence.rows, rows.clusters).spread
     error = math.hypot(paired.error, alone.error)
     if not error > 0:
         return Estimate(difference, math.nan, math.nan, "none", "no interval: no row changes either figure")
@@ -358,7 +326,7 @@ def evaluate(
         measure="auc" if rows.is_binary else "spearman",
         confidence=confidence,
         folds=FOLDS,
-        ranking=ranking_estimate(figure, rows, confidence, fitted=True),
+        ranking=ranking_estimate(figure, confidence, fitted=True),
         error=squared_error(out_of_fold.scores, rows, bounds, confidence),
         calibration_error=calibration_error(curve, confidence),
         curve=curve(confidence),
@@ -395,7 +363,7 @@ def _single(
     return SingleScore(
         name,
         low,
-        ranking_estimate(alone, rows, confidence, fitted=False),
+        ranking_estimate(alone, confidence, fitted=False),
         ranking_difference(fitted, alone, rows, confidence),
         squared_error(scores, rows, bounds, confidence),
         error_difference(out_of_fold.scores, scores, rows, confidence),
@@ -423,10 +391,8 @@ def _learning(
         part = held_out(rows, learner, bounds, seed, out_of_fold.folds, share)
         figures.append(ranking(part.scores, rows, out_of_fold.folds))
         n = round(share * len(rows) * (FOLDS - 1) / FOLDS)
-        points.append(LearningPoint(n, ranking_estimate(figures[-1], rows, confidence, fitted=True)))
-    whole = LearningPoint(
-        round(len(rows) * (FOLDS - 1) / FOLDS), ranking_estimate(figure, rows, confidence, fitted=True)
-    )
+        points.append(LearningPoint(n, ranking_estimate(figures[-1], confidence, fitted=True)))
+    whole = LearningPoint(round(len(rows) * (FOLDS - 1) / FOLDS), ranking_estimate(figure, confidence, fitted=True))
     return [*points, whole], ranking_difference(figure, figures[-1], rows, confidence)
 
 

@@ -34,7 +34,7 @@ from fastmetrics.results.pairing import pair_runs
 from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import segments_of
-from fastmetrics.stats.agreement import agreement, kappa_interval, scale_kappa
+from fastmetrics.stats.agreement import scale_agreement
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.judge_quality import (
@@ -508,16 +508,8 @@ def _people(scores: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
         for name in ("accuracy", "precision", "recall", "f1"):
             figures[name], intervals[name] = _apart(getattr(decisions, name))
     if on_scale:
-        both = agreement({"judge": scores, "people": truth}, confidence=level)
-        figures["kappa"] = both.pairs[0].kappa
-        intervals["kappa"] = both.pairs[0].intervals["kappa"]
-        figures["kappa_linear"] = scale_kappa(scores, truth, 1)
-        figures["kappa_quadratic"] = scale_kappa(scores, truth, 2)
-        for power, name in ((1, "kappa_linear"), (2, "kappa_quadratic")):
-            intervals[name] = kappa_interval(scores, truth, power, level)
-        for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
-            figures[name] = getattr(both, name)
-            intervals |= {name: both.intervals[name]} if name in both.intervals else {}
+        for name, estimate in scale_agreement(scores, truth, level).items():
+            figures[name], intervals[name] = _apart(estimate)
     related = associate(scores, truth, confidence=level)
     for name in ("pearson", "spearman", "kendall"):
         figures[name], intervals[name] = _apart(getattr(related, name))
@@ -536,7 +528,6 @@ def _mean(values: Floats) -> float:
 
 
 _FIVE = (1.0, 5.0)
-_KAPPAS = (("kappa", 0), ("kappa_quadratic", 2))
 
 
 def judge_report(
@@ -637,11 +628,10 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[
         for axis in axes:
             a, b = paired.scores(0, axis), paired.scores(1, axis)
             both = ~np.isnan(a) & ~np.isnan(b)
-            agreed = agreement({"a": a[both], "b": b[both]}, confidence=confidence)
-            pair, rho = agreed.pairs[0], associate(a[both], b[both], confidence=confidence).spearman
-            figures = (pair.n, pair.kappa, scale_kappa(a[both], b[both], 2), agreed.alpha_interval, rho.value)
-            intervals = {name: kappa_interval(a[both], b[both], power, confidence) for name, power in _KAPPAS}
-            intervals |= {name: interval for name, interval in agreed.intervals.items() if name == "alpha_interval"}
-            intervals["spearman"] = Interval(rho.low, rho.high, rho.interval, rho.note)
-            pairs.append(JudgePair(axis, first.name, second.name, *figures, intervals))
+            found = scale_agreement(a[both], b[both], confidence)
+            found["spearman"] = associate(a[both], b[both], confidence=confidence).spearman
+            shown = {name: _apart(found[name]) for name in ("kappa", "kappa_quadratic", "alpha_interval", "spearman")}
+            intervals = {name: interval for name, (_, interval) in shown.items()}
+            figures = {name: value for name, (value, _) in shown.items()}
+            pairs.append(JudgePair(axis, first.name, second.name, int(both.sum()), **figures, intervals=intervals))
     return pairs

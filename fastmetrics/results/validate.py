@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.specs import Better
-from fastmetrics.base.threads import cores
 from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
 from fastmetrics.stats.agreement import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.association import Association, Decision, associate
@@ -40,13 +39,9 @@ def validate(
     metrics: Sequence[str] | str | None = None,
     positive: float | None = None,
     thresholds: Mapping[str, float] | None = None,
-    interval: Literal["auto", "percentile"] = "auto",
-    resamples: int = 2000,
     confidence: float = 0.95,
-    seed: int = 0,
     cluster: str | None = None,
     better: Mapping[str, str] | None = None,
-    threads: int | None = None,
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
@@ -81,23 +76,17 @@ def validate(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
-    - ``resamples``: Samples for each bootstrap interval.
     - ``confidence``: Confidence level of the intervals.
-    - ``seed``: Random seed.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
-    >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1], resamples=100)
+    >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1])
     >>> found["token_f1"].auc.value
     0.75
 
     Raises ``ColumnError`` if there is no score or no unambiguous label, or if the tables cannot be matched;
     ``InputError`` for duplicate ids or no shared id; ``UnknownNameError`` for an unknown metric.
     """
-    workers = cores(threads)
     raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
     positive = None if positive is None else argument("positive", positive, _ANY_NUMBER)
     fixed = {name: argument(f"thresholds[{name!r}]", value, _ANY_NUMBER) for name, value in fixed.items()}
@@ -129,15 +118,8 @@ def validate(
     scored = left.filter(pa.array(rows >= 0))
     kind = right.schema.field(label).type if label in right.column_names else pa.float64()
     labelled = _Labelled(label, truth, kind, positive, groups)
-    how: dict[str, Any] = {
-        "resamples": resamples,
-        "confidence": confidence,
-        "interval": interval,
-        "seed": seed,
-        "threads": workers,
-    }
     validations = {
-        name: _validated(name, scored.column(name), labelled, ways, threshold=fixed.get(name), **how) for name in chosen
+        name: _validated(name, scored.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
     return Validation(
         joined_by=joined_by,
@@ -149,7 +131,7 @@ def validate(
         positive=positive,
         confidence=confidence,
         metrics=validations,
-        raters=agreement(ratings, raters=list(ratings), confidence=confidence) if len(ratings) > 1 else None,
+        raters=_of_raters(ratings, rows, groups, confidence) if len(ratings) > 1 else None,
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[has_label])),
         left_out=left_out,
@@ -168,20 +150,26 @@ class _Labelled:
 
 
 def _validated(
-    name: str, column: pa.ChunkedArray, labels: _Labelled, directions: Mapping[str, Better], **options: Any
+    name: str,
+    column: pa.ChunkedArray,
+    labels: _Labelled,
+    directions: Mapping[str, Better],
+    confidence: float,
+    threshold: float | None,
 ) -> MetricValidation:
-    """The comparison of one metric with the labels; ``options`` are those of ``associate``."""
+    """The comparison of one metric with the labels."""
     values, label = same_precision(as_numbers(column), column.type, labels.truth, labels.kind)
     has_label = ~np.isnan(label)
     usable = has_label & np.isfinite(values)
     scores, truth = values[usable], label[usable]
     opposed = directions[name] is not None and directions[name] != directions[labels.name]
     clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
-    figures = associate(scores, truth, positive=labels.positive, opposed=opposed, clusters=clusters, **options)
+    how: dict[str, Any] = {"confidence": confidence, "clusters": clusters}
+    figures = associate(scores, truth, positive=labels.positive, threshold=threshold, opposed=opposed, **how)
     raters = [name, labels.name]
     agreed = None
     if not opposed and _on_scale(scores, truth):
-        agreed = agreement({name: scores, labels.name: truth}, raters=raters, confidence=options["confidence"])
+        agreed = agreement({name: scores, labels.name: truth}, raters=raters, **how)
     return MetricValidation(
         **vars(figures),
         n_no_score=int((has_label & ~usable).sum()),
@@ -189,6 +177,15 @@ def _validated(
         opposed=opposed,
         agreement=agreed,
     )
+
+
+def _of_raters(
+    ratings: Mapping[str, pa.ChunkedArray], rows: NDArray[np.int64], groups: NDArray[Any] | None, confidence: float
+) -> Agreement:
+    """The agreement of the raters of all rows with a label; with groups, of those that belong to rows of scores."""
+    if groups is not None:
+        ratings = {name: column.take(pa.array(rows[rows >= 0])) for name, column in ratings.items()}
+    return agreement(ratings, raters=list(ratings), confidence=confidence, clusters=groups)
 
 
 def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:

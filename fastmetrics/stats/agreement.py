@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,115 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, doubles, is_number, is_text, narrowest
+from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, narrowest
 from fastmetrics.base.columns import as_array, as_arrow, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_id, listed
 from fastmetrics.base.options import Real, argument
 from fastmetrics.kernels.exact_sums import squared_ratios
-from fastmetrics.stats.estimates import Interval, Sample
-from fastmetrics.stats.mean_interval import level_note, spread_interval, unseen
-
-# How much each row adds to a correlation or an AUC, and the interval that follows from it.
-#
-# The influence ψ of a row is the derivative of the figure with respect to the row's weight, times the number of rows;
-# it adds up to 0.  Its spread gives the standard error of the figure (the delta method), as the residuals do for a
-# mean.
-
-
-_LEAST = 4
-"""With fewer rows or clusters, a correlation has no interval."""
-
-
-def figure_interval(
-    value: float, influence: Floats, clusters: Ints | None, confidence: float, *, fitted: int = 0
-) -> Interval | None:
-    """The interval of a figure between −1 and 1, from the influence of each row; None if it has no spread.
-
-    Student's t, widened for skewness as for a mean, on Fisher's scale artanh(value).  ``fitted`` is the number of
-    further degrees of freedom that the figure uses up.
-    """
-    sample = Sample.of(influence, clusters)
-    count = len(sample.units)
-    if count < _LEAST:
-        what = "rows" if clusters is None else "clusters"
-        return Interval(math.nan, math.nan, "none", f"no interval: fewer than {_LEAST} {what}")
-    slope = 1 - value * value
-    if slope < 1e-12 or not sample.spread.error > 1e-9:
-        return None
-    spread = sample.spread.times(1 / slope)
-    free = spread.freedom - fitted
-    if fitted and free > 0:
-        ratio = math.sqrt((spread.freedom + 1) * spread.freedom) / free
-        spread = spread.corrected(ratio, free)
-    interval = spread_interval(math.atanh(value), spread, confidence)
-    note = level_note("skew_t", free, count, clustered=clusters is not None)
-    return Interval(math.tanh(interval.low), math.tanh(interval.high), "skew_t", note)
-
-
-def worst_case(value: float, bound: float) -> Interval:
-    """The interval of a perfect figure, from it to a bound."""
-    bound = max(bound, -1.0) if value > 0 else min(-bound, 1.0)
-    low, high = sorted((value, bound))
-    return Interval(low, high, "worst_case", "rather too wide than too narrow: the figure is perfect in these rows")
-
-
-def pearson_influence(x: Floats, y: Floats, r: float) -> Floats:
-    """ψ = a·b − r·(a² + b²)/2 of the standardised values a and b."""
-    a, b = (_centred(values) / math.sqrt(float(np.mean(_centred(values) ** 2))) for values in (x, y))
-    influence: Floats = a * b - r * (a * a + b * b) / 2
-    return influence
-
-
-def spearman_influence(x: Floats, y: Floats, rho: float) -> Floats:
-    """ψ of Pearson's r of the ranks, including the change of the other rows' ranks.
-
-    With u and v the ranks divided by n and centred, a row moves the covariance by u·v + mean(v of rows above it in x) +
-    mean(u of rows above it in y), and the variances likewise; rows tied with it count half.
-    """
-    n = len(x)
-    above_x, above_y = _Above(x), _Above(y)
-    u, v = above_x.ranks, above_y.ranks
-    variance_u, variance_v = float(np.mean(u * u)), float(np.mean(v * v))
-    both = _centred(u * v + above_x.sums(v) / n + above_y.sums(u) / n)
-    own_u = _centred(u * u + 2 * above_x.sums(u) / n)
-    own_v = _centred(v * v + 2 * above_y.sums(v) / n)
-    influence: Floats = both / math.sqrt(variance_u * variance_v) - rho / 2 * (own_u / variance_u + own_v / variance_v)
-    return influence
-
-
-def auc_influence(x: Floats, good: Flags, auc: float) -> Floats:
-    """ψ of 2·AUC − 1: the share of pairs that a row wins, minus AUC, divided by the share of its class (DeLong)."""
-    above = _Above(x)
-    n, positives = len(x), int(good.sum())
-    lower = (n - positives) - above.sums((~good).astype(np.float64))
-    higher = above.sums(good.astype(np.float64))
-    wins = np.where(good, lower / (n - positives), higher / positives)
-    influence: Floats = 2 * (wins - auc) * np.where(good, n / positives, n / (n - positives))
-    return influence
-
-
-class _Above:
-    """The rows above each row in the order of a column; tied rows count half."""
-
-    def __init__(self, values: Floats) -> None:
-        self._order = np.argsort(values, kind="stable")
-        ordered = values[self._order]
-        self._first = np.searchsorted(ordered, values, side="left")
-        self._last = np.searchsorted(ordered, values, side="right")
-        self.ranks: Floats = _centred((self._first + self._last) / (2 * len(values)))
-
-    def sums(self, weights: Floats) -> Floats:
-        """The sum of the weights of the rows above each row."""
-        total = np.append(0.0, np.cumsum(weights[self._order]))
-        sums: Floats = total[-1] - (total[self._first] + total[self._last]) / 2
-        return sums
-
-
-def _centred(values: Floats) -> Floats:
-    return values - values.mean()
-
+from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.labels import group_numbers
+from fastmetrics.stats.paired_figures import UNKNOWN, Influence, Pairs, estimate_of
 
 # Ratings of the same units by several raters: columns of any table, as positions on one scale.
 
@@ -243,58 +145,6 @@ def _categories(array: pa.Array | pa.ChunkedArray) -> list[Any] | None:
     return list(chunk.dictionary.to_pylist())
 
 
-# Intervals of agreement, such as Cohen's κ, from the influence of each unit.
-
-
-NO_INTERVAL = Interval(math.nan, math.nan, "none")
-
-
-def kappa_interval(first: NDArray[Any], second: NDArray[Any], power: int, confidence: float) -> Interval:
-    """The interval of kappa, whose disagreements weigh |x − y|^``power``; ``power`` 0 is the unweighted kappa.
-
-    With O and E the observed and the expected disagreement of κ = 1 − O/E, a unit of disagreement w and expected
-    disagreement g (of its first rating with all second ones, plus of its second with all first ones) has the influence
-    ψ = (O·(g − 2E)/E − (w − O))/E.
-    """
-    n = len(first)
-    if not n:
-        return NO_INTERVAL
-    apart = np.abs(first - second).astype(np.float64)
-    weights = (apart > 0).astype(np.float64) if power == 0 else apart**power
-    crossed = [_distances(values, other, power) for values, other in ((first, second), (second, first))]
-    observed, expected = float(weights.mean()), float(crossed[0].mean())
-    if not expected > 0:
-        return NO_INTERVAL
-    influence = (observed * (crossed[0] + crossed[1] - 2 * expected) / expected - (weights - observed)) / expected
-    farthest = 1.0 if power == 0 else float(max(first.max(), second.max()) - min(first.min(), second.min())) ** power
-    return agreement_interval(1 - observed / expected, influence, farthest / expected, confidence)
-
-
-def _distances(values: NDArray[Any], others: NDArray[Any], power: int) -> Floats:
-    """The mean distance of each value from the others."""
-    if power == 2:
-        distances: Floats = (values - others.mean()) ** 2 + others.var()
-        return distances
-    ordered = np.sort(others)
-    below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    if power == 0:
-        return np.asarray(1 - (upto - below) / len(others), np.float64)
-    sums = np.append(0.0, np.cumsum(ordered))
-    return np.asarray((values * (2 * upto - len(others)) + sums[-1] - 2 * sums[upto]) / len(others), np.float64)
-
-
-def agreement_interval(value: float, influence: Floats, worst: float, confidence: float) -> Interval:
-    """The interval of an agreement; ``worst`` is the greatest disagreement of a unit, divided by the expected one."""
-    if value <= -1:
-        return Interval(math.nan, math.nan, "none", "no interval: the agreement is −1 or less")
-    interval = figure_interval(value, influence, None, confidence)
-    if interval is not None:
-        return interval
-    if value < 1:
-        return Interval(math.nan, math.nan, "none", "no interval: all units agree equally")
-    return worst_case(value, 1 - unseen(confidence, len(influence)) * worst)
-
-
 # The disagreements of which Krippendorff's alpha consists, and its interval.
 
 
@@ -304,70 +154,96 @@ _SEVERAL = 1_000
 
 @dataclass(frozen=True)
 class AlphaParts:
-    """The disagreements of which alpha consists: α = 1 − (n − 1)·Σ within/(size − 1) / between, for n ratings."""
+    """The disagreements of which alpha consists: α = 1 − (n − 1)·Σ w·within/(size − 1) / between.
+
+    w is the weight of a unit, and n = Σ w·size the weight of all ratings.
+    """
 
     units: Ints
     """The unit of each rating."""
+    weights: Floats
+    """The weight of each unit."""
     within: Floats
     """The sum of the distances of the ordered pairs of ratings of each unit."""
     between: float
-    """The sum of the distances of all ordered pairs of ratings."""
+    """The sum of the distances of all ordered pairs of ratings, times both weights."""
     crossed: Floats | None
-    """The sum of the distances of each rating from all ratings; None if they are too many."""
-    farthest: float
-    """The greatest distance of two ratings."""
+    """The sum of the distances of each rating from all ratings, times their weights; None if they are too many."""
 
     @property
     def value(self) -> float:
         """Alpha."""
-        return 1.0 - (len(self.units) - 1) * float((self.within / (np.bincount(self.units) - 1)).sum()) / self.between
+        sizes = np.bincount(self.units)
+        n = float((self.weights * sizes).sum())
+        return 1.0 - (n - 1) * float((self.weights * (self.within / (sizes - 1))).sum()) / self.between
 
-    def interval(self, confidence: float) -> Interval:
-        """The interval of alpha, from the influence of each unit on the logarithm of 1 − α."""
-        if self.crossed is None:
-            return Interval(math.nan, math.nan, "none", "no interval: too many distinct amounts")
-        sizes, n = np.bincount(self.units), len(self.units)
-        own = self.within / (sizes - 1)
-        total, value = float(own.sum()), self.value
+    def influence(self) -> Floats:
+        """The influence of each unit on alpha."""
+        sizes, total = np.bincount(self.units), float(self.weights.sum())
+        n, own = float((self.weights * sizes).sum()), self.within / (sizes - 1)
+        apart = float((self.weights * own).sum())
         moved = np.bincount(self.units, self.crossed) * 2 / self.between
-        influence = (value - 1) * len(sizes) * (sizes / n + (own / total if total else 0.0) - moved)
-        return agreement_interval(value, influence, self.farthest * n * (n - 1) / self.between, confidence)
+        influence: Floats = (self.value - 1) * total * (sizes / n + (own / apart if apart else 0.0) - moved)
+        return influence
 
 
-def alpha_parts(ratings: Ratings, level: str, crossed: bool = False) -> AlphaParts | None:
+def alpha_interval(
+    value: float, ratings: Ratings, level: str, confidence: float, clusters: Ints | None = None
+) -> Interval:
+    """The interval of alpha, of this value, over the units with two ratings or more."""
+    rated = (ratings.codes >= 0).sum(axis=1) >= 2
+    codes = ratings.codes[rated]
+    used = np.unique(codes[codes >= 0]).astype(np.float64)
+    parts = Pairs.of(used, used, one_scale=True)  # of two ratings each
+    more = np.full((len(parts.x) - parts.n, codes.shape[1]), -1)
+    more[:, 0], more[:, 1] = parts.x[parts.n :], parts.y[parts.n :]
+    weights = np.append(np.ones(len(codes)), np.full(len(more), parts.weight))
+    smoothed = alpha_parts(replace(ratings, codes=np.concatenate([codes, more])), level, weights, crossed=True)
+    if smoothed is None:
+        return UNKNOWN
+    if smoothed.crossed is None:
+        return replace(UNKNOWN, note="no interval: too many distinct amounts")
+    psi, n = smoothed.influence(), len(codes)
+    own = None if clusters is None else clusters[rated]
+    return Influence(smoothed.value, psi[:n], own, psi[n:], weights[n:]).interval(value, confidence)
+
+
+def alpha_parts(
+    ratings: Ratings, level: str, weights: Floats | None = None, *, crossed: bool = False
+) -> AlphaParts | None:
     """The disagreements of the units with two ratings or more, with those that only intervals need if ``crossed``.
 
-    None without two different ratings.
+    ``weights`` are those of such units.  None without two different ratings.
     """
     codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
+    weights = np.ones(len(codes)) if weights is None else weights
     units, raters = np.nonzero(codes >= 0)
     used, flat = np.unique(codes[units, raters], return_inverse=True)
     if len(used) < 2:
         return None
-    sizes, n = np.bincount(units).astype(np.float64), len(flat)
-    counts = np.bincount(flat).astype(np.float64)
-    apart: NDArray[np.float64] | None
+    sizes, heavy = np.bincount(units).astype(np.float64), weights[units]
+    n, counts = float(heavy.sum()), np.asarray(np.bincount(flat, heavy), np.float64)
+    apart: Floats | None
     if level in ("nominal", "ratio"):
         cells, occur = np.unique(units * len(used) + flat, return_counts=True)
         owners, times = cells // len(used), occur.astype(np.float64)
     if level == "nominal":
         within = sizes**2 - np.bincount(owners, times**2)
-        between = float(n) ** 2 - float((counts**2).sum())
-        return AlphaParts(units, within, between, n - counts[flat], 1.0)
+        between = n**2 - float((counts**2).sum())
+        return AlphaParts(units, weights, within, between, n - counts[flat])
     if level == "ratio" and ratings.values is not None:
         amounts = ratings.values[used] / ratings.values[used].max()
         within = _ratios(owners, amounts[cells % len(used)], times)
         between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
         apart = _ratio_sums(amounts, counts)[flat] if crossed and len(used) <= _SEVERAL else None
-        return AlphaParts(
-            units, within, between, apart, float(((amounts[-1] - amounts[0]) / (amounts[-1] + amounts[0])) ** 2)
-        )
+        return AlphaParts(units, weights, within, between, apart)
     ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
     scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
     rated = (scale - scale @ counts / n)[flat]
     within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
-    between = 2 * (n * float((rated**2).sum()) - float(rated.sum()) ** 2)
-    return AlphaParts(units, within, between, n * rated**2 + float((rated**2).sum()), float(np.ptp(scale)) ** 2)
+    squares = float((heavy * rated**2).sum())
+    between = 2 * (n * squares - float((heavy * rated).sum()) ** 2)
+    return AlphaParts(units, weights, within, between, n * rated**2 + squares)
 
 
 def _ratio_sums(amounts: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -531,12 +407,16 @@ def agreement(
     order: Sequence[Any] | None = None,
     raters: Sequence[str] | str | None = None,
     confidence: float | None = 0.95,
+    clusters: Any = None,
 ) -> Agreement:
     """Agreement between raters, with ratings as in :func:`krippendorff_alpha`.
 
     ``n_units`` is the number of units with two ratings or more.  ``intervals`` have the confidence interval of each
-    figure over units: Student's t on Fisher's scale artanh, with the standard error of the delta method; the ratio
-    alpha of more than 1,000 distinct amounts has none, and with ``confidence=None`` they are left out.
+    figure over units, or over ``clusters`` of dependent units, a column with the cluster of each unit: Student's t on
+    Fisher's scale artanh, with the standard error of the delta method and degrees of freedom that count how many units
+    carry it.  One more unit, spread over all pairs of ratings, takes part in it, so that it holds for rare ratings
+    (docs/judging.md).  The ratio alpha of more than 1,000 distinct amounts has none; ``confidence=None`` leaves them
+    out.
 
     >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
     0.5
@@ -547,6 +427,9 @@ def agreement(
         argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     table = read_ratings(ratings, order, raters)
     rated = table.codes >= 0
+    groups = None if clusters is None else group_numbers(as_array(clusters, "clusters"), "column 'clusters'")
+    if groups is not None and len(groups) != len(rated):
+        raise InputError(f"there are {len(rated):,} units, but ", Argument("clusters"), f" has {len(groups):,}")
     weights = [weights for weights in get_args(Weights) if weights == "none" or table.ordered]
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(table.names), 2):
@@ -555,18 +438,26 @@ def agreement(
         names = ("kappa", "kappa_linear", "kappa_quadratic")[: len(kappas)]
         intervals = {}
         if confidence is not None:
-            intervals = {name: kappa_interval(a, b, power, confidence) for power, name in enumerate(names)}
+            own = None if groups is None else groups[rated[:, [i, j]].all(axis=1)]
+            both = Pairs.of(a.astype(np.float64), b.astype(np.float64), own, one_scale=True)
+            intervals = {
+                name: both.kappa(power).interval(value, confidence)
+                for power, (name, value) in enumerate(zip(names, kappas, strict=True))
+            }
         padded = [*kappas, math.nan, math.nan]
         pairs.append(PairAgreement(first, second, len(a), padded[0], padded[1], padded[2], intervals))
     levels = _levels(table)
     if table.values is not None and len(table.values) > _MANY:
         levels = [level for level in levels if level != "ratio"]
-    parts = {level: alpha_parts(table, level, confidence is not None) for level in levels}
+    parts = {level: alpha_parts(table, level) for level in levels}
     defined = {level: part for level, part in parts.items() if part is not None}
     alphas = [defined[level].value if level in defined else math.nan for level in get_args(Level)]
     intervals = {}
     if confidence is not None:
-        intervals = {f"alpha_{level}": part.interval(confidence) for level, part in defined.items()}
+        intervals = {
+            f"alpha_{level}": alpha_interval(part.value, table, level, confidence, groups)
+            for level, part in defined.items()
+        }
     n_units = int((rated.sum(axis=1) >= 2).sum())
     return Agreement(n_units, pairs, alphas[0], alphas[1], alphas[2], alphas[3], intervals)
 
@@ -609,22 +500,22 @@ def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], weights: Weights) -> floa
     return (expected - n * observed) / expected if expected else math.nan
 
 
-def scale_kappa(first: NDArray[np.float64], second: NDArray[np.float64], power: Literal[1, 2]) -> float:
-    """Cohen's weighted kappa of two raters whose ratings are numbers on one scale, such as a rubric's.
+def scale_agreement(
+    first: NDArray[np.float64], second: NDArray[np.float64], confidence: float, clusters: Ints | None = None
+) -> dict[str, Estimate]:
+    """Kappas and alphas of two raters whose ratings are numbers on one scale, such as a rubric's.
 
-    A disagreement weighs |x − y|^``power``: 1 is linear, 2 quadratic.  Grades of the scale that nobody used thus keep
-    their distance, and means of repeats (4.5) keep their place.  NaN if no disagreement is expected.
+    A disagreement of weighted kappa weighs |x − y| or (x − y)².  Grades of the scale that nobody used thus keep their
+    distance, and means of repeats (4.5) keep their place.  A figure is undefined if no disagreement is expected.
     """
-    values = np.unique(np.concatenate([first, second]))
-    a, b = (np.searchsorted(values, side) for side in (first, second))
-    count_a, count_b = (np.bincount(side, minlength=len(values)) for side in (a, b))
-    observed = math.fsum(np.abs(first - second) ** power)
-    expected = math.fsum(
-        math.fsum(np.abs(value - values) ** power * count_b) * int(count)
-        for value, count in zip(values.tolist(), count_a, strict=True)
-        if count
-    )
-    return 1.0 - len(first) * observed / expected if expected else math.nan
+    found = agreement({"first": first, "second": second}, confidence=confidence, clusters=clusters)
+    figures = {"kappa": Estimate.of(found.pairs[0].kappa, found.pairs[0].intervals["kappa"])}
+    pairs = Pairs.of(first, second, clusters, one_scale=True)
+    for power, name in ((1, "kappa_linear"), (2, "kappa_quadratic")):
+        figures[name] = estimate_of(pairs, partial(Pairs.kappa, power=power), confidence)
+    for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
+        figures[name] = Estimate.of(getattr(found, name), found.intervals.get(name, UNKNOWN))
+    return figures
 
 
 def _alpha(ratings: Ratings, level: str) -> float:

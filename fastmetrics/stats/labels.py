@@ -168,14 +168,19 @@ def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[
     if what is None:
         names = dict.fromkeys(column for table in tables.values() for column in table.column_names)
         raise ColumnError(f"cluster: {UnknownNameError.of('column', name, names)}")
-    column = as_array(tables[what].column(name), name)
+    places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
+    return group_numbers(as_array(tables[what].column(name), name), f"column {name!r} of the {what}", places)
+
+
+def group_numbers(column: pa.Array, name: str, places: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """The number of the group of each row, or of the rows at ``places``, in ascending order of the groups."""
     kind = column.type
     if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
-        raise ColumnError(f"column {name!r} of the {what} holds {column.type}, which cannot define groups")
-    places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
+        raise ColumnError(f"{name} holds {kind}, which cannot define groups")
+    places = np.arange(len(column)) if places is None else places
     missing = places[column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)[places]]
     if len(missing):
-        raise ColumnError(f"column {name!r} of the {what}, row {int(missing[0])}: the group is null")
+        raise ColumnError(f"{name}, row {int(missing[0])}: the group is null")
     groups = column.cast(pa.large_string() if is_text(kind) else kind).take(pa.array(places))
     return np.asarray(pc.rank(groups, tiebreaker="dense").to_numpy(), np.int64) - 1
 

@@ -146,7 +146,7 @@ def test_ratings_ids_of_labels_and_groups():
     def figures(one, other, names, groups):
         table = {"id": names, "fit": scores, "group": groups}
         judged = {"id": names.to_pylist()[::-1], "label": labels[::-1]}
-        found = fm.validate(pa.table(table), judged, metrics="fit", cluster="group", resamples=20)
+        found = fm.validate(pa.table(table), judged, metrics="fit", cluster="group")
         return fm.agreement([one, other]), found.to_dict()
 
     expected = figures(one, other, names, groups)

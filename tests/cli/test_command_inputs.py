@@ -79,7 +79,7 @@ def ranked(run: object, qrels: object, stdin: bytes) -> object:
 
 
 def validated(scores: object, labels: object, stdin: bytes) -> object:
-    return printed("validate", scores, labels, "--resamples", 2, stdin=stdin)
+    return printed("validate", scores, labels, stdin=stdin)
 
 
 def other(folder: Path, name: str) -> Path:

@@ -225,10 +225,10 @@ def test_ratings_and_comments_come_back_and_are_labels_that_validate_reads(drive
     (tmp_path / "labels.jsonl").write_text(text, encoding="utf-8")
     labels = [json.loads(line) for line in text.splitlines()]
     assert {IDS.index(label["id"]): label["human"] for label in labels} == rated
-    result = fm.validate(scores().select(["id", "token_f1"]), tmp_path / "labels.jsonl", resamples=200)
+    result = fm.validate(scores().select(["id", "token_f1"]), tmp_path / "labels.jsonl")
     assert "5" in str(result)
     table = {"id": [IDS[at] for at in rated], "human": [*rated.values()]}
-    again = fm.validate(scores().select(["id", "token_f1"]), table, resamples=200)
+    again = fm.validate(scores().select(["id", "token_f1"]), table)
     assert str(result) == str(again)
     pressed[0].click()
     driver.find_element(By.CSS_SELECTOR, "#row-detail textarea").clear()

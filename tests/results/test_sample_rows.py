@@ -104,7 +104,7 @@ def test_labelling_sheet_round_trip(tmp_path):
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    told = program("validate", judged, sheet, "-m", "judge_x", "--resamples", "20")
+    told = program("validate", judged, sheet, "-m", "judge_x")
     assert (told.code, told.err) == (0, "")
     assert "label 'human'" in told.out
     told = program("judge-report", judged, "--labels", sheet)

@@ -17,7 +17,6 @@ from sklearn import metrics as sk
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
-from fastmetrics.kernels.resampling import draw
 from fastmetrics.results.score_file import read_table
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
@@ -42,7 +41,7 @@ def best_f1(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 @given(st.lists(st.tuples(SCORES, st.integers(0, 3)), min_size=2, max_size=25))
 def test_figures_equal_scipy_and_scikit_learn(rows: list[tuple[float, int]]) -> None:
     x, y = np.array([a for a, _ in rows]), np.array([float(b) for _, b in rows])
-    found = associate(x, y, positive=2.0, resamples=1, threads=1)
+    found = associate(x, y, positive=2.0)
     assert found.n == len(rows)
     assert found.pearson.value == pytest.approx(by_scipy(stats.pearsonr, x, y), abs=1e-9, nan_ok=True)
     assert found.spearman.value == pytest.approx(by_scipy(stats.spearmanr, x, y), abs=1e-12, nan_ok=True)
@@ -72,37 +71,9 @@ def rows_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return x, (generator.random(n) < 0.2 + 0.6 * x).astype(float)
 
 
-def test_resampled_figures_equal_those_of_the_drawn_rows() -> None:
-    x, y = rows_of(40)
-    found = associate(x, y, positive=1, threshold=0.5, resamples=60, confidence=0.5, seed=3, interval="percentile")
-    order = np.lexsort((y, x))
-    x, y = x[order], y[order]
-    figures = []
-    for number in range(1, 61):
-        weights = np.empty(40)
-        draw(np.uint64(3), number, weights)
-        a, b = np.repeat(x, weights.astype(int)), np.repeat(y, weights.astype(int))
-        assert len(a) == 40
-        one = stats.pearsonr(a, b).statistic, stats.spearmanr(a, b).statistic, sk.roc_auc_score(b, a)
-        figures.append((*one, sk.f1_score(b, a >= 0.5)))
-    for place, name in enumerate(("pearson", "spearman", "auc", "f1")):
-        low, high = np.quantile([row[place] for row in figures], [0.25, 0.75])
-        assert (getattr(found, name).low, getattr(found, name).high) == pytest.approx((low, high), abs=1e-9)
-
-
-def test_draws_are_uniform_and_independent() -> None:
-    draws = np.empty((400, 30))
-    for number, weights in enumerate(draws):
-        draw(np.uint64(11), number, weights)
-    assert (draws.sum(axis=1) == 30).all()
-    assert stats.chisquare(draws.sum(axis=0)).pvalue > 0.001
-    assert draws.var() == pytest.approx(29 / 30, rel=0.05)
-    assert len({row.tobytes() for row in draws}) == 400
-
-
 def test_kendall_interval_is_close_to_the_bootstrap() -> None:
     x, y = rows_of(150, 5)
-    tau = associate(x, y, resamples=1).kendall
+    tau = associate(x, y).kendall
     generator = np.random.default_rng(0)
     picks = [generator.integers(0, 150, 150) for _ in range(600)]
     resampled = [stats.kendalltau(x[pick], y[pick]).statistic for pick in picks]
@@ -110,18 +81,14 @@ def test_kendall_interval_is_close_to_the_bootstrap() -> None:
     assert (tau.low, tau.high) == pytest.approx((low, high), abs=0.04)
 
 
-def test_threads_and_order_do_not_change_bits() -> None:
+def test_order_does_not_change_bits() -> None:
     x, y = rows_of(90, 1)
     mixed = np.random.default_rng(2).permutation(90)
-    for kind in ("auto", "percentile"):
-        first = associate(x, y, positive=1, resamples=200, seed=8, threads=1, interval=kind)
-        assert associate(x[mixed], y[mixed], positive=1, resamples=200, seed=8, threads=2, interval=kind) == first
-        other = associate(x, y, positive=1, resamples=200, seed=9, interval=kind)
-        assert (other == first) == (kind == "auto")
+    assert associate(x[mixed], y[mixed], positive=1) == associate(x, y, positive=1)
 
 
 def test_intervals_contain_the_figure_and_narrow_with_more_rows() -> None:
-    few, many = (associate(*rows_of(n, 3), positive=1, resamples=150) for n in (30, 240))
+    few, many = (associate(*rows_of(n, 3), positive=1) for n in (30, 240))
     for found in (few, many):
         for name in ("pearson", "spearman", "kendall", "auc", "f1"):
             estimate = getattr(found, name)
@@ -131,13 +98,13 @@ def test_intervals_contain_the_figure_and_narrow_with_more_rows() -> None:
 
 def test_constant_columns_are_undefined() -> None:
     for x, y in (([0.1, 0.1, 0.1], [0, 1, 1]), ([1e15, 1e15 + 1, 1e15], [1, 1, 1])):
-        found = associate(x, y, positive=1, resamples=5)
+        found = associate(x, y, positive=1)
         assert all(math.isnan(getattr(found, name).value) for name in ("pearson", "spearman", "kendall"))
-    empty = associate([], [], positive=1, resamples=5)
+    empty = associate([], [], positive=1)
     assert empty.n == 0
     assert math.isnan(empty.auc.value)
     assert math.isnan(empty.decision.threshold)
-    graded = associate([1.0, 2.0, 3.0], [1, 2, 3], threshold=2.0, resamples=5)
+    graded = associate([1.0, 2.0, 3.0], [1, 2, 3], threshold=2.0)
     assert graded.pearson.value == pytest.approx(1.0)
     assert math.isnan(graded.auc.value)
     assert math.isnan(graded.f1.value)
@@ -145,8 +112,6 @@ def test_constant_columns_are_undefined() -> None:
 
 
 def test_invalid_options_and_columns_raise() -> None:
-    with pytest.raises(OptionError, match="resamples=0"):
-        associate([1.0], [1.0], resamples=0)
     with pytest.raises(OptionError, match="confidence=1"):
         associate([1.0], [1.0], confidence=1)
     with pytest.raises(InputError, match="of equal length"):
@@ -173,19 +138,19 @@ def test_lists_of_any_length_in_slices_and_chunks() -> None:
     )
     flags = pa.array([[True], [True, True], [False, False], [False], [True, False], None], pa.large_list(pa.bool_()))
     scores = {"f1": [0.3, 0.1, 0.4, 0.4, 0.9]}
-    found = validate(scores, pa.table({"grades": column}).slice(1), resamples=5)
+    found = validate(scores, pa.table({"grades": column}).slice(1))
     assert (found["f1"].n, found.n_no_label) == (3, 2)
     assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.3, 0.4, 0.9], [1, 3, 5.5])[0, 1])
     assert found.raters is not None
     assert found.raters.alpha_interval == krippendorff_alpha([[2, 5], [None, 6], [4, None]], level="interval")
-    mixed = validate(scores, pa.table({"flags": flags}).slice(1), positive=0.5, resamples=5)
+    mixed = validate(scores, pa.table({"flags": flags}).slice(1), positive=0.5)
     assert (mixed["f1"].n, mixed.n_no_label) == (4, 1)
     assert mixed["f1"].decision.threshold == 0.3
 
 
 def test_rows_without_a_finite_score_are_excluded_and_counted() -> None:
     scores = [0.1, math.inf, 0.4, -math.inf, math.nan, 0.8]
-    found = validate({"f1": scores}, [0, 1, 1, 0, 1, 1], resamples=5)["f1"]
+    found = validate({"f1": scores}, [0, 1, 1, 0, 1, 1])["f1"]
     assert (found.n, found.n_no_score) == (3, 3)
     assert found.auc.value == 1.0
 
@@ -193,7 +158,7 @@ def test_rows_without_a_finite_score_are_excluded_and_counted() -> None:
 def test_published_scores_against_human_labels(data_folder) -> None:
     table = pq.read_table(data_folder / "dev" / "mtrag_human_eval.parquet")
     names = [name for name in table.column_names if name.startswith("official_")]
-    found = validate(table.select(["id", *names]), table.select(["id", "human_faithfulness"]), resamples=20)
+    found = validate(table.select(["id", *names]), table.select(["id", "human_faithfulness"]))
     assert found.raters is not None
     frame = table.to_pandas()
     for name, metric in found.items():
@@ -223,7 +188,7 @@ def test_all_intervals_are_at_the_confidence():
 @pytest.mark.parametrize("option", [{"positive": "x"}, {"positive": math.nan}, {"thresholds": {"token_f1": "x"}}])
 def test_thresholds_are_numbers(option):
     with pytest.raises(OptionError, match=r"expected a number from"):
-        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], resamples=10, **option)
+        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], **option)
 
 
 def test_names_of_metrics_are_texts():

@@ -30,7 +30,7 @@ HIGH = [1 - score for score in LOW]
 @pytest.mark.parametrize("name", sorted({m.better: name for name, m in REGISTRY.items() if m.level == "row"}.values()))
 def test_correct_metric_has_high_auc_in_either_direction(name: str) -> None:
     lower = REGISTRY[name].better == "lower"
-    found = fm.validate({name: LOW if lower else HIGH}, GOOD, resamples=2)[name]
+    found = fm.validate({name: LOW if lower else HIGH}, GOOD)[name]
     assert (found.better, found.opposed) == (REGISTRY[name].better, lower)
     assert found.auc.value == pytest.approx(sk.roc_auc_score(GOOD, HIGH))
     assert found.pearson.value == pytest.approx(np.corrcoef(LOW if lower else HIGH, GOOD)[0, 1])
@@ -44,13 +44,13 @@ def test_correct_metric_has_high_auc_in_either_direction(name: str) -> None:
 def test_metric_options_and_lower_is_better_labels() -> None:
     bad = [1 - good for good in GOOD]
     scores = {"hallucination(window=5)": LOW, "latency_ms": LOW, "token_f1": HIGH, "mine": LOW, "answer_words": LOW}
-    found = fm.validate(scores, {"bad": bad}, better={"bad": "lower"}, resamples=2)
+    found = fm.validate(scores, {"bad": bad}, better={"bad": "lower"})
     auc = {name: metric.auc.value for name, metric in found.items()}
     right = sk.roc_auc_score(bad, LOW)
     assert auc == pytest.approx(dict.fromkeys(scores, right))
     assert {name for name, metric in found.items() if metric.opposed} == {"token_f1"}
     assert "low scores count as positive, by the declared directions: token_f1" in str(found)
-    good = fm.validate(scores, GOOD, better={"mine": "lower"}, resamples=2)
+    good = fm.validate(scores, GOOD, better={"mine": "lower"})
     assert {name for name, metric in good.items() if metric.opposed} == {
         "hallucination(window=5)",
         "latency_ms",
@@ -68,7 +68,7 @@ def test_metric_options_and_lower_is_better_labels() -> None:
 
 
 def test_fixed_threshold_follows_the_better_direction() -> None:
-    found = fm.validate({"drift": LOW}, GOOD, thresholds={"drift": 0.1}, resamples=2)["drift"]
+    found = fm.validate({"drift": LOW}, GOOD, thresholds={"drift": 0.1})["drift"]
     assert found.decision.threshold == 0.1
     assert found.decision.recall == sk.recall_score(GOOD, [score <= 0.1 for score in LOW])
     assert found.agreement is None
@@ -106,7 +106,7 @@ def test_integers_and_booleans_are_scores(form: str) -> None:
     }
     if form != "objects":
         assert summary.notes == []
-    found = fm.validate(table, {"id": [1, 2, 3, 4], "label": [1, 0, 0, 1]}, resamples=3)
+    found = fm.validate(table, {"id": [1, 2, 3, 4], "label": [1, 0, 0, 1]})
     assert list(found) == list(SCORES)
     assert (found["passed"].n, found["passed"].auc.value) == (3, 1.0)
     assert found["passed"].agreement is not None
@@ -116,9 +116,9 @@ def test_integers_and_booleans_are_scores(form: str) -> None:
 def test_ids_labels_and_other_columns_are_not_scores() -> None:
     frame = pd.DataFrame({"QID": [1, 2], "rank": [2**60, 1], "label": [1, 0], "fit": [0.5, 0.1]}, index=[7, 8])
     assert list(fm.summarize(frame)) == ["rank", "label", "fit"]
-    assert list(fm.validate(frame, frame, label="label", resamples=2)) == ["rank", "fit"]
-    assert list(fm.validate(frame, frame, label="label", metrics="label,fit", resamples=2)) == ["label", "fit"]
-    assert list(fm.validate(frame, frame, label="label", on="rank", resamples=2)) == ["fit"]
+    assert list(fm.validate(frame, frame, label="label")) == ["rank", "fit"]
+    assert list(fm.validate(frame, frame, label="label", metrics="label,fit")) == ["label", "fit"]
+    assert list(fm.validate(frame, frame, label="label", on="rank")) == ["fit"]
     scores = fm.score({"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "c"]}, "token_f1,corpus_bleu,bleu")
     kept = scores.append_column("year", pa.array([2024, 2025])).append_column("mine", pa.array([0.5, 1.0]))
     assert list(fm.summarize(kept)) == ["token_f1", "bleu", "mine"]
@@ -130,7 +130,7 @@ def test_mixed_object_column_is_excluded_and_named(kind: type) -> None:
     summary = fm.summarize(kind(rows))
     assert list(summary) == ["fit", "label"]
     assert summary.notes == ["left out: column 'meta': row 0 is int, row 1 is dict; expected one type"]
-    found = fm.validate(kind(rows), [0, 1], metrics=["fit"], resamples=2)
+    found = fm.validate(kind(rows), [0, 1], metrics=["fit"])
     assert "left out: column 'meta'" in str(found)
     with pytest.raises(ColumnError, match="column 'meta': row 0 is int, row 1 is dict"):
         fm.validate(kind(rows), [0, 1], metrics=["meta"])
@@ -147,7 +147,7 @@ def test_integer_scores_in_files(tmp_path: Path) -> None:
         assert {name: metric.mean for name, metric in summary.items()} == {"passed": 2 / 3, "stars": 4.0}
 
 
-def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
+def test_rows_of_a_group_belong_together(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     sessions = [f"s{number:02}" for number in generator.integers(0, 15, 90)]
     scores = pa.table({"id": range(90), "fit": generator.random(90), "session": sessions})
@@ -155,12 +155,12 @@ def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
     order = generator.permutation(90)
     labels = pa.table({"id": np.arange(90)[order], "good": label[order]})
     groups = np.unique(sessions, return_inverse=True)[1]
-    expected = associate(scores["fit"], label, positive=1, resamples=40, clusters=groups)
-    found = fm.validate(scores, labels, cluster="session", resamples=40)
+    expected = associate(scores["fit"], label, positive=1, clusters=groups)
+    found = fm.validate(scores, labels, cluster="session")
     assert (found["fit"].auc, found["fit"].kendall) == (expected.auc, expected.kendall)
     assert (found.cluster, found.n_clusters) == ("session", 15)
     assert "95 % intervals over 15 groups of 'session'" in str(found)
-    assert found["fit"].auc != fm.validate(scores, labels, resamples=40)["fit"].auc
+    assert found["fit"].auc != fm.validate(scores, labels)["fit"].auc
     for column in (
         sessions,
         pd.Categorical(sessions),
@@ -168,14 +168,14 @@ def test_rows_of_a_group_are_resampled_together(tmp_path: Path) -> None:
         groups,
     ):
         beside = pd.DataFrame({"id": range(90), "good": label}).assign(session=column).iloc[order]
-        again = fm.validate(scores.drop_columns(["session"]), beside, label="good", cluster="session", resamples=40)
+        again = fm.validate(scores.drop_columns(["session"]), beside, label="good", cluster="session")
         assert again["fit"].auc == expected.auc
     named = tmp_path / "scores.parquet", tmp_path / "labels.csv"
     scores.to_pandas().to_parquet(named[0])
     labels.to_pandas().to_csv(named[1], index=False)
     app = typer.Typer()
     app.command()(load("validate"))
-    options = ["--cluster", "session", "--better", "fit=lower", "--resamples", "40", "--json"]
+    options = ["--cluster", "session", "--better", "fit=lower", "--json"]
     fields = json.loads(CliRunner().invoke(app, [*map(str, named), *options]).stdout)
     assert (fields["n_clusters"], fields["metrics"]["fit"]["opposed"]) == (15, True)
     assert fields["metrics"]["fit"]["auc"]["value"] == pytest.approx(1 - expected.auc.value)
@@ -192,8 +192,8 @@ def test_invalid_groups_raise() -> None:
         fm.validate(scores, labels, cluster="session")
     with pytest.raises(ColumnError, match=r"column 'session' of the labels holds list<.*>, which cannot define groups"):
         fm.validate(scores, {**labels, "session": [["s"], None, []]}, label="good", cluster="session")
-    one = fm.validate(scores, [1, 0, 1], resamples=5)["fit"]
-    alone = fm.validate({**scores, "of": [1, 1, 1]}, [1, 0, 1], cluster="of", resamples=5)["fit"]
+    one = fm.validate(scores, [1, 0, 1])["fit"]
+    alone = fm.validate({**scores, "of": [1, 1, 1]}, [1, 0, 1], cluster="of")["fit"]
     for name in ("pearson", "spearman", "kendall", "auc", "f1"):
         assert getattr(alone, name).value == getattr(one, name).value
         assert math.isnan(getattr(alone, name).low)
@@ -209,19 +209,19 @@ ANSWERS = pd.DataFrame(
 def test_frames_without_ids_are_matched_by_row_labels() -> None:
     scores = fm.score(ANSWERS, "token_f1")
     for labels in (ANSWERS[["label"]], ANSWERS["label"], pa.Table.from_pandas(ANSWERS[["label"]])):
-        found = fm.validate(scores, labels, resamples=2)
+        found = fm.validate(scores, labels)
         assert (found.joined_by, found["token_f1"].auc.value) == ("position", 1.0)
     for given in (scores, scores.to_pandas()):
         for labels in (ANSWERS[["label"]].iloc[[2, 0, 3, 1]], ANSWERS["label"].sort_index(ascending=False)):
-            found = fm.validate(given, labels, resamples=2)
+            found = fm.validate(given, labels)
             assert (found.joined_by, found["token_f1"].auc.value) == ("row labels", 1.0)
     elsewhere = ANSWERS[["label"]].reset_index(drop=True)
     with pytest.raises(ColumnError, match=r"a different pandas index: set the shared column .* on=, .* reset_index"):
         fm.validate(scores, elsewhere)
-    assert fm.validate(scores.to_pandas().reset_index(drop=True), elsewhere, resamples=2).joined_by == "position"
-    assert fm.validate(scores, ANSWERS["label"].tolist(), resamples=2).joined_by == "position"
+    assert fm.validate(scores.to_pandas().reset_index(drop=True), elsewhere).joined_by == "position"
+    assert fm.validate(scores, ANSWERS["label"].tolist()).joined_by == "position"
     twice = ANSWERS.set_axis(["p", "q", "q", "s"])
-    assert fm.validate(fm.score(twice, "token_f1"), twice["label"], resamples=2).joined_by == "position"
+    assert fm.validate(fm.score(twice, "token_f1"), twice["label"]).joined_by == "position"
     with pytest.raises(ColumnError, match="a different pandas index"):
         fm.validate(fm.score(twice, "token_f1"), twice["label"].iloc[::-1])
 
@@ -229,4 +229,4 @@ def test_frames_without_ids_are_matched_by_row_labels() -> None:
 def test_ids_take_precedence_over_row_labels() -> None:
     frame = ANSWERS.assign(id=[1, 2, 3, 4])
     mixed = frame[["id", "label"]].set_axis(pd.Index([1, "a", 2, "b"], dtype=object))
-    assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1], resamples=2).joined_by == "id"
+    assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1]).joined_by == "id"

@@ -31,7 +31,7 @@ LABEL_TABLE = pa.table({"id": ["e", "d", "x", "a", "b", "c"], "correct": [None, 
 
 
 def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
-    found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE, resamples=20)
+    found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE)
     assert (found.joined_by, found.label, found.positive) == ("id", "correct", 1.0)
     assert (found.n_rows, found.n_no_label, found.n_only_scores, found.n_only_labels) == (5, 1, 0, 1)
     assert (found["f1"].n, found["f1"].n_no_score) == (3, 1)
@@ -46,14 +46,14 @@ def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
     assert len(found) == 2
     assert "5 rows paired by id; label 'correct'" in str(found)
     assert "1 rows only in the labels" in str(found)
-    fewer = validate(SCORE_TABLE, LABEL_TABLE.slice(1), metrics=["judge"], resamples=20)
+    fewer = validate(SCORE_TABLE, LABEL_TABLE.slice(1), metrics=["judge"])
     assert (fewer.n_only_scores, fewer.n_no_label, list(fewer)) == (1, 0, ["judge"])
 
 
 def test_ids_of_different_types_and_names() -> None:
     scores = {"f1": [0.1, 0.9, 0.5], "q": pa.array([3, 1, None])}
     labels = {"q": ["1", "2", "3", None], "correct": [1, 0, 0, 1]}
-    found = validate(scores, labels, on="q", resamples=20)
+    found = validate(scores, labels, on="q")
     assert (found.n_rows, found.n_only_scores, found.n_only_labels) == (2, 1, 2)
     assert found["f1"].auc.value == 1.0
 
@@ -73,7 +73,7 @@ def test_ids_of_different_types_and_names() -> None:
     ],
 )
 def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
-    found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels, resamples=20)
+    found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels)
     assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
     assert found["f1"].auc.value == 1.0
 
@@ -81,8 +81,8 @@ def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
 def test_several_raters_in_columns_or_lists() -> None:
     first, second = [1.0, 2.0, 4.0, None], [2.0, 2.0, 3.0, None]
     scores = {"f1": [0.1, 0.2, 0.9, 0.3]}
-    columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"], resamples=20)
-    lists = validate(scores, {"grades": [[1, 2], [2, 2], [4, 3], None]}, resamples=20)
+    columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"])
+    lists = validate(scores, {"grades": [[1, 2], [2, 2], [4, 3], None]})
     for found in (columns, lists):
         assert found["f1"].n == 3
         assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
@@ -92,7 +92,7 @@ def test_several_raters_in_columns_or_lists() -> None:
         assert "graded" in str(found)
     assert "grades[0] × grades[1]" in str(lists)
     words = {"ann": ["yes", "no", "no", "no"], "bob": ["yes", "no", "yes", "no"], "truth": [1, 0, 1, 0]}
-    told = validate(scores, words, raters=["ann", "bob"], label="truth", resamples=20)
+    told = validate(scores, words, raters=["ann", "bob"], label="truth")
     assert told.raters is not None
     assert told.raters.pairs[0].kappa == 0.5
     assert "ann × bob" in str(told)
@@ -100,15 +100,15 @@ def test_several_raters_in_columns_or_lists() -> None:
 
 def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
     scores, labels = {"f1": [0.1, 0.5, 0.9, 0.4]}, [1, 3, 4, 2]
-    found = validate(scores, labels, positive=3, thresholds={"f1": 0.45}, resamples=20)
+    found = validate(scores, labels, positive=3, thresholds={"f1": 0.45})
     assert found["f1"].auc.value == 1.0
     assert found["f1"].decision.threshold == 0.45
     assert found["f1"].f1.value == 1.0
-    assert validate(scores, [1, 2, 2, 1], resamples=5).positive == 2.0
+    assert validate(scores, [1, 2, 2, 1]).positive == 2.0
 
 
 def test_dictionary_json_arrow_and_tables() -> None:
-    found = validate(SCORE_TABLE, LABEL_TABLE, resamples=20)
+    found = validate(SCORE_TABLE, LABEL_TABLE)
     fields = json.loads(found.to_json())
     assert fields["metrics"]["f1"]["auc"]["value"] == 1.0
     assert fields["metrics"]["f1"]["agreement"] is None
@@ -156,10 +156,10 @@ def test_validate_command(tmp_path: Path) -> None:
     LABEL_TABLE.to_pandas().to_csv(labels, index=False)
     app = typer.Typer()
     app.command()(load("validate"))
-    shown = CliRunner().invoke(app, [str(scores), str(labels), "--resamples", "20"])
+    shown = CliRunner().invoke(app, [str(scores), str(labels)])
     assert shown.exit_code == 0
-    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE, resamples=20)) + "\n"
-    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct", "--resamples", "20"]
+    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE)) + "\n"
+    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct"]
     fields = json.loads(CliRunner().invoke(app, [str(scores), str(labels), *options]).stdout)
     assert list(fields["metrics"]) == ["f1"]
 
@@ -170,6 +170,6 @@ def test_infinite_label_raises() -> None:
 
 
 def test_id_column_is_not_a_label() -> None:
-    assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}, resamples=5).label == "c"
+    assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}).label == "c"
     with pytest.raises(ColumnError, match="candidates: none"):
         validate({"f1": [0.1]}, {"c": [["yes"]]})

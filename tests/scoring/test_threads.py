@@ -9,7 +9,6 @@ from typer.main import get_command
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.program import app
-from fastmetrics.stats.association import associate
 from fastmetrics.vectors.search_files import build_index
 from tests.support.program import program
 
@@ -32,11 +31,9 @@ FUNCTIONS = {
     "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
     "match": lambda **options: fm.match(MISSING, MISSING, **options),
     "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
-    "validate": lambda **options: fm.validate({"f1": ["no score"]}, [1], **options),
     "check_dataset": lambda **options: fm.check_dataset(MISSING, **options),
     "chunk_utilization": lambda **options: fm.chunk_utilization(MISSING, **options),
     "domain_analysis": lambda **options: fm.domain_analysis(MISSING, **options),
-    "associate": lambda **options: associate([1.0], [], **options),
 }
 """Calls in which much is wrong: the number of threads is checked before anything is read."""
 
@@ -66,7 +63,6 @@ IN = {
     "match": 2,
     "search": 2,
     "evaluate-rag": 2,
-    "validate": 2,
     "compare": 2,
     "compare-rankings": 3,
     "pairwise-scores": 2,

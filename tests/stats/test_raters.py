@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.stats.agreement import agreement, agreement_interval, cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.agreement import agreement, cohen_kappa, krippendorff_alpha
 from tests.reference.agreement import krippendorff_alpha as plain
 
 N = None
@@ -128,32 +128,3 @@ def test_invalid_ratings_raise() -> None:
         cohen_kappa([1], ["a"])
     with pytest.raises(ColumnError, match=r"column .*: expected ratings as numbers or words, got list"):
         cohen_kappa([[1]], [[1]])
-
-
-@pytest.mark.parametrize("level", ["nominal", "interval"])
-def test_influence_of_a_unit_is_the_change_of_alpha_with_its_weight(level: str) -> None:
-    """Units of two to four ratings: alpha's interval from the numeric derivative of its disagreements."""
-    ratings = [list(column) for column in zip(*PUBLISHED, strict=True)]
-    ratings = [[one for one in unit if one is not None] for unit in ratings]
-    ratings = [unit for unit in ratings if len(unit) > 1]
-
-    def distance(one: int, other: int) -> float:
-        return float(one != other) if level == "nominal" else float(one - other) ** 2
-
-    def disagreement(weights: list[float]) -> float:
-        """The number of ratings times the observed disagreement, divided by the expected one."""
-        pairs = zip(weights, ratings, strict=True)
-        observed = sum(w * sum(distance(a, b) for a in unit for b in unit) / (len(unit) - 1) for w, unit in pairs)
-        weighted = [(w, one) for w, unit in zip(weights, ratings, strict=True) for one in unit]
-        expected = sum(v * w * distance(a, b) for v, a in weighted for w, b in weighted)
-        return sum(w for w, _ in weighted) * observed / expected
-
-    found = agreement(PUBLISHED, confidence=0.95)
-    alpha, interval = getattr(found, f"alpha_{level}"), found.intervals[f"alpha_{level}"]
-    ones, step = [1.0] * len(ratings), 1e-6
-    base, influence = disagreement(ones), []
-    for at in range(len(ratings)):
-        moved = disagreement([1.0 + step * (at == place) for place in range(len(ratings))])
-        influence.append((alpha - 1) * len(ratings) * (moved / base - 1) / step)
-    expected = agreement_interval(alpha, np.array(influence), 1.0, 0.95)
-    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=1e-4)

@@ -167,7 +167,7 @@ OF_TABLES: dict[str, Call] = {
         fm.krippendorff_alpha, {"id": IDS, "ann": GRADES, "bob": GRADES[::-1], "cid": FLAGS}
     ),
     "validate of a table": of_table(
-        lambda table: fm.validate({"id": IDS, "fit": WHOLE}, table, cluster="group", label="label", resamples=50),
+        lambda table: fm.validate({"id": IDS, "fit": WHOLE}, table, cluster="group", label="label"),
         {"id": IDS[::-1], "label": SCORES, "group": SESSIONS},
     ),
     "estimate of a table": of_table(

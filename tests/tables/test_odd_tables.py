@@ -64,7 +64,7 @@ def test_invalid_columns_raise():
 def test_string_option_equals_list_of_one_name(tmp_path):
     assert list(fm.rouge(["a"], ["a"], types="rougeL")) == ["rougeL_precision", "rougeL_recall", "rougeL_f1"]
     scores, labels = {"id": [1, 2, 3], "fit": [0.1, 0.2, 0.3]}, {"id": [3, 2, 1], "ann": [1, 1, 0]}
-    assert list(fm.validate(scores, labels, metrics="fit", raters="ann", resamples=2)) == ["fit"]
+    assert list(fm.validate(scores, labels, metrics="fit", raters="ann")) == ["fit"]
     assert fm.grounding_overlap(["Paris [1]."], [["Paris"]], cache=tmp_path / "cache").tolist() == [1.0]
 
 
@@ -72,7 +72,7 @@ def test_pandas_row_labels_are_not_scores():
     frame = pd.DataFrame({"fit": [0.5, np.nan]}, index=[3.5, 4.5])
     assert list(fm.summarize(frame)) == ["fit"]
     labels = pd.DataFrame({"label": [9, 0, 1]}, index=[5, 7, 6])
-    assert fm.validate({"fit": [0.1, 0.2]}, labels[labels["label"] < 9], resamples=2).label == "label"
+    assert fm.validate({"fit": [0.1, 0.2]}, labels[labels["label"] < 9]).label == "label"
 
 
 def test_scores_and_labels_without_common_ids_raise():

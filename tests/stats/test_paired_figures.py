@@ -1,0 +1,167 @@
+"""Intervals of correlations, AUC, κ and α: the influence of rows by numbers, rare classes, and how often they hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.stats
+from sklearn.metrics import roc_auc_score
+
+import fastmetrics as fm
+from fastmetrics.stats.agreement import alpha_parts, read_ratings
+from fastmetrics.stats.association import associate
+from fastmetrics.stats.paired_figures import Pairs
+from tests.reference.association import tau_b
+
+
+def weighted_pearson(x, y, weights):
+    table = np.cov(x, y, aweights=weights, ddof=0)
+    return table[0, 1] / math.sqrt(table[0, 0] * table[1, 1])
+
+
+def ranks(values, weights):
+    return np.array([weights @ (values < one) + weights @ (values == one) / 2 for one in values])
+
+
+def weighted_kappa(power):
+    def figure(x, y, weights):
+        distance = np.abs(x[:, None] - y) ** power if power else (x[:, None] != y).astype(float)
+        return 1 - (weights @ np.diag(distance)) * weights.sum() / (weights @ distance @ weights)
+
+    return figure
+
+
+FIGURES = {
+    "pearson": (Pairs.pearson, weighted_pearson),
+    "spearman": (
+        Pairs.spearman,
+        lambda x, y, weights: weighted_pearson(ranks(x, weights), ranks(y, weights), weights),
+    ),
+    "kendall": (Pairs.kendall, lambda x, y, weights: tau_b(x.tolist(), y.tolist(), weights.tolist())),
+    "auc": (lambda pairs: pairs.auc(2), lambda x, y, weights: 2 * roc_auc_score(y >= 2, x, sample_weight=weights) - 1),
+    **{f"kappa {p}": (lambda pairs, p=p: pairs.kappa(p), weighted_kappa(p)) for p in (0, 1, 2)},
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_influence_of_a_row_is_the_change_of_the_figure_with_its_weight(name):
+    of_pairs, figure = FIGURES[name]
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 4, 25).astype(float)
+    y = np.clip(x + rng.integers(-1, 2, 25), 0, 3)
+    pairs = Pairs.of(x, y, one_scale=True)
+    found, weights, step = of_pairs(pairs), pairs.weights, 1e-5
+    assert found.value == pytest.approx(figure(pairs.x, pairs.y, weights), abs=1e-9)
+    for place in (0, 7, 24, 26, len(weights) - 2):
+        more, less = (
+            figure(pairs.x, pairs.y, weights + side * step * (np.arange(len(weights)) == place)) for side in (1, -1)
+        )
+        expected = (more - less) / (2 * step) * weights.sum()
+        own = found.added[place - 25] if place >= 25 else found.rows[pairs.order[place]]
+        assert own == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("level", ["nominal", "interval", "ratio"])
+def test_the_influence_of_a_unit_is_the_change_of_alpha_with_its_weight(level):
+    """α less its factor n − 1, which the influence leaves out; units have two or three ratings."""
+    rng = np.random.default_rng(1)
+    table = rng.integers(1, 5, (3, 12)).astype(float)
+    table[2, 5:] = np.nan
+    ratings, ones, step = read_ratings(list(table)), np.ones(12), 1e-6
+
+    def ratio(weights):
+        parts = alpha_parts(ratings, level, weights)
+        sizes = np.bincount(parts.units)
+        own = float((weights * (parts.within / (sizes - 1))).sum())
+        return (weights * sizes).sum() * own / parts.between
+
+    influence = alpha_parts(ratings, level, ones, crossed=True).influence()
+    for unit in range(12):
+        moved = ratio(ones + step * (np.arange(12) == unit)) / ratio(ones) - 1
+        expected = (alpha_parts(ratings, level).value - 1) * 12 * moved / step
+        assert influence[unit] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_raters_who_never_name_the_same_unit_may_still_do_so():
+    """Each of two raters names 6 of 60 units; independent raters have κ = 0, which the interval has to contain."""
+    first, second = np.repeat([0, 1, 1], [6, 6, 48]), np.repeat([1, 0, 1], [6, 6, 48])
+    found = fm.agreement({"ann": first, "bob": second})
+    figures = {**found.pairs[0].intervals, **found.intervals}
+    phi = associate(first, second).pearson
+    assert phi.value == pytest.approx(-1 / 9)
+    for interval in (figures["kappa"], figures["alpha_nominal"], phi):
+        assert interval.low < -1 / 9 < 0.1 < interval.high
+        assert interval.note == "approximate: few rows decide the figure"
+
+
+def test_clusters_widen_the_intervals_of_agreement():
+    rng = np.random.default_rng(0)
+    truth, clusters = np.repeat(rng.random(30) < 0.5, 6), np.repeat(np.arange(30), 6)
+    habit = np.repeat(rng.random((2, 30)) < 0.8, 6, axis=1)
+    table = {"ann": np.where(habit[0], truth, ~truth).astype(int), "bob": np.where(habit[1], truth, ~truth).astype(int)}
+    alone, grouped = fm.agreement(table), fm.agreement(table, clusters=clusters)
+    for one, other in ((alone, grouped), (alone.pairs[0], grouped.pairs[0])):
+        for name, interval in other.intervals.items():
+            assert interval.high - interval.low > 1.5 * (one.intervals[name].high - one.intervals[name].low)
+    by_text = fm.agreement(table, clusters=[f"c{one:02}" for one in clusters])
+    assert by_text == grouped
+    labels = pa.table({"ann": table["ann"], "bob": table["bob"], "session": clusters})
+    validated = fm.validate({"fit": rng.random(180)}, labels, raters="ann,bob", cluster="session")
+    assert validated.raters.intervals == grouped.intervals
+    with pytest.raises(fm.FastmetricsError, match="there are 180 units, but clusters has 2"):
+        fm.agreement(table, clusters=[1, 2])
+
+
+def test_a_perfect_figure_has_an_interval_below_it():
+    found = associate(np.arange(20), np.arange(20) >= 10, positive=1)
+    assert (found.auc.value, found.auc.high) == (1.0, 1.0)
+    assert 0.5 < found.auc.low < 0.97
+    agreed = fm.agreement([[0, 1] * 10, [0, 1] * 10])
+    assert agreed.pairs[0].kappa == 1.0
+    assert 0.6 < agreed.pairs[0].intervals["kappa"].low < 0.97
+
+
+RARE = [(60, 0.1, 0.1, 0.0), (60, 0.1, 0.1, 0.4), (200, 0.05, 0.05, 0.0), (100, 0.3, 0.3, 0.8), (200, 0.5, 0.5, 0.4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "one", "other", "kappa"), RARE)
+def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, kappa, full):
+    """Every table of counts that occurs, with the share of samples in which it does."""
+    both = one * other + kappa / 2 * (one + other - 2 * one * other)
+    cells = [both, one - both, other - both, 1 - one - other + both]
+    phi = (both - one * other) / math.sqrt(one * other * (1 - one) * (1 - other))
+    tables, times = np.unique(
+        np.random.default_rng(n).multinomial(n, cells, 2_000 if full else 500), axis=0, return_counts=True
+    )
+    held, silent = dict.fromkeys(("kappa", "phi", "alpha"), 0), 0
+    for counts, share in zip(tables, times / times.sum(), strict=True):
+        first, second = np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)
+        if len(set(first)) < 2 or len(set(second)) < 2:
+            held = {name: sum_ + share for name, sum_ in held.items()}  # undefined
+            continue
+        found = fm.agreement({"a": first, "b": second})
+        figures = {
+            "kappa": (found.pairs[0].intervals["kappa"], kappa),
+            "phi": (associate(first, second).pearson, phi),
+            "alpha": (found.intervals["alpha_nominal"], kappa),
+        }
+        for name, (interval, truth) in figures.items():
+            held[name] += share * (interval.low <= truth <= interval.high)
+        silent += share * (found.pairs[0].intervals["kappa"].note is None)
+    assert min(held.values()) >= 0.925, held
+    assert max(held.values()) <= 0.985 or silent < 0.5, held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
+def test_intervals_of_auc_hold_for_five_positives_of_a_hundred(shift, full):
+    rng, truth, held, trials = np.random.default_rng(7), scipy.stats.norm.cdf(shift / math.sqrt(2)), 0, 0
+    labels = np.repeat([1.0, 0.0], [5, 95])
+    for _ in range(600 if full else 150):
+        found = associate(rng.normal(shift * labels), labels, positive=1).auc
+        held, trials = held + (found.low <= truth <= found.high), trials + 1
+    assert held / trials >= 0.94
