@@ -42,6 +42,7 @@ from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.repeated_questions import Repeats
 from fastmetrics.metrics.risk import Aurc
+from fastmetrics.metrics.ter import TerScore
 from fastmetrics.metrics.tokenizers import tokenizer as tokenizer
 from fastmetrics.models.answer import answer as answer
 from fastmetrics.models.bots import FullContextBot as FullContextBot
@@ -185,6 +186,7 @@ __all__ = [
     "corpus_bleu",
     "corpus_cer",
     "corpus_chrf",
+    "corpus_ter",
     "corpus_wer",
     "correct_abstention",
     "correlations",
@@ -289,6 +291,7 @@ __all__ = [
     "summarize",
     "summarize_by",
     "task_score",
+    "ter",
     "tfidf_cosine",
     "token_cosine",
     "token_f1",
@@ -384,6 +387,12 @@ def corpus_wer(answer: Column, reference: Column, *, tokenizer: str = 'none', th
 
 def corpus_cer(answer: Column, reference: Column, *, lowercase: bool = False, threads: int | None = None) -> ErrorRate:
     """Character error rate of all answers together: all edits over all characters of the references."""
+
+def ter(answer: Column, reference: Column, *, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False, threads: int | None = None) -> NDArray[np.float64]:
+    """Translation edit rate of each answer against all its references, in per cent: sacreBLEU's ``sentence_score``."""
+
+def corpus_ter(answer: Column, reference: Column, *, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False, threads: int | None = None) -> TerScore:
+    """Translation edit rate of all answers together, in per cent: sacreBLEU's ``corpus_score``."""
 
 def correct_abstention(answer: Column, answerable: Column = None, reference: Column = None, *, phrases: Sequence[str] = ..., threads: int | None = None) -> NDArray[np.float64]:
     """1 if the answer to an unanswerable question abstains, 0 if it does not; NaN for an answerable question."""

@@ -17,7 +17,7 @@ from fastmetrics.metrics.plugins import load_entry_points
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
     "matching": ("matching",),
-    "edit_distance": ("edit_distance",),
+    "edit_distance": ("edit_distance", "ter"),
     "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),

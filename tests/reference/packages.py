@@ -36,6 +36,13 @@ def chrf(answer: str, references: list[str], **options: Any) -> float:
     return float(CHRF(**options).sentence_score(answer, references).score)
 
 
+def ter(answer: str, references: list[str], **options: Any) -> float:
+    """Translation edit rate of a row."""
+    from sacrebleu.metrics import TER
+
+    return float(TER(**options).sentence_score(answer, references).score)
+
+
 def tfidf(first: str, second: str) -> float:
     """The cosine of scikit-learn fitted on the pair; NaN where it finds no word in either."""
     from sklearn.feature_extraction.text import TfidfVectorizer

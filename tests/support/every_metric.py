@@ -188,6 +188,7 @@ GENERATION = {
     "bleu": some(PAIR, by_references(packages.bleu)),
     "chrf": some(PAIR, by_references(packages.chrf)),
     "chrf++": some(PAIR, by_references(partial(packages.chrf, word_order=2))),
+    "ter": Case(PAIR, by_references(packages.ter), 1e-14, 30),
     "tfidf_cosine": some(each(text, text), whole(packages.tfidf)),
 }
 
