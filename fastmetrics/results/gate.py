@@ -22,13 +22,13 @@ from fastmetrics.results.gate_metrics import (
     AnyMetric,
     GateMetrics,
     GateRows,
-    Level,
     Value,
     columns_read,
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
 from fastmetrics.results.open_runs import latest_run, open_run
 from fastmetrics.results.pairing import check_settings, pair_runs, units_of
+from fastmetrics.results.quantities import Method
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import Segment
@@ -88,8 +88,9 @@ class CheckedRule:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the value is shown with its interval: of a change or of a bound."""
-        return (self.rule.is_change or self.rule.reads_interval) and not math.isnan(self.low)
+        """Whether the value is shown with its interval: of a change, a bound or a percentile."""
+        shown = self.rule.is_change or self.rule.reads_interval or self.rule.figure not in (None, "mean")
+        return shown and not math.isnan(self.low)
 
     @property
     def shown(self) -> str:
@@ -110,7 +111,7 @@ class CheckedRule:
             return self.low if -self.low > self.high else self.high
         if self.rule.is_change:
             return self.high if self.rule.compare in ("<", "<=") else self.low
-        return self.low if self.rule.reading == "low" else self.high
+        return self.low if self.rule.bound == "low" else self.high
 
     @property
     def bound(self) -> float:
@@ -119,8 +120,9 @@ class CheckedRule:
 
     @property
     def crosses(self) -> bool:
-        """Whether a rule reads a mean whose interval crosses the limit, so that the rows do not decide it."""
-        return self.rule.reading in (None, "mean") and self.low < self.rule.limit < self.high
+        """Whether a rule reads a figure whose interval crosses the limit, so that the rows do not decide it."""
+        reads_figure = not (self.rule.is_change or self.rule.reads_interval)
+        return reads_figure and self.low < self.rule.limit < self.high
 
     @property
     def reason(self) -> str:
@@ -135,7 +137,8 @@ class CheckedRule:
         )
         if not rule.reads_interval:
             return f"{self._number(self.value)} {over}, expected {limit}"
-        what = "the mean" + (" drop" if rule.is_directed else " change" if rule.is_change else "")
+        figure = "the mean" if rule.is_change or rule.figure in (None, "mean") else f"the {rule.figure}"
+        what = figure + (" drop" if rule.is_directed else " change" if rule.is_change else "")
         reason = f"{what} is {self._number(self.value)} {over}"
         if rule.reading == "equivalent":
             limit = f"between -{rule.limit_text} and {rule.limit_text}"
@@ -143,9 +146,10 @@ class CheckedRule:
             return f"{reason}, expected {limit}"
         but = "but" if self.interval != "worst_case" else "which all agree, but so few may miss a rare change:"
         reach = f"its {self.confidence * 100:g} % interval reaches {self._number(self.bound_at)}"
-        plain = f"{self.metric}.{rule.point}" if rule.is_change else self.metric
+        reading = rule.point if rule.is_change else figure.removeprefix("the ").removeprefix("mean")
+        plain = f"{self.metric}.{reading}" if reading else self.metric
         limit = f"that it is {limit}" if rule.reading == "equivalent" else limit
-        return f"{reason}, {but} {reach}, so these rows do not show {limit} ({plain} reads the mean itself)"
+        return f"{reason}, {but} {reach}, so these rows do not show {limit} ({plain} reads {figure} itself)"
 
     @property
     def basis(self) -> str:
@@ -241,6 +245,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             f"{check.title}: the {check.confidence * 100:g} % interval [{number(check.low)}, {number(check.high)}] "
             f"({NAMES[check.interval]}{'' if check.interval_note is None else f'; {check.interval_note}'}) crosses "
             f"{check.rule.limit_text}, so these rows do not decide it; {check.metric}."
+            f"{'' if check.rule.figure in (None, 'mean') else f'{check.rule.figure}.'}"
             f"{'low' if check.rule.compare in ('>', '>=') else 'high'} reads the bound"
             for check in self.checks
             if check.crosses
@@ -421,8 +426,8 @@ class GateChecks:
 
     def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
         rule, unpaired = task.rule, self.settings.counting(task.rule)
-        level = Level(confidence, self.settings.seed, self.settings.threads)
-        value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, level)
+        method = Method(confidence=confidence, seed=self.settings.seed, threads=self.settings.threads)
+        value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, method)
         self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
         why = task.why or self._why(rule, task.metric.name, value)
         checked = CheckedRule(
@@ -517,10 +522,10 @@ def gate(
     A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
 
     - ``token_f1 >= 0.6`` reads the mean, and the output says if its interval crosses 0.6.  Other figures are ``std``,
-      ``min``, ``max``, ``sum``, percentiles (``latency_ms.p95 < 800``), counts of rows (``n``, ``n_missing``,
-      ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).  A label
-      (``abstain_rate``) and a corpus metric are figures too.
-    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval.
+      ``min``, ``max``, ``sum``, percentiles with their interval (``latency_ms.p95 < 800``), counts of rows (``n``,
+      ``n_missing``, ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).
+      A label (``abstain_rate``) and a corpus metric are figures too.
+    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval, ``latency_ms.p95.high`` of that of p95.
     - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
       the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
       direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.arrays import Flags, Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
@@ -21,6 +21,7 @@ from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many
 from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
 from fastmetrics.results.pairing import PairedRuns, by_position
+from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
 from fastmetrics.results.score_file import (
     column_named,
     declared,
@@ -32,28 +33,10 @@ from fastmetrics.results.score_file import (
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
-from fastmetrics.stats.estimates import Bounds, Interval, Sample
-from fastmetrics.stats.mean_interval import mean_interval
-from fastmetrics.stats.significance import PairedCounts, counts_interval, value_interval
-from fastmetrics.stats.sums import State, percentiles
+from fastmetrics.stats.estimates import Bounds, Interval
+from fastmetrics.stats.significance import PairedCounts
 
 # What rules read of a metric of rows: figures of its scores, and changes against a baseline.
-
-
-NO_INTERVAL = Interval(math.nan, math.nan, "none")
-
-
-@dataclass(frozen=True)
-class Level:
-    """How intervals are computed."""
-
-    confidence: float
-    seed: int
-    threads: int | None
-
-    def of(self, sample: Sample) -> Interval:
-        """The interval of a mean."""
-        return mean_interval(sample, self.confidence, seed=self.seed, threads=self.threads)
 
 
 @dataclass(frozen=True)
@@ -100,9 +83,15 @@ class RowMetric:
     usual: str = "mean"
     """The figure that a rule reads which names none."""
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """What a rule reads over these rows."""
-        return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, level)
+        if rule.is_count:
+            return Value(self._count(str(rule.reading), rows), NO_INTERVAL, int(self._scores.has[rows].sum()))
+        return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, method)
+
+    @property
+    def _scores(self) -> ScoreStates:
+        return self.rows.scores(self.name)
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
@@ -128,14 +117,12 @@ class RowMetric:
     def without_score(self, rows: Ints) -> Flags:
         """Which of the rows have no score though the run failed there, or the baseline has one."""
         certain, doubtful = self._unscored
-        failed = certain[rows]
-        failed[np.flatnonzero(doubtful[rows])[: self.rows.scores(self.name).most_failed]] = True
-        return failed
+        return certain[rows] | _first(doubtful[rows], self._scores.most_failed)
 
     @cached_property
     def _unscored(self) -> tuple[Flags, Flags]:
         """The rows that count as without a score for certain, and those that may."""
-        scores = self.rows.scores(self.name)
+        scores = self._scores
         if self.rows.has_baseline:
             base = self.rows.baseline(self.name)
             base_has, base_undefined = base.has, base.undefined
@@ -144,35 +131,44 @@ class RowMetric:
         certain = ~scores.has & ((scores.failed > 0) | base_has)
         return certain, scores.doubtful & ~certain & ~base_undefined
 
-    def figure(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
-        """The figure of a rule over these rows, or the bound of the mean's interval."""
-        scores, reading = self.rows.scores(self.name), rule.reading or self.usual
-        if rule.is_count:
-            return Value(self._count(reading, rows), NO_INTERVAL, int(scores.has[rows].sum()))
-        failed = self.without_score(rows)
-        extra = 0 if rule.where else self.rows.n_rejected
-        has = scores.has[rows]
-        scored = rows[has]
-        partly = int((scores.failed[scored] > 0).sum())
+    def figure(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+        """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
+        reading = rule.figure or self.usual
+        states, own, clusters = self._scores, rows, self.rows.clusters
+        failed, extra = self.without_score(rows), 0 if rule.where else self.rows.n_rejected
+        if reading != "mean" and (answers := self.rows.answers(self.name)) is not None:
+            extra += int((failed & self.rows.absent[rows]).sum())
+            states, places = answers
+            own = np.flatnonzero(np.isin(places, rows))
+            clusters = places if clusters is None else clusters[places]
+            failed = (states.failed[own] > 0) | _first(states.doubtful[own], states.most_failed)
+        has = states.has[own]
+        partly = int((states.failed[own[has]] > 0).sum())
         n_failed = int(failed.sum()) + extra + partly
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
-        clusters = None if self.rows.clusters is None else self.rows.clusters[scored]
-        values = scores.values[scored]
+        used, values = has, states.values[own]
         if n_failed and unpaired != "ignore":
             if worst is None:
-                return Value.uncounted(len(scored), n_failed)
-            used = has | failed
-            values = np.where(has, scores.counting(worst, rows), worst)[used]
-            values = np.concatenate([values, np.full(extra, worst)])
-            clusters = self._with_rejected(rows[used], extra)
-        sample = Sample.of(values, clusters, self.bounds)
-        interval = level.of(sample) if reading in ("mean", "low", "high") else NO_INTERVAL
+                return Value.uncounted(int(has.sum()), n_failed)
+            used, values = has | failed, np.where(has, states.counting(worst, own), worst)
+        else:
+            extra = 0
+        values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
+        if clusters is not None:  # each row that is not there is a cluster of its own
+            clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
+        with_interval = method if rule.figure is not None or reading == "mean" else None
+        found = figure_of(values, reading, clusters, self.bounds, with_interval)
         ignored = n_failed if unpaired == "ignore" else 0
-        count = None if clusters is None else len(sample.units)
-        value = _statistic(values, reading)
-        note = self._doubt(rule, rows) if n_failed else None
-        counted = worst if n_failed else None
-        return Value(value, interval, len(scored), n_failed - ignored, counted, ignored, n_clusters=count, note=note)
+        return Value(
+            found.value,
+            found.interval,
+            int(has.sum()),
+            n_failed - ignored,
+            worst if n_failed else None,
+            ignored,
+            n_clusters=found.n_clusters,
+            note=self._doubt(rule, rows) if n_failed else None,
+        )
 
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
         """The note on rows that may have failed or be undefined."""
@@ -183,13 +179,6 @@ class RowMetric:
             f"{self.name}: the metadata do not store which of the rows without a score are undefined; up to "
             f"{scores.most_failed:,} of them count as failed"
         )
-
-    def _with_rejected(self, rows: Ints, extra: int) -> Ints | None:
-        """The clusters of the rows; each of the ``extra`` rows that scoring rejected is a cluster of its own."""
-        if self.rows.clusters is None:
-            return None
-        alone = self.rows.clusters.max(initial=-1) + 1 + np.arange(extra)
-        return np.concatenate([self.rows.clusters[rows], alone])
 
     def _count(self, reading: str, rows: Ints) -> float:
         """A count of rows, or its share."""
@@ -226,7 +215,7 @@ class RowMetric:
             return int(self.without_score(rows).sum()) + extra
         return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
 
-    def change(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def change(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
         before, after = self.rows.baseline(self.name), self.rows.scores(self.name)
         has_before, has_after = before.has[rows], after.has[rows]
@@ -242,49 +231,24 @@ class RowMetric:
                 return Value.uncounted(int(both.sum()), n_failed, n_new)
             used = has_before
             values = np.where(lost, worst, after.counting_beyond(before, worst, rows))
-        ignored = n_failed if unpaired == "ignore" else 0
-        first, second = before.values[rows][used], values[used]
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
         rounding = rounding_error(self.rows.paired.precision(self.name))
-        sample = Sample.between(first, second, clusters, self.bounds, rounding)
-        towards = sign(rule, self.better)
-        value, interval = signed(towards, sample.mean, self._interval(sample, level))
-        if rule.percent:
-            rows_changed = towards * (second - first)
-            value, interval = self._of_baseline(value, interval, rows_changed, first, clusters, level)
-        count = None if clusters is None else len(sample.units)
+        means = PairedMeans(before.values[rows][used], values[used], clusters, self.bounds, rounding)
+        value, interval = means.relative(method) if rule.percent else (means.delta, means.interval(method))
+        if math.isnan(interval.low) and len(means.first) > 1 and not means.differences.values.any():
+            # otherwise an unchanged run would meet no rule on such a metric
+            interval = replace(interval, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
+        value, interval = signed(sign(rule, self.better), value, interval)
+        ignored = n_failed if unpaired == "ignore" else 0
         counted = worst if n_failed else None
-        return Value(value, interval, int(both.sum()), n_failed - ignored, counted, ignored, n_new, count)
+        return Value(value, interval, int(both.sum()), n_failed - ignored, counted, ignored, n_new, means.n_clusters)
 
-    def _interval(self, sample: Sample, level: Level) -> Interval:
-        """The interval of a change.
 
-        Without bounds there is none of changes that all agree.  If no score changed, it is then 0: otherwise an
-        unchanged run would meet no rule on such a metric.
-        """
-        interval = level.of(sample)
-        if math.isnan(interval.low) and sample.n > 1 and not sample.values.any():
-            return replace(interval, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
-        return interval
-
-    def _of_baseline(
-        self, change: float, interval: Interval, changes: Floats, first: Floats, clusters: Ints | None, level: Level
-    ) -> tuple[float, Interval]:
-        """The change and its interval as shares of the baseline's mean, which is estimated from the same rows.
-
-        The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over rows with the change d
-        and the baseline's score b (linearisation); if these agree, that of the change, divided by |mean(b)|.
-        """
-        base = Sample.of(first).mean
-        if not len(first) or base == 0:
-            return math.nan, NO_INTERVAL
-        size, ratio = abs(base), change / abs(base)
-        rows = ratio + (changes - ratio * math.copysign(1.0, base) * first) / size
-        span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
-        interval = level.of(Sample.of(rows, clusters, (-span / size, span / size)))
-        if math.isnan(interval.low):
-            return ratio, replace(interval, low=interval.low / size, high=interval.high / size)
-        return ratio, interval
+def _first(flags: Flags, count: int) -> Flags:
+    """The first ``count`` of the rows that are flagged."""
+    first = np.zeros(len(flags), np.bool_)
+    first[np.flatnonzero(flags)[:count]] = True
+    return first
 
 
 def sign(rule: Rule, better: Better) -> float:
@@ -298,16 +262,6 @@ def signed(towards: float, delta: float, interval: Interval) -> tuple[float, Int
         return delta, interval
     low, high = 0.0 - interval.high, 0.0 - interval.low
     return 0.0 - delta, replace(interval, low=low, high=high, skew=-interval.skew)
-
-
-def _statistic(values: Floats, reading: str) -> float:
-    """A statistic of values; NaN without any."""
-    if reading.startswith("p"):
-        return float(np.quantile(values, percentiles([reading])[reading])) if len(values) else math.nan
-    state = State()
-    state.add(pa.array(values))
-    name = {"low": "mean", "high": "mean"}.get(reading, reading)
-    return float(getattr(state, name))
 
 
 # What rules read of a corpus metric: from the counts of rows if a run stores them, else from its summary.
@@ -330,7 +284,7 @@ class CountedMetric:
         has = self._counts[1][:, rows]
         return int((has[0] if rule.is_change and unpaired != "ignore" else has[-1]).sum())
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """What a rule reads over these rows: the change over those that both runs counted, or the value."""
         counts, has = self._counts
         counts, has = counts[:, rows], has[:, rows]
@@ -343,34 +297,21 @@ class CountedMetric:
         if lost and unpaired != "ignore":
             return Value.uncounted(int(used.sum()), lost, n_new, has_row_scores=False)
         clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
-        pair = PairedCounts.of(counts[0][used], counts[-1][used], partial(many_values, self._spec), clusters)
-        value, interval = (self._change if rule.is_change else self._figure)(rule, pair, level)
-        count = None if pair.sizes is None else len(pair.sizes)
-        return Value(value, interval, int(used.sum()), 0, None, lost, n_new, count)
-
-    @property
-    def _spec(self) -> str:
-        return self.rows.run.spec(self.name)
+        formula = partial(many_values, self.rows.run.spec(self.name))
+        if not rule.is_change:
+            how = method if rule.reads_interval else None
+            found = value_of_counts(counts[-1][used], formula, clusters, self.bounds, how)
+            return Value(found.value, found.interval, found.n, 0, None, lost, n_new, found.n_clusters)
+        change = CountedValues(PairedCounts.of(counts[0][used], counts[-1][used], formula, clusters), self.bounds)
+        value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
+        value, interval = signed(sign(rule, self.better), value, interval)
+        return Value(value, interval, int(used.sum()), 0, None, lost, n_new, change.n_clusters)
 
     @cached_property
     def _counts(self) -> tuple[Ints, Flags]:
         """The counts of each run and row, of the scores last, and which of them exist."""
         paired = self.rows.paired
         return (paired if self.name in paired.runs[0].counted else paired.alone(-1)).counts(self.name)
-
-    def _change(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
-        before, after = pair.values
-        drawn: dict[str, Any] = {"seed": level.seed, "threads": level.threads}
-        interval = counts_interval(pair, level.confidence, "auto", bounds=self.bounds, **drawn)
-        value, interval = signed(sign(rule, self.better), after - before, interval)
-        if not rule.percent:
-            return value, interval
-        size = abs(before) or math.nan
-        return value / size, replace(interval, low=interval.low / size, high=interval.high / size)
-
-    def _figure(self, rule: Rule, pair: PairedCounts, level: Level) -> tuple[float, Interval]:
-        value = pair.values[1]
-        return value, value_interval(pair, level.confidence, self.bounds) if rule.reads_interval else NO_INTERVAL
 
 
 @dataclass(frozen=True)
@@ -390,7 +331,7 @@ class SummaryFigure:
         """The rows behind the figure."""
         return self.n
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """The figure, unless rows are known to be left out of it."""
         if rule.where or rule.reads_interval:
             raise ColumnError(
@@ -486,6 +427,16 @@ class GateRows:
         """Whether the scores are compared with a baseline."""
         return len(self.paired.runs) > 1
 
+    def answers(self, metric: str) -> tuple[ScoreStates, Ints] | None:
+        """The states of single answers and the row of each one's question, if questions have several answers."""
+        repeated = self.paired.repetition(len(self.paired.runs) - 1)
+        if repeated is None:
+            return None
+        places = np.full(len(repeated.first_rows), -1, np.int64)
+        rows = self.paired.rows[-1]
+        places[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+        return ScoreStates.of(repeated.run, metric), places[repeated.questions]
+
     @cached_property
     def absent(self) -> Flags:
         """The rows that the scores lack."""
@@ -564,7 +515,7 @@ class AnyMetric(Protocol):
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, level: Level) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """What a rule reads over these rows."""
 
 

@@ -8,7 +8,7 @@
     figure    = mean | std | min | max | sum | p0 … p100 | count | share
     count     = n | n_missing | n_undefined | n_error | n_unpaired
     share     = share_missing | share_undefined | share_error | share_unpaired
-    bound     = low | high
+    bound     = low | high | percentile.low | percentile.high
     change    = delta | drop | delta.point | drop.point | equivalent | not_worse
     condition = "n >=" whole | "unpaired =" (worst | ignore | number)
 
@@ -29,7 +29,7 @@ from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.tables.input_files import read_text
 
 BOUNDS = ("low", "high")
-"""The bounds of the interval of the mean."""
+"""The bounds of an interval: of the mean, or after the name of a percentile, of that."""
 MARGINS = ("equivalent", "not_worse")
 """The smallest margins that the rows show: of a change in either direction, and of a change for the worse."""
 CHANGES = ("delta", "drop", "delta.point", "drop.point", *MARGINS)
@@ -44,7 +44,8 @@ _EXPECTED_UNPAIRED = "expected unpaired=worst, unpaired=ignore or the score to c
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?"
 _COMPARE = "|".join(COMPARISONS)
 _LIMIT = re.compile(rf"({_COMPARE})\s*({_NUMBER})(?=\s*$|\s+[^\W\d])")
-_READING = re.compile(rf"(.+)\.({'|'.join(map(re.escape, READINGS))}|p(?:100|\d?\d(?:\.\d+)?))", re.DOTALL)
+_PERCENTILE = r"p(?:100|\d?\d(?:\.\d+)?)(?:\.low|\.high)?"
+_READING = re.compile(rf"(.+?)\.({'|'.join(map(re.escape, READINGS))}|{_PERCENTILE})", re.DOTALL)
 _CONDITION = r"(?:n\s*>=\s*\d[\d_]*(?:,\d{3})*|unpaired\s*=\s*[^\s,]+)"
 _CONDITIONS = re.compile(rf"\s+with\s+({_CONDITION}(?:\s*,\s*{_CONDITION})*)\s*$")
 
@@ -75,9 +76,20 @@ class Rule:
         return self.reading in CHANGES
 
     @property
+    def bound(self) -> str | None:
+        """The bound that the rule reads of a mean or a percentile: ``low`` or ``high``."""
+        last = (self.reading or "").rpartition(".")[2]
+        return last if last in BOUNDS else None
+
+    @property
+    def figure(self) -> str | None:
+        """The figure of the scores that the rule reads, or whose bound it reads; None if it names none."""
+        return self.reading if self.bound is None else (self.reading or "").rpartition(".")[0] or "mean"
+
+    @property
     def reads_interval(self) -> bool:
         """Whether the rule reads a bound of an interval."""
-        return self.reading in (*BOUNDS, "delta", "drop", *MARGINS)
+        return self.bound is not None or self.reading in ("delta", "drop", *MARGINS)
 
     @property
     def is_margin(self) -> bool:

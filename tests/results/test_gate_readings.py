@@ -14,6 +14,7 @@ from scipy import stats
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.results.gate_rules import parse_rule
+from fastmetrics.stats.mean_interval import percentile_interval
 from tests.support.program import program
 
 N = 120
@@ -330,3 +331,35 @@ def test_measures_of_rankings_have_a_direction():
     scores = {"id": list(range(30)), "recall@100": after + before[::-1] / 9, "unj": after + before[::-1] / 9}
     result = fm.gate(scores, ["drop <= 0.1"], baseline=baseline)
     assert [(check.metric, check.met) for check in result.checks] == [("recall@100", True), ("unj", False)]
+
+
+def test_percentiles_have_intervals_and_their_bounds_are_readings():
+    values = np.random.default_rng(3).gamma(4.0, 100.0, 300)
+    scores = {"id": range(300), "latency_ms": values}
+    p95 = float(np.quantile(values, 0.95))
+    expected = percentile_interval(values, 0.95, bounds=(0.0, math.inf))
+    found = fm.gate(
+        scores, [f"latency_ms.p95 <= {p95 + 1}", f"latency_ms.p95.high <= {p95 + 1}", "latency_ms.p95.low > 1"]
+    )
+    assert [one.met for one in found] == [True, False, True]
+    assert {(one.value, one.low, one.high) for one in found} == {(p95, expected.low, expected.high)}
+    assert f"{found[0].value:.4g}"[:3] in found[0].shown
+    assert f"[{found[0].low:,.4g}"[:4] in found[0].shown
+    assert found[1].reason.startswith("the p95 is ")
+    assert "(latency_ms.p95 reads the p95 itself)" in found[1].reason
+    assert "so these rows do not decide it; latency_ms.p95.high reads the bound" in "\n".join(found.remarks())
+    few = fm.gate({"latency_ms": values[:30]}, "latency_ms.p95.high <= 1e9")
+    assert (few.passed, few[0].high) == (False, math.inf)
+
+
+def test_percentiles_of_repeated_questions_are_those_of_the_answers():
+    values = np.random.default_rng(3).gamma(4.0, 100.0, 300)
+    scores = {"id": np.repeat(np.arange(60), 5), "repeat": [*range(5)] * 60, "latency_ms": values}
+    expected = percentile_interval(values, 0.95, clusters=np.repeat(np.arange(60), 5), bounds=(0.0, math.inf))
+    for options in ({}, {"baseline": scores}):
+        (one,) = fm.gate(scores, "latency_ms.p95.high <= 5000", **options)
+        assert (one.value, one.low, one.high) == (float(np.quantile(values, 0.95)), expected.low, expected.high)
+        assert (one.n, one.n_clusters) == (300, 60)
+    failed = {**scores, "latency_ms": [None, *values[1:]]}
+    (one,) = fm.gate(failed, "latency_ms.max <= 60000 with unpaired=60000", baseline=scores)
+    assert (one.value, one.n, one.n_worst) == (60_000.0, 299, 1)
