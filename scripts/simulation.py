@@ -486,7 +486,7 @@ def _of_plans(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials:
     enough = fm.power(between=float(np.var(many[1] - many[0])), delta=delta)[0].n
     tables = [_table(values, paired.bounded, _ids(n)) for values in paired.draw(rng, (trials, n), 0.0)]
     for plan in fm.power(tables, metrics=_metrics(tables[0]), delta=delta).plans:
-        tally["at most"].add(plan.n_high is not None and plan.n_high < enough, None)
+        tally["at most"].add(plan.n_high is not None and plan.n_high < enough, plan.note)
 
 
 def _of_letters(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:

@@ -281,7 +281,7 @@ def compare(
     - ``system``: The column of one file that names the systems.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
     - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
-      of compare, none: runs that share no rows, as independent samples.
+      of compare and power, none: runs that share no rows, as independent samples.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``margin``: A difference that does not matter: tests equivalence within it.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.

@@ -568,7 +568,7 @@ def gate(
     - ``correction``: Correction of the intervals for the number of rules that read one.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
     - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
-      of compare, none: runs that share no rows, as independent samples.
+      of compare and power, none: runs that share no rows, as independent samples.
     - ``allow_differences``: Compare runs even if their options or versions differ.
     - ``seed``: Random seed.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of

@@ -1,43 +1,83 @@
-"""The variances that plan a comparison: from a pilot of one or two runs, or as given."""
+"""``fm.power``: how many questions a comparison needs, planned before the run, from a pilot or given variances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base.arrays import rounding_error
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.input_columns import listed
-from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.options import Choice, Real, Whole, argument
 from fastmetrics.results.open_runs import are_several, open_runs, two_runs
-from fastmetrics.results.pairing import PairedRuns, pair_runs, repeated_run
-from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.pairing import pair_runs, repeated_run
+from fastmetrics.results.score_file import declared_bounds
+from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import cluster_numbers
 from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.pass_at_k import variance
-from fastmetrics.stats.significance import DifferenceVariance, detectable_difference, highest_variance, questions_needed
+from fastmetrics.stats.significance import Aim, variance_bound
 
 MOST = 1e300
 """The greatest variance or difference."""
+_REPEATS = (1, 2, 3, 5, 10)
+"""Numbers of answers to a question that a plan with known variance within questions lists."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """The variances of one metric in a pilot; ``n`` is None if they were given."""
+    """The variance of a question's difference by one metric, by source, from a pilot or as given."""
 
     metric: str
-    variance: DifferenceVariance
-    n: int | None
-    separated: bool
+    between: float = math.nan
+    """ω², between questions: the variance of the true differences."""
+    within: tuple[float, float] = (0.0, 0.0)
+    """σ² of one answer of the baseline, and of the other system, within a question."""
+    separated: bool = False
     """Whether ω² and σ² are known apart."""
+    samples: Sequence[Sample] = ()
+    """The differences of questions, or the scores of each run; none if the variances were given."""
+    factor: float = 1.0
+    """The variance of the difference over that of the samples."""
+
+    @property
+    def n(self) -> int | None:
+        """The number of questions of the pilot."""
+        return min(sample.n for sample in self.samples) if self.samples else None
+
+    @property
+    def cluster_size(self) -> float:
+        """Questions per cluster, on average."""
+        return max((sample.n / len(sample.units) for sample in self.samples), default=1.0)
+
+    @property
+    def design_effect(self) -> float:
+        """The variance of Δ with clustered questions over that with independent ones."""
+        alone = sum(variance(sample.values) / sample.n for sample in self.samples)
+        return sum(sample.spread.error**2 for sample in self.samples) / alone if alone > 0 else 1.0
+
+    def of_question(self, repeats: int) -> float:
+        """The effective variance of a question's difference with ``repeats`` answers of both systems."""
+        return self.design_effect * (self.between + sum(self.within) / repeats)
+
+    def highest(self, total: float, confidence: float) -> tuple[float, str | None]:
+        """The upper bound of ``total``, which exceeds it by the same factor as in the pilot, and a note on it."""
+        if not self.samples:
+            return math.nan, None
+        bounds = [variance_bound(sample, confidence) for sample in self.samples]
+        high, own = sum(bound for bound, _ in bounds), sum(one.n * one.spread.error**2 for one in self.samples)
+        note = next((note for _, note in bounds if note is not None), None)
+        return (high * total / own if own > 0 else high * self.factor), note
 
 
-def pilots_of(
+def _pilots(
     pilot: Any,
     metrics: Sequence[str],
     cluster: str | None,
@@ -45,105 +85,100 @@ def pilots_of(
     on: str | None,
     system: str | None,
     correlation: float,
+    pairing: str,
 ) -> tuple[list[Pilot], list[str]]:
     """The variances of each metric in the pilot, and notes on where they come from."""
     if pilot is None:
         if metrics or cluster is not None:
             what = Argument("cluster", cluster) if cluster is not None else Argument("metrics", list(metrics))
             raise OptionError(what, ": needs a pilot")
-        return [Pilot("–", DifferenceVariance(math.nan), None, separated=False)], ["variances as given"]
-    runs = _runs(pilot, system)
-    if len(runs) == 1:
-        return _of_one(runs[0], metrics, on, cluster, correlation)
-    return _of_two(two_runs(runs, *names), metrics, on, cluster)
-
-
-def _runs(pilot: Any, system: str | None) -> list[ScoreRun]:
-    """The pilot's runs; one table or path is one run."""
+        return [Pilot("–")], ["variances as given"]
     several = are_several(pilot) or system is not None
-    return open_runs(pilot if several else [pilot], system, least=1)
+    runs = open_runs(pilot if several else [pilot], system, least=1)
+    runs = runs if len(runs) == 1 else list(two_runs(runs, *names))
+    chosen = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
+    chosen = chosen if metrics else [name for name in chosen if name != cluster]
+    if len(runs) == 1:
+        assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
+        notes, factor = [f"variances from one run, {runs[0].name}: {assumed}"], 2 * (1 - correlation)
+    elif pairing == "none":
+        notes, factor = ["variances from the pilot, runs that share no questions"], 1.0
+    else:
+        return _paired(runs, chosen, on, cluster)
+    alone = [_alone(run, chosen, on, cluster, factor) for run in runs]
+    notes += [note for _, more in alone for note in more]
+    return [_joined([pilots[at] for pilots, _ in alone]) for at in range(len(chosen))], notes
 
 
-def _of_two(
-    runs: tuple[ScoreRun, ScoreRun], metrics: Sequence[str], on: str | None, cluster: str | None
+def _paired(
+    runs: Sequence[ScoreRun], metrics: Sequence[str], on: str | None, cluster: str | None
 ) -> tuple[list[Pilot], list[str]]:
-    names = _names(runs, metrics, cluster)
+    """The variances of the differences of questions that two runs share."""
     keys = [name for run in runs for name in run.keys(on, cluster)]
-    paired = pair_runs([run.by_column([*names, *keys]) for run in runs], on, repeats=True)
+    paired = pair_runs([run.by_column([*metrics, *keys]) for run in runs], on, repeats=True)
     notes = [f"variances from the pilot, rows paired by {paired.joined_by}"]
     notes += [several.describe() for several in paired.repeated if several is not None]
     groups = None if cluster is None else cluster_numbers(cluster, paired.column(cluster))
-    return [_paired_pilot(paired, name, groups) for name in names], notes
+    bounds, pilots = declared_bounds(metrics, first_declared(runs)), []
+    for metric in metrics:
+        a, b = paired.scores(0, metric), paired.scores(1, metric)
+        both = ~np.isnan(a) & ~np.isnan(b)
+        rounding, some = rounding_error(paired.precision(metric)), None if groups is None else groups[both]
+        sample = Sample.between(a[both], b[both], some, bounds.get(metric), rounding)
+        answers = [None if run is None else run.scores(metric) for run in paired.repeated]
+        within = [0.0 if one is None else one.within for one in answers]
+        noise = sum(0.0 if one is None else one.within * float(np.mean(1.0 / one.counts)) for one in answers)
+        between = max(_variance(sample, metric) - noise, 0.0)
+        pilots.append(Pilot(metric, between, (within[0], within[1]), None not in paired.repeated, [sample]))
+    return pilots, notes
 
 
-def _paired_pilot(paired: PairedRuns, metric: str, groups: Any) -> Pilot:
-    a, b = paired.scores(0, metric), paired.scores(1, metric)
-    both = ~np.isnan(a) & ~np.isnan(b)
-    differences = b[both] - a[both]
-    answers = [None if run is None else run.scores(metric) for run in paired.repeated]
-    within = [0.0 if repeated is None else repeated.within for repeated in answers]
-    noise = sum(
-        0.0 if repeated is None else repeated.within * float(np.mean(1.0 / repeated.counts)) for repeated in answers
-    )
-    between = max(variance(differences) - noise, 0.0) if len(differences) > 1 else math.nan
-    effect, size = _design(differences, None if groups is None else groups[both])
-    parts = DifferenceVariance(between, within[0], within[1], effect, size)
-    return _checked(Pilot(metric, parts, len(differences), separated=all(repeated is not None for repeated in answers)))
-
-
-def _of_one(
-    run: ScoreRun, metrics: Sequence[str], on: str | None, cluster: str | None, correlation: float
+def _alone(
+    run: ScoreRun, metrics: Sequence[str], on: str | None, cluster: str | None, factor: float
 ) -> tuple[list[Pilot], list[str]]:
-    names = _names([run], metrics, cluster)
+    """The variances of the questions of one run, times a factor."""
     key = on or run.id_column
     beside = [name for name in (key, run.question_column, run.repeat_column, cluster) if name]
-    loaded = run.by_column([*names, *beside])
+    loaded = run.by_column([*metrics, *beside])
     answers = None if key is None else repeated_run(loaded, key)
     whole = loaded if answers is None else answers.reduced()
     groups = None if cluster is None else cluster_numbers(cluster, whole.column(cluster, "to cluster rows by"))
-    pilots = []
-    for name in names:
-        values = whole.values(name)
+    bounds, pilots = declared_bounds(metrics, run.declared), []
+    for metric in metrics:
+        values = whole.values(metric)
         has_score = np.isfinite(values)
-        means = values[has_score]
-        own, within = variance(means), 0.0
+        some = None if groups is None else groups[has_score]
+        sample = Sample.of(values[has_score], some, bounds.get(metric))
+        own, within = _variance(sample, metric), 0.0
         if answers is not None:
-            scores = answers.scores(name)
+            scores = answers.scores(metric)
             own, within = scores.between, scores.within
-        effect, size = _design(means, None if groups is None else groups[has_score])
-        parts = DifferenceVariance(2 * (1 - correlation) * own, within, within, effect, size)
-        pilots.append(_checked(Pilot(name, parts, len(means), separated=answers is not None)))
-    assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
-    notes = [f"variances from one run, {run.name}: {assumed}"]
-    return pilots, [*notes, *([] if answers is None else [answers.describe()])]
+        pilots.append(Pilot(metric, factor * own, (within, within), answers is not None, [sample], factor))
+    return pilots, [] if answers is None else [answers.describe()]
 
 
-def _names(runs: Sequence[ScoreRun], metrics: Sequence[str], cluster: str | None) -> list[str]:
-    names = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
-    return names if metrics else [name for name in names if name != cluster]
+def _joined(alone: Sequence[Pilot]) -> Pilot:
+    """The variance of the difference of two runs that share no questions; that of one run is left as it is."""
+    if len(alone) == 1:
+        return alone[0]
+    first, second = alone
+    within, samples = (first.within[0], second.within[1]), [*first.samples, *second.samples]
+    separated = first.separated and second.separated
+    return Pilot(first.metric, first.between + second.between, within, separated, samples)
 
 
-def _design(values: Any, groups: Any) -> tuple[float, float]:
-    """The design effect of clusters and the questions per cluster; 1 and 1 without."""
-    if groups is None or len(values) < 2:
-        return 1.0, 1.0
-    alone, together = (Sample.of(values, some).spread.error for some in (None, groups))
-    return (together / alone) ** 2 if alone > 0 else 1.0, len(values) / len(np.unique(groups))
+def _variance(sample: Sample, metric: str) -> float:
+    if sample.n < 2:
+        raise InputError(f"{metric}: the pilot has {sample.n} questions with scores; a variance needs 2 or more")
+    return variance(sample.values)
 
 
-def _checked(pilot: Pilot) -> Pilot:
-    if math.isnan(pilot.variance.between) or (pilot.n is not None and pilot.n < 2):
-        raise InputError(f"{pilot.metric}: the pilot has {pilot.n} questions with scores; a variance needs 2 or more")
-    return pilot
-
-
-def with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -> Pilot:
+def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -> Pilot:
     """The pilot's variances, replaced by the given ones."""
-    parts = pilot.variance
     if between is not None:
         argument("between", between, Real(0.0, MOST))
-        parts = replace(parts, between=float(between))
-    if math.isnan(parts.between):
+        pilot = replace(pilot, between=float(between), samples=())
+    if math.isnan(pilot.between):
         raise OptionError(
             "variances are needed: a pilot, or ", Argument("between"), " and, for repeats, ", Argument("within")
         )
@@ -151,25 +186,17 @@ def with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -
         both = [within, within] if isinstance(within, int | float) else list(within)
         if len(both) != 2:
             raise OptionError(Argument("within", within), ": expected one variance, or one for each of two systems")
-        for variance in both:
-            argument("within", variance, Real(0.0, MOST))
-        if not pilot.separated and between is None and pilot.n is not None:
-            parts = replace(parts, between=max(parts.between - sum(both), 0.0))
-        parts = replace(parts, within_baseline=float(both[0]), within_other=float(both[1]))
+        for one in both:
+            argument("within", one, Real(0.0, MOST))
+        rest = pilot.between if pilot.separated or not pilot.samples else max(pilot.between - sum(both), 0.0)
+        pilot = replace(pilot, between=rest, within=(float(both[0]), float(both[1])))
     elif repeats > 1 and not pilot.separated:
         raise OptionError(
             Argument("repeats", repeats),
             ": the variance within questions is unknown; give it with ",
             Argument("within"),
         )
-    return replace(pilot, variance=parts, n=pilot.n if between is None else None)
-
-
-# ``fm.power``: how many questions a comparison needs, planned before the run, from a pilot or given variances.
-
-
-_REPEATS = (1, 2, 3, 5, 10)
-"""Numbers of answers to a question that a plan with known variance within questions lists."""
+    return pilot
 
 
 @dataclass(frozen=True)
@@ -178,11 +205,13 @@ class PowerPlan:
 
     metric: str
     delta: float
-    """The true difference of the means that is detected."""
-    n: int
-    """Questions that both systems answer."""
+    """The true difference of the means that is detected, or the margin of equivalence."""
+    n: int | None
+    """Questions that both systems answer; None if no question of the pilot differs."""
     n_high: int | None
     """Questions if the variance is as high as the pilot allows at this confidence; None without a pilot."""
+    note: str | None
+    """Why ``n_high`` may hold another level than the confidence, or why there is none."""
     repeats: int
     """Answers of each system to each question."""
     between: float
@@ -203,6 +232,8 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
     plans: Sequence[PowerPlan]
     power: float
     confidence: float
+    aim: Aim
+    """What the comparison is to show."""
     planned: str
     """``n`` if the questions were computed from a difference, ``delta`` if the difference from the questions."""
     notes: Sequence[str] = ()
@@ -214,8 +245,8 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
                 plan.metric,
                 number(plan.delta),
                 number(plan.repeats),
-                number(plan.n),
-                "–" if plan.n_high is None else number(plan.n_high),
+                "–" if plan.n is None else number(plan.n),
+                ("–" if plan.n_high is None else number(plan.n_high)) + ("" if plan.note is None else MARK),
                 number(plan.between),
                 number((plan.within_baseline + plan.within_other) / plan.repeats),
             )
@@ -224,16 +255,20 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
         return [Grid(("metric", "Δ", "answers K", "questions", "at most", "between ω²", "within σ²/K"), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """The test, and where the variances come from."""
-        alpha = 1 - self.confidence
-        return [
-            f"Δ is detected with power {self.power:g} by a paired, two-sided test at level {alpha:.3g}",
-            *self.notes,
-        ]
+        """What is shown by which test, where the variances come from, and the notes on them."""
+        test = "by a paired, two-sided test" if self.aim.sides == 1 else "by Welch's two-sided test"
+        shown = f"Δ is detected with power {self.power:g} {test} at level {self.aim.level:.3g}"
+        if self.aim.equivalent:
+            shown = f"equivalence within ±Δ is shown with power {self.power:g} at level {self.aim.level:.3g} if Δ is 0"
+        notes = interval_notes(((plan.metric, "none", plan.note) for plan in self.plans), self.confidence)
+        return [shown, *self.notes, *notes]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"plans": [{"metric", "delta", "n", …}], "power", "confidence", "planned", "notes"}``."""
-        return {**asdict(self), "notes": list(self.remarks())}
+        plans = [asdict(plan) for plan in self.plans]
+        return {"plans": plans, "power": self.power, "confidence": self.confidence, "planned": self.planned} | {
+            "notes": list(self.remarks())
+        }
 
     def to_arrow(self) -> pa.Table:
         """One row per plan."""
@@ -245,6 +280,7 @@ def power(
     *,
     metrics: Sequence[str] | str | None = None,
     delta: float | None = None,
+    margin: float | None = None,
     n: int | None = None,
     between: float | None = None,
     within: float | Sequence[float] | None = None,
@@ -256,9 +292,13 @@ def power(
     baseline: str | None = None,
     other: str | None = None,
     on: str | None = None,
+    pairing: Literal["id", "none"] = "id",
     system: str | None = None,
 ) -> PowerReport:
     """Plan a comparison: the questions needed to detect ``delta``, or the difference that ``n`` questions detect.
+
+    With ``margin``, it is the questions needed to show equivalence within it if there is no difference: margin ≥
+    (t₁₋α + t₍₁₊power₎/₂)·s/√n.
 
     Both systems answer the same n questions, each ``repeats`` times (K).  The variance of Δ is
     (ω² + σ²_A/K + σ²_B/K)/n: ω² is the variance between questions of the true differences and σ² that of one answer
@@ -273,14 +313,19 @@ def power(
     replaces the pilot's.  ``cluster`` names the pilot's column of documents or sessions that questions share: their
     design effect multiplies the variance.
 
-    ``n_high`` is the number of questions if the variance is at the upper confidence bound that the pilot's size allows:
-    small pilots say little.
+    ``pairing="none"`` plans a comparison of runs that share no questions, with n for each: the variances of both runs
+    of the pilot add up.
+
+    ``n_high`` is the number of questions if the variance is at the upper confidence bound that the pilot allows: small
+    pilots say little.  A ``note`` says where rare large differences may be missing.  If no question of the pilot
+    differs, the bounds of the metric limit what others may do.
 
     Parameters:
 
     - ``pilot``: Score files or tables of one or two systems.
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``delta``: The difference to detect; prints the questions needed.
+    - ``margin``: A difference that does not matter: tests equivalence within it.
     - ``n``: Questions; prints the difference they detect.
     - ``between``: Variance between questions of the paired differences, instead of the pilot's.
     - ``within``: Variance of one answer within a question; twice for two systems.
@@ -292,6 +337,8 @@ def power(
     - ``baseline``: The name of the baseline run; by default the first.
     - ``other``: The name of the other run.
     - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
+    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
+      of compare and power, none: runs that share no rows, as independent samples.
     - ``system``: The column of one file that names the systems.
 
     >>> import fastmetrics as fm
@@ -308,46 +355,47 @@ def power(
 
     Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640).
     """
-    if (delta is None) == (n is None):
-        raise OptionError("give either ", Argument("delta"), " or ", Argument("n"))
+    if [delta, margin, n].count(None) != 2:
+        raise OptionError("give one of ", Argument("delta"), ", ", Argument("margin"), " and ", Argument("n"))
     argument("repeats", repeats, Whole(1, 1_000_000))
     argument("power", power, Real(0.0, 1.0, above=True, below=True))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("correlation", correlation, Real(-1.0, 1.0))
-    if delta is not None:
-        argument("delta", delta, Real(0.0, MOST, above=True))
+    argument("pairing", pairing, Choice("id", "none"))
+    for name, size in (("delta", delta), ("margin", margin)):
+        if size is not None:
+            argument(name, size, Real(0.0, MOST, above=True))
     if n is not None:
         argument("n", n, Whole(2, 10**12))
-    pilots, notes = pilots_of(pilot, listed(metrics), cluster, (baseline, other), on, system, correlation)
+    aim = Aim(1 - confidence, power, margin is not None, 2 if pairing == "none" else 1)
+    pilots, notes = _pilots(pilot, listed(metrics), cluster, (baseline, other), on, system, correlation, pairing)
     plans = []
     for measured in pilots:
-        planned = with_given(measured, between, within, repeats)
-        is_separated = planned.variance.within_baseline + planned.variance.within_other > 0
-        sizes = _REPEATS if is_separated and repeats == 1 else [repeats]
-        plans += [_plan(planned, size, delta, n, power, confidence) for size in sizes]
-    return PowerReport(plans, power, confidence, "n" if n is None else "delta", notes)
+        planned = _with_given(measured, between, within, repeats)
+        sizes = _REPEATS if sum(planned.within) > 0 and repeats == 1 else [repeats]
+        plans += [_plan(planned, size, margin if delta is None else delta, n, aim, confidence) for size in sizes]
+    return PowerReport(plans, power, confidence, aim, "n" if n is None else "delta", notes)
 
 
-def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, power: float, confidence: float) -> PowerPlan:
-    parts, alpha = pilot.variance, 1 - confidence
-    total = parts.of_question(repeats)
-    n_high: int | None = n
-    if delta is not None:
-        n = questions_needed(total, delta, parts.cluster_size, alpha, power)
-        highest = math.nan if pilot.n is None else highest_variance(total, pilot.n / parts.cluster_size - 1, confidence)
-        n_high = None if math.isnan(highest) else questions_needed(highest, delta, parts.cluster_size, alpha, power)
+def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, aim: Aim, confidence: float) -> PowerPlan:
+    total, n_high, note = pilot.of_question(repeats), None, None
+    is_known = total > 0 or not pilot.samples
+    if delta is None:
+        delta = aim.difference(total, n or 0, pilot.cluster_size) if is_known else math.nan
     else:
-        delta = detectable_difference(total, n or 0, parts.cluster_size, alpha, power)
-        n_high = None
+        highest, note = pilot.highest(total, confidence)
+        n = aim.questions(total, delta, pilot.cluster_size) if is_known else None
+        n_high = None if math.isnan(highest) else aim.questions(highest, delta, pilot.cluster_size)
     return PowerPlan(
         metric=pilot.metric,
         delta=float(delta),
-        n=int(n or 0),
+        n=n,
         n_high=n_high,
+        note=note,
         repeats=repeats,
-        between=parts.between,
-        within_baseline=parts.within_baseline,
-        within_other=parts.within_other,
-        design_effect=parts.design_effect,
+        between=pilot.between,
+        within_baseline=pilot.within[0],
+        within_other=pilot.within[1],
+        design_effect=pilot.design_effect,
         n_pilot=pilot.n,
     )

@@ -525,69 +525,84 @@ def tukey_p(
 # The size of an experiment: questions needed to detect a difference, and the difference that questions detect.
 
 
+_FEW_DECIDE = 0.25
+"""The skewness of the squares divided by the root of their number; of normal differences, that of 128."""
+
+
 @dataclass(frozen=True)
-class DifferenceVariance:
-    """The variance of one question's difference between two systems, by source.
+class Aim:
+    """What a plan is to show: a difference, or with ``equivalent`` that it lies within a margin if there is none."""
 
-    With K answers to each question, its variance is ``between`` + (``within_baseline`` + ``within_other``) / K.
-    """
+    level: float
+    power: float
+    equivalent: bool = False
+    sides: int = 1
+    """2 for runs that share no questions, each with its own mean."""
 
-    between: float
-    """ω², between questions: the variance of the true differences."""
-    within_baseline: float = 0.0
-    """σ² of one answer of the baseline within a question."""
-    within_other: float = 0.0
-    design_effect: float = 1.0
-    """The variance of Δ with clustered questions over that with independent ones."""
-    cluster_size: float = 1.0
-    """Questions per cluster, on average."""
+    def difference(self, variance: float, n: float, cluster_size: float) -> float:
+        """The smallest true difference, or margin, for which ``n`` questions of this variance are enough.
 
-    def of_question(self, repeats: int) -> float:
-        """The effective variance of a question's difference with ``repeats`` answers of both systems."""
-        return self.design_effect * (self.between + (self.within_baseline + self.within_other) / repeats)
+        (t₁₋α/₂ + t_power)·√(variance/n), of equivalence (t₁₋α + t₍₁₊power₎/₂)·√(variance/n).  t has one degree of
+        freedom less than there are clusters.  NaN for fewer than two clusters.
+        """
+        from scipy.special import stdtrit
 
+        freedom = self.sides * (n / cluster_size - 1)
+        if freedom < self.sides:
+            return math.nan
+        tails = (1 - self.level, (1 + self.power) / 2) if self.equivalent else (1 - self.level / 2, self.power)
+        return float(sum(stdtrit(freedom, tail) for tail in tails) * math.sqrt(variance / n))
 
-def detectable_difference(variance: float, n: float, cluster_size: float, alpha: float, power: float) -> float:
-    """The smallest true difference that ``n`` questions of this variance detect: (t₁₋α/₂ + t_power)·√(variance/n).
+    def questions(self, variance: float, delta: float, cluster_size: float = 1.0) -> int:
+        """The fewest questions that are enough for ``delta``; at least two clusters.
 
-    t has one degree of freedom less than there are clusters.  NaN for fewer than two clusters.
-    """
-    from scipy.special import stdtrit
-
-    freedom = n / cluster_size - 1
-    if freedom < 1:
-        return math.nan
-    return float((stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, power)) * math.sqrt(variance / n))
-
-
-def questions_needed(variance: float, delta: float, cluster_size: float, alpha: float, power: float) -> int:
-    """The fewest questions that detect a true difference ``delta`` with this power.
-
-    The smallest n with ``detectable_difference`` ≤ ``delta``; at least two clusters.
-
-    >>> questions_needed(0.25, 0.05, 1.0, 0.05, 0.8)
-    787
-    """
-    if not delta > 0:
-        raise InputError(f"expected a difference above 0, got {delta}")
-    low = math.ceil(2 * cluster_size) - 1
-    high = low + 1
-    while not detectable_difference(variance, high, cluster_size, alpha, power) <= delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if detectable_difference(variance, middle, cluster_size, alpha, power) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+        >>> Aim(0.05, 0.8).questions(0.25, 0.05), Aim(0.05, 0.8, equivalent=True).questions(0.25, 0.05)
+        (787, 858)
+        """
+        if not delta > 0:
+            raise InputError(f"expected a difference above 0, got {delta}")
+        low = math.ceil(2 * cluster_size) - 1
+        high = low + 1
+        while not self.difference(variance, high, cluster_size) <= delta:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.difference(variance, middle, cluster_size) <= delta:
+                high = middle
+            else:
+                low = middle
+        return high
 
 
-def highest_variance(variance: float, freedom: float, confidence: float) -> float:
-    """The upper confidence bound of a variance that was estimated with this many degrees of freedom.
+def variance_bound(differences: Sample, confidence: float) -> tuple[float, str | None]:
+    """The upper confidence bound of the variance of one question's difference, and why it may hold another level.
 
-    variance · f / χ²_f, with χ²_f the lower quantile at 1 − confidence; exact for normal differences.
+    The variance is a mean of squares, so the bound is that of their mean: exact for scores of 0 and 1, where it is that
+    of the share that differs, and else the larger of the interval of the mean of the squared residuals, which knows of
+    skewness and of the bounds of the scores, and of s²·f/χ²_f, which is exact for normal differences.  The squares of
+    clusters are of the sums of their residuals.  NaN for fewer than two rows or clusters, and if all values agree and
+    have no bounds.
     """
     from scipy.special import chdtri
 
-    return variance * freedom / float(chdtri(freedom, confidence)) if freedom > 0 else math.nan
+    count, n = len(differences.units), differences.n
+    if count < 2:
+        return math.nan, None
+    if differences.kind == "flag differences" and differences.sizes is None:
+        interval = mean_interval(Sample.of(differences.values**2), 2 * confidence - 1)
+        return interval.high, interval.note
+    residuals, exponent = differences.residuals
+    sizes = np.ones(count) if differences.sizes is None else differences.sizes
+    squares = np.ldexp(residuals, exponent) ** 2 * count / (n - sizes)
+    most = math.inf
+    if differences.bounds is not None:
+        low, high = differences.bounds
+        largest = float(sizes.max())
+        most = (max(high - differences.mean, differences.mean - low) * largest) ** 2 * count / (n - largest)
+    interval = mean_interval(Sample.of(squares, None, (0.0, most)), 2 * confidence - 1)
+    spread = differences.spread
+    normal = n * spread.error**2 * spread.freedom / float(chdtri(spread.freedom, confidence))
+    note = interval.note
+    if note is None and interval.skew > _FEW_DECIDE:
+        note = "approximate: a few questions decide the variance"
+    return interval.high if math.isnan(interval.high) else max(interval.high, normal), note

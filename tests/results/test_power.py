@@ -17,7 +17,8 @@ from statsmodels.stats.power import TTestPower
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.significance import highest_variance, questions_needed
+from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.significance import variance_bound
 from tests.support.program import program
 
 Z = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
@@ -118,8 +119,8 @@ def test_planned_power_holds_by_simulation():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"between": 1.0}, "give either delta= or n="),
-        ({"between": 1.0, "delta": 0.1, "n": 5}, "give either delta= or n="),
+        ({"between": 1.0}, "give one of delta=, margin= and n="),
+        ({"between": 1.0, "delta": 0.1, "n": 5}, "give one of delta=, margin= and n="),
         ({"delta": 0.1}, "variances are needed: a pilot, or between="),
         ({"between": -1.0, "delta": 0.1}, "between=-1.0"),
         ({"between": 1.0, "delta": 0.0}, "delta=0.0"),
@@ -162,13 +163,72 @@ def test_command_equals_function(tmp_path):
 
 def test_the_most_questions_of_clusters_are_those_of_as_many_independent_ones():
     rng = np.random.default_rng(4)
-    table = {"id": list(range(40)), "m": np.repeat(rng.random(10), 4), "group": np.repeat(np.arange(10), 4)}
-    plan = fm.power(table, metrics="m", delta=0.1, cluster="group")[0]
-    total = plan.between * plan.design_effect
+    means = rng.random(10)
+    table = {"id": list(range(40)), "m": np.repeat(means, 4), "group": np.repeat(np.arange(10), 4)}
+    alone = {"id": list(range(10)), "m": means}
+    plan, expected = fm.power(table, metrics="m", delta=0.1, cluster="group")[0], fm.power(alone, delta=0.1)[0]
     assert plan.n_pilot == 40
-    highest = highest_variance(total, 10 - 1, 0.95)
-    assert plan.n_high == questions_needed(highest, 0.1, 4.0, 0.05, 0.8)
     assert plan.n_high > 2 * plan.n
+    assert plan.n_high == pytest.approx(4 * expected.n_high, abs=4)
+
+
+def test_bound_of_normal_differences_is_about_that_of_chi_squared():
+    values = np.random.default_rng(5).normal(0, 2, 400)
+    high, note = variance_bound(Sample.of(values), 0.95)
+    assert high == pytest.approx(np.var(values, ddof=1) * 399 / stats.chi2.ppf(0.05, 399), rel=0.03)
+    assert note is None
+
+
+def test_bound_of_flags_is_the_exact_bound_of_the_share_that_differs():
+    first = np.array([1.0] * 30)
+    second = np.array([0.0] * 3 + [1.0] * 27)
+    high, note = variance_bound(Sample.between(first, second), 0.95)
+    assert high == pytest.approx(stats.beta.ppf(0.95, 4, 27))
+    assert "few" in note
+
+
+def test_a_pilot_without_a_differing_question_is_limited_by_its_size():
+    same = {"id": list(range(40)), "exact_match": [1.0, 0.0] * 20}
+    plan = fm.power([same, same], delta=0.05)[0]
+    assert plan.n is None
+    assert plan.n_high == fm.power(between=1 - 0.05 ** (1 / 40), delta=0.05)[0].n
+    assert math.isnan(fm.power([same, same], n=100)[0].delta)
+    unbounded = {"id": list(range(40)), "m": np.arange(40) / 7}
+    report = fm.power([unbounded, unbounded], delta=0.05)
+    assert (report[0].n, report[0].n_high) == (None, None)
+    assert "the bounds of the metric are not declared" in str(report)
+
+
+def test_the_most_questions_are_enough_for_rare_failures():
+    """Of pilots of 60 questions, of which 3 % fail: at most 6 % may plan too few."""
+    rng, wrong = np.random.default_rng(7), 0
+    scores = np.where(rng.random((2, 200, 60)) < 0.03, 0.0, 0.9)
+    enough = fm.power(between=2 * 0.03 * 0.97 * 0.81, delta=0.05)[0].n
+    tables = [{"id": np.arange(60), **{f"token_f1@{at}": row for at, row in enumerate(rows, 1)}} for rows in scores]
+    for plan in fm.power(tables, delta=0.05):
+        wrong += plan.n_high < enough
+    assert wrong <= 22
+
+
+def test_equivalence_needs_the_questions_of_two_one_sided_tests():
+    plan = fm.power(between=0.25, margin=0.05)[0]
+    z = NormalDist().inv_cdf(0.95) + NormalDist().inv_cdf(0.9)
+    assert plan.n == pytest.approx(z**2 * 0.25 / 0.05**2, abs=3)
+    assert "equivalence within ±Δ" in str(fm.power(between=0.25, margin=0.05))
+    rng = np.random.default_rng(2)
+    differences = rng.normal(0, 0.5, (2_000, plan.n))
+    reach = stats.t.ppf(0.95, plan.n - 1) * differences.std(axis=1, ddof=1) / math.sqrt(plan.n)
+    assert (np.abs(differences.mean(axis=1)) + reach <= 0.05).mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_runs_that_share_no_questions_add_their_variances():
+    first, second = pilot(60, seed=1), pilot(90, seed=2).set_column(0, "id", pa.array(range(100, 190)))
+    plan = fm.power([first, second], metrics="m", delta=0.2, pairing="none")[0]
+    expected = [np.var(table["m"].to_numpy(), ddof=1) for table in (first, second)]
+    assert plan.between == pytest.approx(sum(expected))
+    assert plan.n_pilot == 60
+    assert plan.n == pytest.approx(Z**2 * sum(expected) / 0.2**2, abs=3)
+    assert plan.n_high > plan.n
 
 
 def test_command_takes_a_variance_within_questions_for_each_system():
