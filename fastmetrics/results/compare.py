@@ -215,7 +215,7 @@ def compare(
     with the ``baseline`` (by default the first run) first.
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
-    kind that holds its level for these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
+    kind that fits these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
     ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
     d_z = mean/sd of the differences; rows won, tied and lost, by the
     direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the

@@ -130,7 +130,7 @@ def drawn(
 
 # The confidence interval of a mean: of scores or of differences of paired scores, of rows or of clusters.
 #
-# The default kind depends on the data and holds its level by the simulation in docs/comparing.md:
+# The default kind depends on the data; docs/comparing.md shows how often it contains the truth:
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
 # - ``exact``: for scores of 0 and 1, Clopper and Pearson 1934
@@ -159,7 +159,7 @@ NAMES: Mapping[str, str] = {
 """The kinds of intervals in words."""
 
 LEAST_ROWS, LEAST_CLUSTERS = 20, 12
-"""The numbers from which on intervals of means hold their level for most shapes of scores within bounds."""
+"""Below these numbers, intervals of means have a note."""
 FEWER = 5
 """Below this number, none does."""
 _FEW_RESAMPLED = 100
