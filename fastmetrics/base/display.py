@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from fastmetrics.base.errors import visible
+from fastmetrics.base.errors import escaped_json, one_line, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +80,8 @@ _GAP = 2
 class Grid:
     """A header and rows of cells; the first column is left-aligned, the others are right-aligned.
 
-    The first ``label_columns`` name a row; on a terminal that is narrower than the table, they are repeated.
+    A cell is one line: names and ids of users may hold line breaks, and control characters that a terminal obeys.  The
+    first ``label_columns`` name a row; on a terminal that is narrower than the table, they are repeated.
 
     >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
     metric      mean
@@ -90,6 +91,10 @@ class Grid:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     label_columns: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "header", tuple(map(one_line, self.header)))
+        object.__setattr__(self, "rows", tuple(tuple(map(one_line, row)) for row in self.rows))
 
     def __str__(self) -> str:
         columns = list(zip(self.header, *self.rows, strict=True))
@@ -155,7 +160,11 @@ class NotebookTables(ABC):
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
-        return html_of(self.grids(), self.remarks())
+        return html_of(self.grids(), self._notes())
+
+    def _notes(self) -> list[str]:
+        """The notes in one line each, without control characters."""
+        return list(map(one_line, self.remarks()))
 
 
 class Shown(NotebookTables):
@@ -167,16 +176,16 @@ class Shown(NotebookTables):
 
     def to_json(self) -> str:
         """The dictionary as JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
-        return json.dumps(strict(self.to_dict()), ensure_ascii=False, indent=2, allow_nan=False)
+        return json_text(self.to_dict())
 
     def __str__(self) -> str:
-        notes = "\n".join(folded(self.remarks()))
+        notes = "\n".join(folded(self._notes()))
         return "\n\n".join([*map(str, self.grids()), *([notes] if notes else [])])
 
     def to_markdown(self) -> str:
         """The tables in GitHub's Markdown, and the notes as a list."""
         tables = "".join(f"{grid.markdown()}\n\n" for grid in self.grids())
-        return tables + "".join(f"- {note}\n" for note in self.remarks())
+        return tables + "".join(f"- {note}\n" for note in self._notes())
 
     def __rich__(self) -> Group:
         """The tables and notes for a terminal, to the width of its window."""
@@ -184,7 +193,7 @@ class Shown(NotebookTables):
         from rich.text import Text
 
         parts: list[Any] = [part for grid in self.grids() for part in (grid, "")]
-        notes = [Text(note) for note in self.remarks()]
+        notes = [Text(note) for note in self._notes()]
         return Group(*parts, *notes) if notes else Group(*parts[:-1])
 
 
@@ -233,6 +242,11 @@ class ShownMapping(_ShownItems, Mapping[str, T]):
 
         def __iter__(self) -> Iterator[str]: ...
         def __getitem__(self, key: str) -> T: ...
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON that a terminal prints as it is: null for NaN, text for the infinities."""
+    return escaped_json(json.dumps(strict(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def folded(notes: Iterable[str], width: int | None = None) -> list[str]:

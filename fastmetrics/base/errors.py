@@ -359,11 +359,23 @@ _SHOWN = {
 
 _HIDDEN = re.compile(f"[{re.escape(''.join(map(chr, _SHOWN)))}]")
 
+_BREAKS = {0x09: 0x2409, 0x0A: 0x240A, 0x2028: 0x240A, 0x2029: 0x240A}
+_BREAK = re.compile(f"[{''.join(map(chr, _BREAKS))}]")
+
 _ESCAPE = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
     "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"  # titles, links, device strings
     "|\x1b[ -/]*[0-~]"
 )
+
+
+def escaped_json(text: str) -> str:
+    """JSON with escapes in place of characters that a terminal would act on; its values stay.
+
+    >>> print(escaped_json('"a' + chr(0x9B) + 'b' + chr(0x202E) + '"'))
+    "a\\u009bb\\u202e"
+    """
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def visible(text: str) -> str:
@@ -373,6 +385,15 @@ def visible(text: str) -> str:
     'a␀b␦c'
     """
     return text.translate(_SHOWN) if _HIDDEN.search(text) else text
+
+
+def one_line(text: str) -> str:
+    """The visible text in one line: a sign for each line break and tab, too.
+
+    >>> one_line("a" + chr(10) + "::error::b" + chr(27) + "[31m")
+    'a␊::error::b␛[31m'
+    """
+    return visible(text.translate(_BREAKS) if _BREAK.search(text) else text)
 
 
 def without_escapes(text: str) -> str:

@@ -32,7 +32,7 @@ from fastmetrics.cli.options import (
     name_list,
     print_bad_rows,
 )
-from fastmetrics.cli.terminal import echo, print_result
+from fastmetrics.cli.terminal import echo, echo_line, print_result
 from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.reporting.evaluate_rag import ChunkSettings
 
@@ -76,7 +76,8 @@ def answer(
         repeats = arguments["repeats"]
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.counts.items())
         each = "" if repeats == 1 else f", {repeats:,} answers each"
-        echo(f"{done.rows // repeats:,} questions{each} ({statuses}) in {done.seconds['total']:.1f} s: {done.output}")
+        answered = f"{done.rows // repeats:,} questions{each} ({statuses})"
+        echo_line(f"{answered} in {done.seconds['total']:.1f} s: {done.output}")
         if choice.calls_model:
             echo(spent(done.spending))
         for line in folded(done.notes):
@@ -97,7 +98,7 @@ def match(
     Similarity is that of the words of the questions.
     """
     matched = arguments.call()
-    echo(f"{matched.rows:,} questions answered: {output}")
+    echo_line(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
         echo(guarded(matched.guarded))
 
@@ -152,7 +153,8 @@ def evaluate_rag(
         print_result(done.summary)
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
         reused = f"; used from before: {', '.join(map(str, done.reused))}" if done.reused else ""
-        echo(f"\nanswers: {statuses}; files of all stages: {done.folder}{reused}")
+        echo("")
+        echo_line(f"answers: {statuses}; files of all stages: {done.folder}{reused}")
         if choice.calls_model and done.spending is not None:
             echo(spent(done.spending))
         if done.judging is not None:

@@ -32,7 +32,7 @@ from fastmetrics.cli.options import (
     names,
     print_bad_rows,
 )
-from fastmetrics.cli.terminal import echo, print_folded, print_result
+from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.models.clients import PRICES
@@ -70,7 +70,8 @@ def judge(
     report_spent_budget(judged.spending)
     if not quiet:
         print_result(judged.summary)
-        echo(f"\n{_scored(judged)} in {judged.seconds['total']:.1f} s: {judged.output}")
+        echo("")
+        echo_line(f"{_scored(judged)} in {judged.seconds['total']:.1f} s: {judged.output}")
         echo(spent(judged.spending))
         print_bad_rows(judged)
     exit_with_lacking_rows(judged.failed, {name: axis["statuses"] for name, axis in judged.metadata["judged"].items()})
@@ -163,7 +164,7 @@ def sample_rows(
     place = table_target(output, [judged, texts], overwrite=overwrite)
     sheet = arguments.call()
     quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard, excel=excel)
-    echo(f"{sheet.num_rows:,} rows: {output}")
+    echo_line(f"{sheet.num_rows:,} rows: {output}")
     if arguments["strategy"] == "disagreement":
         echo("these rows were selected as difficult: their mean label does not represent the other rows")
     if quoted:
@@ -207,10 +208,10 @@ def stored_calls(
         return arguments.call(stored_calls)
     with CallStore(store, create=False) as calls:
         if prune:
-            echo(f"{prune_calls(calls, prune):,} calls deleted from {store}")
+            echo_line(f"{prune_calls(calls, prune):,} calls deleted from {store}")
         if output is not None:
             rows, quoted = arguments.call(export, store=calls, out=output)
-            echo(f"{rows:,} calls written: {output}")
+            echo_line(f"{rows:,} calls written: {output}")
             if quoted:
                 echo(guarded(quoted))
     return None

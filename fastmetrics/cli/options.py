@@ -27,7 +27,7 @@ from fastmetrics.base import input_columns as lists
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import descriptions
 from fastmetrics.base.public_names import HOMES
-from fastmetrics.cli.terminal import FORMS, check_one_form, echo, print_result
+from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_result
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import FileSettings
 
@@ -557,7 +557,7 @@ def named_runs(runs: list[str], names: list[str] | None, system: str | None) -> 
 def print_bad_rows(run: Any) -> None:
     """Print how many rows of a run were rejected, and how many cells begin with a quote."""
     if run.rejects is not None:
-        echo(f"{run.rejected:,} rows rejected: {run.rejects}")
+        echo_line(f"{run.rejected:,} rows rejected: {run.rejects}")
     if run.guarded:
         echo(guarded(run.guarded))
 

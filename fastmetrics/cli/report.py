@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import one_line
 from fastmetrics.cli.options import (
     Arguments,
     EmbedderName,
@@ -25,7 +26,7 @@ from fastmetrics.cli.options import (
     named_runs,
     names,
 )
-from fastmetrics.cli.terminal import echo
+from fastmetrics.cli.terminal import echo, echo_line
 
 # ``fastmetrics report``: scores, their texts and a comparison as one page that opens from a file.
 
@@ -148,7 +149,8 @@ def plot(
                 colors = whole_table(open_source(path), {color: "any"})[color].to_pylist()
             result = arguments.call(project, vectors=path)
     left_out = draw_into(place, result, colors)
-    echo("\n".join([f"{kind}: {output}", *left_out]))
+    for line in (f"{kind}: {output}", *left_out):
+        echo_line(line)
 
 
 def _single(values: list[str], kind: Kind) -> list[str]:
@@ -198,7 +200,7 @@ def worst_rows(
         echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
         return
     quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=guard, excel=excel)
-    echo(f"{rows.num_rows:,} rows: {output}")
+    echo_line(f"{rows.num_rows:,} rows: {output}")
     if quoted:
         echo(guarded(quoted))
 
@@ -210,7 +212,9 @@ def _printed(row: dict[str, Any], metric: str) -> str:
     else:
         score = f"{metric} {row[metric]:.4f}"
     texts = [(name, row[name]) for name in ("question", "reference", "answer", "contexts") if row.get(name) is not None]
-    return "\n".join([f"{row['id']}  {score}", *(line for name, value in texts for line in _lines(name, value))])
+    return "\n".join(
+        [one_line(f"{row['id']}  {score}"), *(line for name, value in texts for line in _lines(name, value))]
+    )
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:

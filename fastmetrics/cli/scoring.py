@@ -24,7 +24,7 @@ from fastmetrics.cli.options import (
     Table,
     print_bad_rows,
 )
-from fastmetrics.cli.terminal import echo, print_folded, print_result
+from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RayCluster
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def score(
         return
     print_result(run.summary)
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
-    echo(f"\n{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
+    echo("")
+    echo_line(f"{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
 
 
@@ -141,7 +142,7 @@ def pairwise_scores(
     Write a row (candidate, reference, score) for each pair, with row numbers from 0.
     """
     scored = arguments.call()
-    echo(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
+    echo_line(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
 
 
 # ``fastmetrics metrics``: list and explain the metrics.

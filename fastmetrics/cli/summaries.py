@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -97,12 +96,12 @@ def list_runs(
 
     Print names, times (if stored), rows, fingerprints and inputs.
     """
-    from fastmetrics.base.display import Grid
+    from fastmetrics.base.display import Grid, json_text
     from fastmetrics.results.open_runs import list_runs
 
     runs = list_runs(folder).to_pylist()
     if as_json:
-        echo(json.dumps(runs, ensure_ascii=False, indent=2))
+        echo(json_text(runs))
         return
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
     cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]

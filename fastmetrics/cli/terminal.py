@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import typer
 import typer.models
 
-from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, OutputError, shown
+from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, OutputError, one_line, shown, visible
 from fastmetrics.base.progress import hide_progress
 
 # Printing: messages that name options, and errors of the standard streams.
@@ -38,14 +39,22 @@ def open_streams() -> None:
 
 
 def echo(text: str, *, nl: bool = True) -> None:
-    """Print a result, after which no progress is shown; raises ``OutputError`` if standard output takes no more."""
+    """Print a result, after which no progress is shown; control characters of names and texts become visible signs.
+
+    Raises ``OutputError`` if standard output takes no more.
+    """
     hide_progress()
     try:
-        typer.echo(text, nl=nl)
+        typer.echo(visible(text), nl=nl)
     except BrokenPipeError:
         discard_output()
     except OSError as error:
         raise unprintable(error) from error
+
+
+def echo_line(text: str) -> None:
+    """Print a sentence with names of users, such as paths, in one line."""
+    echo(one_line(text))
 
 
 def discard_output() -> None:
@@ -62,10 +71,14 @@ def unprintable(error: OSError) -> OutputError:
     return OutputError(f"cannot print to standard output: {error.strerror}; output files are complete")
 
 
+_OTHER_BREAK = re.compile(r"\n(?!  (?!\s*::))")
+"""A line break that is not ours, which indents by two spaces, or that would begin a command to a CI, ``::error::``."""
+
+
 def print_error(text: str) -> None:
-    """Print a line on standard error, if it takes one: the exit code says the same."""
+    """Print a message on standard error, if it takes one: the exit code says the same."""
     try:
-        typer.echo(text, err=True)
+        typer.echo(_OTHER_BREAK.sub("␊", visible(text)), err=True)
     except (OSError, ValueError):
         with suppress(OSError):
             sys.stderr.close()

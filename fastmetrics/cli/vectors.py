@@ -28,7 +28,7 @@ from fastmetrics.cli.options import (
     print_bad_rows,
     split,
 )
-from fastmetrics.cli.terminal import echo, print_error
+from fastmetrics.cli.terminal import echo, echo_line, print_error
 
 # The commands on vectors: embed, measure, project, index, search and load them.
 
@@ -57,7 +57,7 @@ def embed(
 
     run = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
     counts = ", ".join(f"{count:,} in {name}" for name, count in run.counts.items())
-    echo(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
+    echo_line(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
         echo(note)
     print_bad_rows(run)
@@ -116,7 +116,7 @@ def index(
     check_absent(local_path(output, "output"))
     built = arguments.call(build_index)
     built.save(output)
-    echo(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
+    echo_line(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
 
 
 def search(
@@ -158,7 +158,7 @@ def search(
     run = arguments.call()
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard, excel=excel)
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
-    echo(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
+    echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
     if run.comparison:
         echo(run.comparison)
     if run.short:
@@ -182,7 +182,7 @@ def load_vectors(
     With an index of pgvector.
     """
     loaded = arguments.call()
-    echo(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
+    echo_line(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
 
 
 # The commands that evaluate rankings against judgements.

@@ -275,8 +275,9 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes in GitHub's Markdown."""
-        verdict = f"### {'✅' if self.passed else '❌'} {self.scores} {self.verdict}"
-        notes = [f"- {note}" for note in self.remarks()[1:]]
+        verdict, *others = self._notes()
+        verdict = f"### {'✅' if self.passed else '❌'} {verdict}"
+        notes = [f"- {note}" for note in others]
         return "\n".join([verdict, "", self.grids()[0].markdown(), *(["", *notes] if notes else []), ""])
 
     def to_junit(self) -> str:

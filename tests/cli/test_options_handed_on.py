@@ -140,8 +140,11 @@ PRINTED = ("quiet", "as_json", "as_markdown", "as_latex", "json")
 """Options about what is printed, which are compared by what is printed."""
 
 
-class Result:
-    """Anything that a function may return: it records what is done with it."""
+class Result(str):
+    """Anything that a function may return, a text too: it records what is done with it."""
+
+    def __new__(cls, events: list[Any], name: str) -> Any:
+        return super().__new__(cls)
 
     def __init__(self, events: list[Any], name: str) -> None:
         self._events, self._name = events, name
