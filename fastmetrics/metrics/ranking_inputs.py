@@ -124,6 +124,29 @@ _CAUTIONS = {
 }
 
 
+def _short(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
+    """The rows with fewer retrieved documents than the cut-off."""
+    k = options.get("k")
+    if k is None:
+        return None
+    retrieved = RankingsIn().of(batch, "retrieved_ids", options)
+    return batch.remember(("short", k), lambda: retrieved.sizes < k)
+
+
+_SHORT = Caution(
+    "have fewer retrieved documents than the cut-off",
+    "the search was not asked for {k}: the scores are those of what it returned",
+    _short,
+    least=1.0,
+)
+"""All rows are short: a search that could return more would do so in some row."""
+
+
+def cut_off(options: Options) -> tuple[Caution, ...]:
+    """The cautions of rows without relevant documents, and of a cut-off beyond all rankings."""
+    return nothing_relevant(options), _SHORT
+
+
 def nothing_relevant(options: Options) -> Caution:
     """The number of rows without relevant documents, and how they are scored."""
     return _CAUTIONS[options["no_relevant"]]

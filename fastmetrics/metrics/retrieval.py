@@ -34,6 +34,7 @@ from fastmetrics.metrics.ranking_inputs import (
     NoRelevant,
     Ranked,
     RankedAndJudged,
+    cut_off,
     nothing_relevant,
 )
 from fastmetrics.retrieval import measures as ranked
@@ -66,7 +67,7 @@ def _at_k(bare: str, spellings: Sequence[str]) -> list[str]:
     source="S2, tier 1, hit rate",
     aliases=names_of(ranked.success),
     cues=["hits"],
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def hit_rate(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """1 if any of the first ``k`` retrieved documents is relevant, else 0 (trec_eval's success_k).
@@ -84,7 +85,7 @@ def hit_rate(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff 
     source="S2, tier 1, MRR",
     labels={"mean": "mrr"},
     aliases=names_of(ranked.reciprocal_rank),
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """1 / rank of the first relevant document; 0 if there is none among the first ``k``.  Its mean is MRR.
@@ -103,7 +104,7 @@ def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: 
     labels={"mean": "recall@k"},
     aliases=_at_k("recall", names_of(ranked.recall)),
     cues=["recall"],
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Share of the relevant documents among the first ``k`` retrieved documents.
@@ -124,7 +125,7 @@ def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k:
     labels={"mean": "precision@k"},
     aliases=_at_k("precision", names_of(ranked.precision)),
     cues=["precision"],
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def retrieval_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Share of relevant documents among the first ``k`` positions.
@@ -145,7 +146,7 @@ def retrieval_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *,
     source="S2, tier 1, F1@k",
     aliases=_at_k("f1", names_of(ranked.f1)),
     cues=["f1", "f1_score"],
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def retrieval_f1(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Harmonic mean of precision and recall of the first ``k`` documents.
@@ -167,7 +168,7 @@ def retrieval_f1(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cut
     source="S2, tier 1, MAP",
     labels={"mean": "map"},
     aliases=names_of(ranked.average_precision),
-    caution=nothing_relevant,
+    caution=cut_off,
 )
 def average_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cutoff = None) -> Floats:
     """Sum of the precisions at the relevant documents among the first ``k``, divided by |G|.  Its mean is MAP.
@@ -196,9 +197,7 @@ def r_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked) -> Floats:
     return _binary(ranked.r_precision, retrieved_ids)
 
 
-@metric(
-    bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names_of(ranked.ndcg), caution=nothing_relevant
-)
+@metric(bounds=(0, 1), better="higher", source="S2, tier 1, NDCG@k", aliases=names_of(ranked.ndcg), caution=cut_off)
 def ndcg(
     retrieved_ids: Ranked,
     relevant_ids: Ranked,

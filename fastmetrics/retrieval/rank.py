@@ -81,6 +81,8 @@ class RankResult(Shown):
     n_duplicates: int
     settings: Settings
     measures: Sequence[Measure]
+    deepest: int = 0
+    """The largest number of documents that the ranking has for a query."""
 
     @property
     def missing_queries(self) -> MissingQueries:
@@ -94,7 +96,9 @@ class RankResult(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """How missing queries, and queries for which a measure is not defined, are scored, if there are any."""
+        """How missing queries, and queries for which a measure is not defined, are scored, if there are any; and the
+        measures with a cut-off that no query reaches.
+        """
         zero = self.settings.no_relevant == "zero"
         absent = (
             "have no relevant document and score 0; no_relevant='undefined' excludes them from the mean"
@@ -112,7 +116,9 @@ class RankResult(Shown):
             for (count, reason), names in by_count.items()
             if count
         ]
-        return [*self.missing_queries.notes, *undefined]
+        beyond = [measure.name for measure in self.measures if (measure.options.get("k") or 0) > self.deepest > 0]
+        short = f"{', '.join(beyond)}: the ranking has at most {self.deepest:,} documents for a query"
+        return [*self.missing_queries.notes, *undefined, *([short] if beyond else [])]
 
     def grids(self) -> list[Grid]:
         """The measures over all queries."""
@@ -353,6 +359,7 @@ class _Results:
     seen: Flags
     unjudged: dict[str, None] = field(default_factory=dict)
     n_duplicates: int = 0
+    deepest: int = 0
 
 
 class _NotGroupedError(Exception):
@@ -409,6 +416,7 @@ def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[Quer
         places = block.places[block.places >= 0]
         before = np.count_nonzero(results.seen)
         results.seen[places] = True
+        results.deepest = max(results.deepest, int(np.diff(block.starts).max(initial=0)))
         if np.count_nonzero(results.seen) < before + places.size:
             raise _NotGroupedError
         results.unjudged.update(
@@ -493,7 +501,8 @@ def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult
     missing = MissingQueries(len(names), scored.size, settings.missing)
     per_query = described(pa.table(columns), plan.measures, missing, settings)
     counts = undefined, results.n_duplicates
-    return RankResult(per_query, mean, names, list(results.unjudged), *counts, settings, plan.measures)
+    deepest = results.deepest if plan.depth is None else min(results.deepest, plan.depth)
+    return RankResult(per_query, mean, names, list(results.unjudged), *counts, settings, plan.measures, deepest)
 
 
 # ``fm.rank``: rankings against judgements, in memory or in files.

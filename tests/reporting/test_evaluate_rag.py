@@ -18,6 +18,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.tables import read_metadata
+from fastmetrics.vectors.search import search
 from tests.support.judge_server import completion, judge_server, user_message, with_client
 from tests.support.postgres import Database
 from tests.support.program import alone, program, unfolded
@@ -110,9 +111,10 @@ def test_each_stage_is_what_its_function_makes(questions: Path, chunks: Path, tm
         [*STAGES, "stages.json", "answers.sqlite"]
     )
     answers = pq.read_table(done.folder / "answers.parquet").to_pylist()
-    for row, order in zip(answers, nearest(3), strict=True):
-        assert row["retrieved_ids"] == row["context_ids"] == [f"c{n}" for n in order]
-        assert row["contexts"] == [TEXTS[n] for n in order]
+    for row, order in zip(answers, nearest(8), strict=True):  # 10 ids are retrieved, but there are 8 chunks
+        assert row["retrieved_ids"] == [f"c{n}" for n in order]
+        assert row["context_ids"] == row["retrieved_ids"][:3]
+        assert row["contexts"] == [TEXTS[n] for n in order[:3]]
         assert (row["answer"], row["answer_status"]) == (TEXTS[order[0]], "ok")
         assert row["retrieved_scores"] == sorted(row["retrieved_scores"], reverse=True)
     assert done.summary["hit_rate@1"].mean == np.mean([order[0] == n for n, order in enumerate(nearest(3))])
@@ -138,6 +140,36 @@ def test_all_tiers_are_scored(questions: Path, chunks: Path, tmp_path: Path) -> 
     assert any(name.startswith("embedding_geometry") for name in names), names
     assert any("judge_e2e" in note for note in done.notes)
     assert done.summary.n_rows == 16
+    assert done.summary.corpus["embedding_geometry.total_samples"] == 8
+    assert done.summary.corpus["retrieval_consistency"] == 1.0
+    answers = pq.read_table(done.folder / "answers.parquet").to_pylist()
+    assert [(row["id"], row["repeat"]) for row in answers[:3]] == [("q0", 1), ("q0", 2), ("q1", 1)]
+    page = (done.folder / "report.html").read_text(encoding="utf-8")
+    assert "q0 #2" in page
+    assert "Tier 0: Embedding Quality (Intrinsic)" in page
+
+
+def test_the_search_is_repeated(questions: Path, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that finds other chunks each time, as an approximate index may after its settings change."""
+    depths = []
+
+    def other_search(*arguments: Any, k: int, **options: Any) -> Any:
+        depths.append(k)
+        found = search(*arguments, k=k, **options)
+        ids = [names[len(depths) - 1 :] for names in found.table["retrieved_ids"].to_pylist()]
+        values = [values[len(depths) - 1 :] for values in found.table["retrieved_scores"].to_pylist()]
+        columns = {"id": found.table["id"], "retrieved_ids": pa.array(ids, found.table["retrieved_ids"].type)}
+        columns["retrieved_scores"] = pa.array(values, found.table["retrieved_scores"].type)
+        return dataclasses.replace(found, table=pa.table(columns))
+
+    monkeypatch.setattr("fastmetrics.reporting.evaluate_rag.search", other_search)
+    bot = Bot()
+    metrics = "retrieval_consistency@2,hit_rate@1"
+    done = run(questions, chunks, bot, tmp_path / "rag", metrics=metrics, repeats=3, k=2, retrieve=4)
+    assert depths == [4, 4, 4]
+    # of the first two of ranks 1 to 4, 2 to 4, 3 to 4: 1/3, 0 and 1/3 of the pairs' ids are shared
+    assert done.summary.corpus["retrieval_consistency@2"] == pytest.approx(2 / 9)
+    assert len(bot.asked) == 24
 
 
 def test_a_second_run_uses_every_file(questions: Path, chunks: Path, tmp_path: Path) -> None:
@@ -227,7 +259,7 @@ def test_other_settings_are_refused_or_start_again(questions: Path, chunks: Path
     bot = Bot()
     run(questions, chunks, bot, tmp_path / "rag")
     with pytest.raises(
-        OutputError, match=r"rankings\.parquet was made with other settings \(k was 3, is 2\); .*overwri"
+        OutputError, match=r"retrieved\.parquet was made with other settings \(k was 3, is 2\); .*overwri"
     ):
         run(questions, chunks, bot, tmp_path / "rag", k=2)
     with pytest.raises(OutputError, match=r"scores\.parquet was made with other settings \(metrics was"):
@@ -274,7 +306,7 @@ def test_vectors_of_chunks_an_index_and_other_names(questions: Path, tmp_path: P
     options = {"columns": columns, "id": "nr", "text": "body", "metrics": "token_recall"}
     done = run(asked, tmp_path / "c.parquet", Bot(), tmp_path / "rag", **options)
     assert not (done.folder / "chunks.parquet").exists()
-    assert pq.read_table(done.folder / "answers.parquet")["retrieved_ids"].to_pylist() == nearest(3)
+    assert pq.read_table(done.folder / "answers.parquet")["context_ids"].to_pylist() == nearest(3)
     fm.Index.build(letters(TEXTS), names=list(range(8))).save(tmp_path / "index")
     bare = rows(tmp_path / "bare.jsonl", *({"nr": n, "body": text} for n, text in enumerate(TEXTS)))
     by_index = run(asked, bare, Bot(), tmp_path / "other", index=tmp_path / "index", **options)

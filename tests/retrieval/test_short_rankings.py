@@ -102,3 +102,15 @@ def test_predictions_of_mteb_are_read(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mteb_model_meta": model, "en": {"test": ranking, "dev": ranking}, "ru": {}}))
     with pytest.raises(fm.FileFormatError, match="of one subset and split, got 'en/test', 'en/dev'"):
         fm.rank(path, QRELS, MEASURES)
+
+
+def test_a_cut_off_that_no_ranking_reaches_has_a_note() -> None:
+    short = "scored rows (100 %) have fewer retrieved documents than the cut-off"
+    rows = {"retrieved_ids": [["a", "b", "c"], ["b"], []], "relevant_ids": [["a"], ["b"], ["c"]]}
+    notes = fm.summarize(fm.score(rows, "hit_rate@3,ndcg@10,recall@10,P@4,mrr")).notes
+    assert [note.partition(": ")[0] for note in notes] == ["ndcg@10, retrieval_recall@10", "retrieval_precision@4"]
+    assert all(short in note for note in notes)
+    assert "the search was not asked for 10" in notes[0]
+    result = fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@10,P@2,mrr,recall@100")
+    assert result.notes == ["ndcg@10, recall@100: the ranking has at most 2 documents for a query"]
+    assert fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@2").notes == []
