@@ -1,4 +1,4 @@
-"""Resampling: random draws by seed and index, sums of drawn rows, random splits and signs."""
+"""Resampling: random draws by seed and index, sums of drawn rows and random signs."""
 
 from __future__ import annotations
 
@@ -128,31 +128,6 @@ def resampled_clusters(
         out[place], rows[place] = total, n_rows
 
 
-# Sums of randomly drawn subsets of a fixed size, for the randomisation test of two independent samples.
-
-
-@leaf
-def split_sums(values: NDArray[np.int64], size: int, seed: np.uint64, first: int, out: NDArray[np.int64]) -> None:
-    """Σ of ``size`` of the values (n,), drawn without replacement, for the resamples from number ``first`` on.
-
-    Selection sampling (Knuth 1969, algorithm S): a value is drawn with the probability that the number still needed
-    has among the values still left, so that each subset is equally likely.
-    """
-    n = values.shape[0]
-    for place in range(out.shape[0]):
-        state = stream(seed, first + place)
-        needed, total = size, np.int64(0)
-        for row in range(n):
-            if needed == 0:
-                break
-            state += GOLDEN
-            # 32 bits of a draw, as a whole number below the number of values left
-            if (((mix(state) >> np.uint64(32)) * np.uint64(n - row)) >> np.uint64(32)) < np.uint64(needed):
-                total += values[row]
-                needed -= 1
-        out[place] = total
-
-
 # Sums of numbers with randomly flipped signs, for Fisher's randomisation test.
 #
 # One draw holds the signs of 64 rows as bits.  The sums of all subsets of 8 rows are tabulated once, so that a byte
@@ -202,40 +177,3 @@ def flipped_sums(values: NDArray[np.int64], seed: np.uint64, first: int, out: ND
             states[place] += GOLDEN
             # Σ ±v: all, less twice those with a minus.
             out[place] += total - 2 * looked_up(tables, mix(states[place]))
-
-
-# The range of the systems' sums after a random permutation of each row's values (randomised Tukey HSD).
-
-
-@leaf
-def shuffle(places: NDArray[np.int64], state: np.uint64) -> np.uint64:
-    """Shuffle ``places`` (Fisher and Yates) with 16 bits per swap; return the state after the draws."""
-    bits, left = np.uint64(0), 0
-    for last in range(places.shape[0] - 1, 0, -1):
-        if left == 0:
-            state += GOLDEN
-            bits, left = mix(state), 4
-        # 16 random bits · (last + 1) / 2¹⁶ is a place up to ``last``.
-        other = np.int64(((bits & np.uint64(0xFFFF)) * np.uint64(last + 1)) >> np.uint64(16))
-        bits >>= np.uint64(16)
-        left -= 1
-        places[last], places[other] = places[other], places[last]
-    return state
-
-
-@kernel
-def permuted_ranges(values: NDArray[np.int64], seed: np.uint64, first: int, out: NDArray[np.int64]) -> None:
-    """The maximum minus the minimum of the systems' sums, for the resamples from number ``first`` on.
-
-    ``values`` has a row for each question and a column for each system.
-    """
-    systems = values.shape[1]
-    places, sums = np.arange(systems), np.empty(systems, np.int64)
-    for place in range(out.shape[0]):
-        state = stream(seed, first + place)
-        sums[:] = 0
-        for row in range(values.shape[0]):
-            state = shuffle(places, state)
-            for system in range(systems):
-                sums[places[system]] += values[row, system]
-        out[place] = sums.max() - sums.min()

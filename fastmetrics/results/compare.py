@@ -37,7 +37,7 @@ from fastmetrics.stats.significance import (
     UNPAIRED_TESTS,
     compact_letters,
     corrected,
-    tukey_p,
+    max_t_p,
 )
 from fastmetrics.stats.sums import exact_mean
 from fastmetrics.tables.opening import is_paths
@@ -98,8 +98,6 @@ def how_to_compare(
             raise UnknownNameError.of("test", name, allowed)
     if margin is not None:
         argument("margin", margin, Real(0.0, 1e300, above=True))
-    if unpaired and interval not in ("auto", "t"):
-        raise OptionError(Argument("interval", interval), ": runs without shared rows have Welch's interval only")
     argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
@@ -156,18 +154,18 @@ class Cell:
             }
             for test in how.tests:
                 p = change.p(test, how)
-                yield Compared(
-                    self.metric, systems[a], systems[b], self.segment, test=test, p=p, p_corrected=p, **figures
-                )
+                tested: dict[str, Any] = {"test": test, "p": p, "p_corrected": p, "p_note": change.p_note(test)}
+                yield Compared(self.metric, systems[a], systems[b], self.segment, **tested, **figures)
 
     def ranking(self, scores: Scores, systems: Sequence[str], how: HowToCompare) -> Ranking:
-        """The systems sorted by their means over the rows where all have a score, with letters by Tukey's test."""
+        """The systems sorted by their means over the rows where all have a score, with letters by ``max_t_p``."""
         has_all = np.logical_and.reduce(scores.has)
         table = np.ascontiguousarray(scores.values[:, has_all].T)
         means = [exact_mean(column) for column in table.T]
         sign = 1 if self.better == "lower" else -1
         order = sorted(range(len(systems)), key=lambda at: (sign * means[at] if len(table) else 0, at))
-        p = tukey_p(table, how.resamples, how.seed, how.threads, scores.clusters_of(has_all))
+        clusters = scores.clusters_of(has_all)
+        p = max_t_p(table, how.resamples, how.seed, how.threads, clusters, scores.rounding)
         alpha = 1 - how.confidence
         letters = compact_letters(len(order), lambda first, second: bool(p[order[first], order[second]] <= alpha))
         return Ranking(
@@ -233,8 +231,8 @@ def compare(
     over metrics and pairs, those of segments by themselves, those of the main metric over pairs alone: ``holm``, ``bh``
     (Benjamini and Hochberg) or ``none``.
 
-    For three systems or more, each metric also has a ranking by the randomised Tukey HSD test, which already
-    corrects for the pairs: systems with a common letter are not significantly different.
+    For three systems or more, each metric also has a ranking by the largest of all pairs' statistics under random signs
+    (max-T), which already corrects for the pairs: systems with a common letter are not significantly different.
 
     Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
     (``keep_counts=True``).  The means are the metric's values and Δ their difference.  The interval is a bootstrap over
@@ -247,12 +245,12 @@ def compare(
     ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
     questions, which more answers K reduce.
 
-    ``pairing="none"`` compares runs that share no rows as independent samples: Δ with Welch's interval, and the tests
-    ``permutation`` (the default: values are randomly assigned to the runs) and ``welch``.
+    ``pairing="none"`` compares runs that share no rows as independent samples: Δ with an interval from those of both
+    means, and the tests ``interval`` (the default: the level at which this interval ends at 0) and ``welch``.
 
-    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if two
-    one-sided t tests show that it lies within ±``margin``, and ``not worse`` if one shows that it is not worse by the
-    margin.
+    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if its
+    interval at confidence 1 − 2α lies within ±``margin`` (two one-sided tests), and ``not worse`` if it shows that
+    the difference is not worse by the margin.
 
     ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
     ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
@@ -268,7 +266,7 @@ def compare(
     - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
     - ``segments``: A table with ids and the columns of by.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows permutation, welch.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.
@@ -304,9 +302,8 @@ def compare(
     argument("pairing", pairing, Choice(*PAIRINGS))
     unpaired = pairing == "none"
     how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
-    if cluster is not None and not {"fisher", "t", "welch"} >= set(how.tests):
-        fitting = "the test welch" if unpaired else "the tests fisher or t"
-        raise OptionError(Argument("cluster", cluster), f" needs {fitting}")
+    if cluster is not None and not {"fisher", "t", *UNPAIRED_TESTS} >= set(how.tests):
+        raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
     opened = baseline_first(open_runs(runs, system), baseline)
     names = shared_metrics(opened, listed(metrics), counted=True)

@@ -46,8 +46,9 @@ def compare_rankings(
     ``rank``, the others as in :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for
     judged queries that a ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no ranking gains by
     failing; ``"skip"`` compares the queries that both rankings have.  Tables, notes and ``missing_queries`` of the
-    result count them under either rule.  For three rankings or more, each measure also has an order by Tukey's test,
-    and ``to_latex`` gives the table of rankings × measures with the letters of the rankings that each ranking beats.
+    result count them under either rule.  For three rankings or more, each measure also has an order by the test of all
+    pairs, and ``to_latex`` gives the table of rankings × measures with the letters of the rankings that each ranking
+    beats.
 
     Parameters:
 
@@ -55,7 +56,7 @@ def compare_rankings(
     - ``qrels``: The judgements.
     - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
     - ``baseline``: The name of the baseline run; by default the first.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows permutation, welch.
+    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
     - ``bootstrap``: Samples for each bootstrap interval.

@@ -16,6 +16,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.errors import some
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
@@ -23,7 +24,7 @@ from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import worst_first
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.pass_at_k import QuestionScores, variance
-from fastmetrics.stats.significance import EXACT
+from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
 from fastmetrics.stats.sums import exact_sum
 
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
@@ -71,6 +72,8 @@ class Compared:
     """With a margin: the p of two one-sided tests that |Δ| is at least the margin, corrected like ``p_corrected``."""
     p_not_worse: float | None = None
     """With a margin: the p of the one-sided test that the other system is worse by the margin or more."""
+    p_note: str | None = None
+    """Why p may not hold its level."""
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, except those of unpaired rows."""
@@ -81,8 +84,8 @@ class Compared:
 class Ranking:
     """The systems by one metric, best first, over the ``n`` rows where all have a score.
 
-    Systems with a common letter are not significantly different by the randomised Tukey HSD test; ``p`` has the p value
-    of each pair.
+    Systems with a common letter are not significantly different by the largest of all pairs' statistics under random
+    signs; ``p`` has the p value of each pair.
     """
 
     metric: str
@@ -121,10 +124,8 @@ def least_rows(pair: Compared) -> int:
 def smallest_p(pair: Compared, resamples: int) -> float:
     """The smallest p that the test of a comparison can give for its number of rows or clusters; 0 if there is none."""
     n = pair.n_clusters or pair.n_paired
-    if not least_rows(pair) or pair.test in ("t", "welch"):
+    if not least_rows(pair) or pair.test in ("t", *UNPAIRED_TESTS):
         return 0.0
-    if pair.test == "permutation":
-        return max(1 / math.comb(pair.n_only_baseline + pair.n_only_other, pair.n_only_other), 1 / (resamples + 1))
     enumerated = n <= EXACT or pair.test in ("mcnemar", "wilcoxon")
     return 2.0 ** max(1 - n, -1000) if enumerated else 1 / (resamples + 1)
 
@@ -354,6 +355,7 @@ def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
 
 _FEW = 30
 _NOTED = 8
+_NAMED = 4
 _OF_FAMILY: Mapping[Family, str] = {
     "main metric": "of {main}",
     "all rows": "of other metrics",
@@ -529,6 +531,11 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
             over = f"each by themselves: {', '.join(parts)}"
         notes.append(f"p of {tests}, {how[self.correction]} {over}{of}")
+        unsure: dict[str, dict[str, None]] = {}
+        for pair in self.comparisons:
+            if pair.p_note is not None:
+                unsure.setdefault(pair.p_note, {})[pair.metric] = None
+        notes += [f"{MARK} p: {note} ({some(metrics, _NAMED)})" for note, metrics in unsure.items()]
         if family > 1 and self.correction != "none":
             notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
         if self.margin is not None:
@@ -684,7 +691,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 signed(pair.delta),
                 _interval(pair),
                 *((pair.test,) if tests else ()),
-                p_value(pair.p_corrected),
+                p_value(pair.p_corrected) + ("" if pair.p_note is None else MARK),
                 self.verdict(pair),
             )
             for pair in whole

@@ -19,6 +19,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
 from fastmetrics.stats.mean_interval import mean_interval, percentile_interval
 from fastmetrics.stats.significance import (
+    At,
     Formula,
     PairedCounts,
     counts_interval,
@@ -26,12 +27,12 @@ from fastmetrics.stats.significance import (
     effect_size,
     equivalence_p,
     not_worse_p,
+    p_note,
     p_value,
-    permutation_p,
     swap_p,
+    unpaired_interval,
+    unpaired_p,
     value_interval,
-    welch_interval,
-    welch_p,
     welch_spread,
 )
 from fastmetrics.stats.sums import State, exact_mean, percentiles
@@ -125,6 +126,9 @@ class Change(Protocol):
     def p(self, test: str, method: Method) -> float:
         """The two-sided p of a test; NaN for a test that does not fit."""
 
+    def p_note(self, test: str) -> str | None:
+        """Why p of a test may not hold its level."""
+
     def detectable(self, alpha: float) -> float:
         """The smallest true change that such units detect with probability 0.8; NaN if unknown."""
 
@@ -132,15 +136,15 @@ class Change(Protocol):
         """``d_z``, ``wins``, ``ties`` and ``losses``, which need the difference of each unit."""
 
     def margins(self, better: Better, margin: float) -> dict[str, float]:
-        """``p_equivalent`` within the margin, and ``p_not_worse`` by more; nothing without a standard error."""
+        """``p_equivalent`` within the margin, and ``p_not_worse`` by more, from the default interval."""
 
 
 _NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
 
 
-def _margins(delta: float, spread: Spread, better: Better, margin: float) -> dict[str, float]:
-    gain = -delta if better == "lower" else delta
-    return {"p_equivalent": equivalence_p(delta, spread, margin), "p_not_worse": not_worse_p(gain, spread, margin)}
+def _margins(interval: At, better: Better, margin: float) -> dict[str, float]:
+    p_not_worse = not_worse_p(interval, margin, better == "lower")
+    return {"p_equivalent": equivalence_p(interval, margin), "p_not_worse": p_not_worse}
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,10 @@ class PairedMeans:
             return math.nan
         return p_value(test, self.differences, method.resamples, method.seed, method.threads)
 
+    def p_note(self, test: str) -> str | None:
+        """The note on few and skewed differences."""
+        return p_note(test, self.differences)
+
     def detectable(self, alpha: float) -> float:
         """By a t-test at the level ``alpha``."""
         return detectable(self.differences, alpha)
@@ -219,8 +227,8 @@ class PairedMeans:
         return {"d_z": effect_size(self.differences), "wins": wins, "ties": ties, "losses": losses}
 
     def margins(self, better: Better, margin: float) -> dict[str, float]:
-        """By one-sided t-tests."""
-        return _margins(self.delta, self.differences.spread, better, margin)
+        """The levels at which the default interval reaches the margin."""
+        return _margins(lambda confidence: mean_interval(self.differences, confidence), better, margin)
 
 
 @dataclass(frozen=True)
@@ -257,14 +265,19 @@ class IndependentMeans:
         return welch_spread(self.first, self.second)
 
     def interval(self, method: Method) -> Interval:
-        """Welch's interval."""
-        return welch_interval(self.first, self.second, method.confidence)
+        """The interval from those of both means."""
+        return unpaired_interval(self.first, self.second, method.confidence, method.interval, **method.drawn)
 
     def p(self, test: str, method: Method) -> float:
         """The p of one of ``UNPAIRED_TESTS``."""
-        if test == "welch":
-            return welch_p(self.first, self.second)
-        return permutation_p(self.first, self.second, method.resamples, method.seed, method.threads)
+        return unpaired_p(test, self.first, self.second)
+
+    def p_note(self, test: str) -> str | None:
+        """The notes on the intervals of both means."""
+        return self._at(0.95).note
+
+    def _at(self, confidence: float) -> Interval:
+        return unpaired_interval(self.first, self.second, confidence)
 
     def detectable(self, alpha: float) -> float:
         """By Welch's test at the level ``alpha``."""
@@ -280,8 +293,8 @@ class IndependentMeans:
         return _NO_SIGNS
 
     def margins(self, better: Better, margin: float) -> dict[str, float]:
-        """By Welch's one-sided tests."""
-        return _margins(self.delta, self._spread, better, margin)
+        """The levels at which the default interval reaches the margin."""
+        return _margins(self._at, better, margin)
 
 
 @dataclass(frozen=True)
@@ -327,6 +340,10 @@ class CountedValues:
     def p(self, test: str, method: Method) -> float:
         """The p of approximate randomisation; other tests do not exist."""
         return swap_p(self.pair, method.resamples, method.seed, method.threads) if test == "fisher" else math.nan
+
+    def p_note(self, test: str) -> str | None:
+        """There is none."""
+        return None
 
     def detectable(self, alpha: float) -> float:
         """Unknown."""

@@ -61,7 +61,7 @@ Bounds: TypeAlias = tuple[float, float]
 
 _BITS = 56
 _FLAGS: Bounds = (0.0, 1.0)
-_ROUNDING = 2.0**-51
+ROUNDING = 2.0**-51
 """The relative error of a difference of two numbers that are themselves rounded to float64."""
 _MOST_DECIMALS = 300
 
@@ -130,7 +130,7 @@ class Sample:
     @classmethod
     def of(cls, values: Floats, clusters: Ints | None = None, bounds: Bounds | None = None) -> Sample:
         """From finite scores, with the cluster of each row, numbered in any way, and the bounds of the metric."""
-        return cls._of(values, clusters, *_kind(values, None, bounds), _ROUNDING * np.abs(values))
+        return cls._of(values, clusters, *_kind(values, None, bounds), ROUNDING * np.abs(values))
 
     @classmethod
     def between(
@@ -139,7 +139,7 @@ class Sample:
         second: Floats,
         clusters: Ints | None = None,
         bounds: Bounds | None = None,
-        rounding: float = _ROUNDING,
+        rounding: float = ROUNDING,
     ) -> Sample:
         """From the finite scores of two systems: the differences ``second - first``.
 
@@ -160,7 +160,7 @@ class Sample:
         rows = np.ones(len(without), np.int64) if sizes is None else sizes
         own = value + (value - without) * (rows.sum() - rows) / rows
         clusters = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
-        error = np.repeat(_ROUNDING * abs(own), rows)
+        error = np.repeat(ROUNDING * abs(own), rows)
         return cls._of(np.repeat(own, rows), clusters, "pseudo-values", bounds, error)
 
     @classmethod
@@ -196,12 +196,7 @@ class Sample:
     @cached_property
     def rounded(self) -> Floats:
         """The values without the noise of rounding: to the decimals that the scores carry."""
-        return self._rounded(self.values)
-
-    def _rounded(self, values: Floats) -> Floats:
-        if not self.error > 0:
-            return values
-        return np.round(values, min(-1 - math.ceil(math.log10(self.error)), _MOST_DECIMALS)) + 0.0
+        return without_noise(self.values, self.error)
 
     @cached_property
     def unlike(self) -> int:
@@ -214,7 +209,7 @@ class Sample:
         if self.sizes is None:
             values, counts = np.unique(self.rounded, return_counts=True)
             return values, np.ones(len(values)), counts
-        pairs = np.stack([self._rounded(self.totals), self.sizes.astype(np.float64)])
+        pairs = np.stack([without_noise(self.totals, self.error), self.sizes.astype(np.float64)])
         units, counts = np.unique(pairs, axis=1, return_counts=True)
         return units[0], units[1], counts
 
@@ -301,6 +296,13 @@ def whole(values: NDArray[np.float64]) -> tuple[Ints, float]:
         return np.zeros(values.shape, np.int64), 1.0
     exponent = min(_BITS - math.frexp(size)[1], 1000)
     return np.rint(np.ldexp(values, exponent)).astype(np.int64), math.ldexp(1.0, exponent)
+
+
+def without_noise(values: Floats, error: float) -> Floats:
+    """The values rounded to the decimals that an error of this size leaves."""
+    if not error > 0:
+        return values
+    return np.round(values, min(-1 - math.ceil(math.log10(error)), _MOST_DECIMALS)) + 0.0
 
 
 def _grouped(values: Floats, numbers: Ints, sizes: Ints) -> list[Floats]:

@@ -151,7 +151,7 @@ NAMES: Mapping[str, str] = {
     "percentile": "percentile bootstrap",
     "bca": "BCa bootstrap",
     "studentised": "studentised bootstrap",
-    "welch": "Welch's t",
+    "combined": "the intervals of both runs, combined",
     "normal": "normal approximation",
     "order": "order statistics",
     "none": "none",
@@ -169,7 +169,7 @@ _FEW_UNLIKE = 30
 _LONG_TAIL = 0.1
 _FAR = 0.5
 """Of how many standard errors times n a bound is so far that unseen values near it would move the mean too much."""
-_ARGUMENTS, _STEP = np.exp(np.linspace(-25.0, 18.0, 600)), 43.0 / 599
+_ARGUMENTS, _STEP = np.exp(np.linspace(-20.0, 16.0, 401)), 0.09
 _WEIGHT, _FLAT, _NORMAL = 0.85, 1.0, 3.0
 
 
@@ -207,7 +207,7 @@ def mean_interval(
         interval = Interval(low, high, kind)
     low, high = (-math.inf, math.inf) if sample.bounds is None else sample.bounds
     note = level_note(interval.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
-    note = _shape_note(sample) if note is None else note
+    note = shape_note(sample) if note is None else note
     return replace(interval, low=max(interval.low, low), high=min(interval.high, high), note=note)
 
 
@@ -222,7 +222,7 @@ def _few_differ(sample: Sample) -> bool:
     return sample.unlike < min(_FEW_UNLIKE, sample.n / 2)
 
 
-def _shape_note(sample: Sample) -> str | None:
+def shape_note(sample: Sample) -> str | None:
     """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
     what = "rows" if sample.sizes is None else "clusters"
     if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
@@ -281,11 +281,14 @@ def _weighted_quantile(totals: Floats, sizes: Floats, counts: Ints, most: float,
     low, high = float(values.min()), float(values.max())
     if not high > low:
         return high
-    margin = 1e-12 * (high - low)
     beyond = partial(_share_beyond, totals, sizes, counts, tail)
-    if not beyond(low + margin) > 0 > beyond(high - margin):
-        return high if beyond(high - margin) >= 0 else low
-    return float(brentq(beyond, low + margin, high - margin, xtol=margin, rtol=1e-14))
+    margin, middle = 1e-12 * (high - low), float(counts @ totals / (counts @ sizes))
+    error = math.sqrt(float(counts @ (totals - middle * sizes) ** 2)) / float(counts @ sizes)
+    nearer = max(low + margin, middle - error), min(high - margin, middle + 4 * error)
+    for start, end in (nearer, (low + margin, high - margin)):
+        if beyond(start) > 0 > beyond(end):
+            return float(brentq(beyond, start, end, xtol=1e-9 * (high - low), rtol=1e-12))
+    return high if beyond(high - margin) >= 0 else low
 
 
 def _share_beyond(totals: Floats, sizes: Floats, counts: Ints, tail: float, value: float) -> float:

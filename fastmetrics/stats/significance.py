@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from string import ascii_lowercase
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import InputError
-from fastmetrics.kernels.resampling import flipped_sums, permuted_ranges, resampled_clusters, resampled_sums, split_sums
-from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread, between, whole
-from fastmetrics.stats.mean_interval import drawn, mean_interval, shifted_tails
+from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
+from fastmetrics.stats.estimates import ROUNDING, Bounds, Interval, Sample, Spread, between, whole, without_noise
+from fastmetrics.stats.mean_interval import drawn, mean_interval, shape_note, shifted_tails
 from fastmetrics.stats.sums import exact_sum
 
 # Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
@@ -79,6 +79,8 @@ class Packed:
 TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
 """The tests for a pair of systems."""
 
+_SKEWED = 0.15
+"""From this skewness, divided by the root of the number of rows, p of random signs is up to twice its level."""
 EXACT = 20
 """Up to this number of rows (or clusters), all sign patterns are enumerated."""
 
@@ -166,35 +168,78 @@ def mcnemar_p(differences: Sample) -> float:
 
 
 def wilcoxon_p(differences: Sample) -> float:
-    """Wilcoxon's signed-rank test as in SciPy (without zeros); 1 if all differences are 0."""
+    """Wilcoxon's signed-rank test as in SciPy (without zeros); 1 if all differences are 0.
+
+    Differences that are equal but for the rounding of the scores are tied: 0.3 − 0.2 and 0.2 − 0.1.
+    """
     from scipy.stats import wilcoxon
 
-    values = differences.values[differences.values != 0]
+    values = differences.rounded[differences.rounded != 0]
     return float(wilcoxon(values).pvalue) if len(values) else 1.0
 
 
-def equivalence_p(delta: float, spread: Spread, margin: float) -> float:
-    """The p of two one-sided t tests (TOST, Schuirmann 1987) that |Δ| is at least ``margin``.
+def p_note(test: str, differences: Sample) -> str | None:
+    """Why p of one of ``TESTS`` may not hold its level: few and skewed differences, or rare ones that may be missing.
 
-    The greater of both p; equivalent at level α if it is at most α, that is if the interval at confidence 1 − 2α lies
-    within ±``margin``.  NaN without a standard error.
-
-    >>> round(equivalence_p(0.0, Spread(0.01, 50.0, 0.0, 3.0, 51), 0.02), 4)
-    0.0255
+    Random signs and t suppose that rises and falls of a size are equally likely, which differences of scores of 0 and 1
+    always are without a true difference.
     """
-    return max(not_worse_p(delta, spread, margin), not_worse_p(-delta, spread, margin))
+    if test == "mcnemar" or differences.kind == "flag differences" or len(differences.units) < 2:
+        return None
+    if abs(differences.spread.skew) > _SKEWED:
+        return "approximate: few and skewed differences"
+    return shape_note(differences)
 
 
-def not_worse_p(gain: float, spread: Spread, margin: float) -> float:
-    """The p of the one-sided t test that a gain is at most −``margin``: not worse by more than the margin if small.
+# Tests against any limit, which agree with the interval, since their p is found from it.
 
-    NaN without a standard error.
+
+At: TypeAlias = Callable[[float], Interval]
+"""The interval of a figure at a confidence."""
+
+_LEAST_P = 1e-12
+
+
+def one_sided_p(interval: At, limit: float, above: bool = True) -> float:
+    """The smallest α at which the interval of confidence 1 − 2α lies above ``limit`` (or below it).
+
+    So p is at most α exactly if the interval shows it.  1 if it does at no confidence, NaN without an interval.
+
+    >>> rows = Sample.of(np.linspace(0, 1, 30))
+    >>> round(one_sided_p(lambda confidence: mean_interval(rows, confidence), 0.4), 4)
+    0.0408
     """
-    from scipy.special import stdtr
+    from scipy.optimize import brentq
 
-    if not spread.error > 0:
-        return math.nan
-    return float(stdtr(spread.freedom, -(gain + margin) / spread.error))
+    def beyond(log_p: float) -> float:
+        found = interval(1 - 2 * math.exp(log_p))
+        return found.low - limit if above else limit - found.high
+
+    most, least = beyond(math.log(0.5)), beyond(math.log(_LEAST_P))
+    if math.isnan(most) or not most > 0:
+        return math.nan if math.isnan(most) else 1.0
+    if least >= 0:
+        return _LEAST_P
+    return math.exp(brentq(beyond, math.log(_LEAST_P), math.log(0.5), xtol=1e-8))
+
+
+def interval_p(interval: At, limit: float = 0.0) -> float:
+    """The two-sided p: the smallest α at which the interval of confidence 1 − α excludes ``limit``."""
+    sides = [one_sided_p(interval, limit, above) for above in (True, False)]
+    return min(2 * min(sides), 1.0)  # NaN stays NaN
+
+
+def equivalence_p(interval: At, margin: float) -> float:
+    """The p of two one-sided tests (Schuirmann 1987) that the figure is at least ``margin`` away from 0.
+
+    The greater of both p: equivalent at level α if the interval at confidence 1 − 2α lies within ±``margin``.
+    """
+    return max(one_sided_p(interval, -margin), one_sided_p(interval, margin, above=False))
+
+
+def not_worse_p(interval: At, margin: float, lower_is_better: bool = False) -> float:
+    """The one-sided p that the figure, a change, is worse than none by ``margin`` or more."""
+    return one_sided_p(interval, margin if lower_is_better else -margin, above=not lower_is_better)
 
 
 # Resampling corpus metrics of two systems from the counts of each row, with the same draws as for paired scores.
@@ -361,12 +406,39 @@ def _without(pair: PairedCounts) -> Floats:
 # Tests and the interval for the difference of the means of two independent samples: runs that share no rows.
 
 
-UNPAIRED_TESTS = ("permutation", "welch")
+UNPAIRED_TESTS = ("interval", "welch")
 """The tests for two runs without shared rows."""
 
-_MOST_EXACT_SPLITS = 20_000
-"""Up to this number of splits, all are enumerated."""
-_FEW = 20
+
+def unpaired_interval(
+    first: Sample,
+    second: Sample,
+    confidence: float,
+    kind: str = "auto",
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Interval:
+    """The interval of the difference of two means, from the interval of each (Newcombe 1998; Zou and Donner 2008).
+
+    Δ − √((m₂ − low₂)² + (high₁ − m₁)²) to Δ + √((high₂ − m₂)² + (m₁ − low₁)²): each side has the reach of both means
+    that makes it long, so skewed, rare and equal scores count as they do for one run.  NaN if one has no interval.
+
+    >>> ones, mixed = Sample.of(np.ones(40)), Sample.of(np.repeat([1.0, 0.0], [980, 20]))
+    >>> found = unpaired_interval(ones, mixed, 0.95)
+    >>> round(found.low, 3), round(found.high, 3)
+    (-0.031, 0.068)
+    """
+    drawn: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
+    one, other = (mean_interval(sample, confidence, kind, **drawn) for sample in (first, second))
+    note = "; ".join(dict.fromkeys(part.note for part in (one, other) if part.note is not None)) or None
+    if math.isnan(one.low) or math.isnan(other.low):
+        return Interval(math.nan, math.nan, "none", note)
+    delta = second.mean - first.mean
+    below = math.hypot(second.mean - other.low, one.high - first.mean)
+    above = math.hypot(other.high - second.mean, first.mean - one.low)
+    return Interval(delta - below, delta + above, "combined", note)
 
 
 def welch_spread(first: Sample, second: Sample) -> Spread:
@@ -378,56 +450,22 @@ def welch_spread(first: Sample, second: Sample) -> Spread:
     return second.spread.plus(first.spread, -1)
 
 
-def welch_p(first: Sample, second: Sample) -> float:
-    """The two-sided p of Welch's t-test; NaN below two rows each, and where neither sample varies."""
+def unpaired_p(test: str, first: Sample, second: Sample) -> float:
+    """The two-sided p of one of ``UNPAIRED_TESTS``: the α of the default interval that ends at 0, or Welch's t-test.
+
+    Welch's p is NaN below two rows each, and where neither sample varies.
+    """
     from scipy.special import stdtr
 
+    if test == "interval":
+        return interval_p(lambda confidence: unpaired_interval(first, second, confidence))
     spread = welch_spread(first, second)
     if not spread.error > 0:
         return math.nan
     return float(2 * stdtr(spread.freedom, -abs(second.mean - first.mean) / spread.error))
 
 
-def welch_interval(first: Sample, second: Sample, confidence: float) -> Interval:
-    """The interval of the difference of the means by Welch's t."""
-    from scipy.special import stdtrit
-
-    spread = welch_spread(first, second)
-    if not spread.error > 0:
-        few = math.isnan(spread.error)
-        return Interval(math.nan, math.nan, "none", f"no interval: {'fewer than 2 rows' if few else 'no scores vary'}")
-    reach = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * spread.error
-    delta = second.mean - first.mean
-    few = min(len(first.units), len(second.units)) < _FEW
-    note = f"approximate: fewer than {_FEW} rows or clusters in a run" if few else None
-    return Interval(delta - reach, delta + reach, "welch", note)
-
-
-def permutation_p(first: Sample, second: Sample, resamples: int, seed: int, threads: int | None) -> float:
-    """The randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* is of a random split of all values.
-
-    The splits keep the sizes of the samples.  If there are at most 20,000 splits, all are enumerated instead.  NaN
-    without values on a side, and for clusters.
-    """
-    if not first.n or not second.n or first.sizes is not None:
-        return math.nan
-    smaller, larger = sorted((first.values, second.values), key=len)
-    units, _ = whole(np.concatenate([smaller, larger]))
-    size, n, total = len(units), len(smaller), int(units.sum())
-    own = int(units[:n].sum())
-    units = np.sort(units)  # the same draws for any order of the rows
-    is_small = n * math.log(size / n) < math.log(_MOST_EXACT_SPLITS) and math.comb(size, n) <= _MOST_EXACT_SPLITS
-    if is_small:
-        sums = [int(units[list(rows)].sum()) for rows in combinations(range(size), n)]
-    else:
-        sums = drawn(partial(split_sums, units, n), size, resamples, seed, threads).tolist()
-    # Δ is proportional to size·sum − n·total; each value was rounded by up to half a unit
-    reached = abs(size * own - n * total) - size * n
-    far = sum(abs(size * split_sum - n * total) >= reached for split_sum in sums)
-    return far / len(sums) if is_small else (1 + far) / (1 + resamples)
-
-
-# Several tests at once: corrected p values, the Tukey HSD test of several systems, and their letters.
+# Several tests at once: corrected p values, the test of all pairs of several systems, and their letters.
 
 
 CORRECTIONS = ("holm", "bh", "none")
@@ -495,30 +533,44 @@ def _letter(place: int) -> str:
     return ascii_lowercase[place % 26] + (str(place // 26) if place >= 26 else "")
 
 
-def tukey_p(
-    scores: Floats, resamples: int, seed: int, threads: int | None = None, clusters: Ints | None = None
+def max_t_p(
+    scores: Floats,
+    resamples: int,
+    seed: int,
+    threads: int | None = None,
+    clusters: Ints | None = None,
+    rounding: float = ROUNDING,
 ) -> Floats:
     """The family-wise p value of each pair of systems: a matrix with 1 on its diagonal.
 
-    ``scores`` has a row for each question and a column for each system, all finite.  Under the null hypothesis that all
-    systems are equal, the scores of a row can be permuted among them; p of a pair is (1 + #{range of the means ≥
-    difference of the pair's means})/(1 + N).  The rows of a cluster are permuted alike.
+    ``scores`` has a row for each question and a column for each system, all finite, with the relative error
+    ``rounding``.  The statistic of a pair is (Σd)²/Σd² of its differences d, which rises with Student's t.  p
+    is (1 + #{largest statistic of all pairs ≥ the pair's})/(1 + N) under random signs of the rows' differences, the
+    same for all pairs.  The rows of a cluster have one sign.  So near copies are judged by their own small spread.
 
-    >>> tukey_p(np.array([[0.0, 1.0, 1.0]] * 30), resamples=999, seed=0)[0].round(3).tolist()
+    >>> max_t_p(np.array([[0.0, 1.0, 1.0]] * 30), resamples=999, seed=0)[0].round(3).tolist()
     [1.0, 0.001, 0.001]
+
+    Source: Westfall and Young 1993, Resampling-Based Multiple Testing.
     """
-    table = scores
+    table = without_noise(scores, rounding * float(np.abs(scores).max(initial=0.0)))
     if clusters is not None:
         _, numbers = np.unique(clusters, return_inverse=True)
-        table = np.zeros((int(numbers.max(initial=-1)) + 1, scores.shape[1]))
-        np.add.at(table, numbers, scores)
+        rows, table = table, np.zeros((int(numbers.max(initial=-1)) + 1, scores.shape[1]))
+        np.add.at(table, numbers, rows)
     units, _ = whole(table)
-    sums = units.sum(axis=0)
-    ranges = np.sort(drawn(partial(permuted_ranges, units), units.size, resamples, seed, threads))
-    reached = np.abs(sums[:, None] - sums[None, :]) - len(units)
-    as_large = resamples - np.searchsorted(ranges, reached)
+    columns = list(np.ascontiguousarray(units.T))
+    flipped = [drawn(partial(flipped_sums, own), len(own), resamples, seed, threads) for own in columns]
+    systems = range(len(columns))
+    largest, observed = np.zeros(resamples), np.zeros((len(columns), len(columns)))
+    for one, other in combinations(systems, 2):
+        apart = (columns[one] - columns[other]).astype(np.float64)
+        squares = float(apart @ apart)
+        if squares > 0:
+            observed[one, other] = observed[other, one] = apart.sum() ** 2 / squares
+            np.maximum(largest, (flipped[one] - flipped[other]).astype(np.float64) ** 2 / squares, out=largest)
+    as_large = resamples - np.searchsorted(np.sort(largest), observed * (1 - _ROUNDING * 1e3))
     p_values: Floats = (1 + as_large) / (1 + resamples)
-    np.fill_diagonal(p_values, 1.0)
     return p_values
 
 

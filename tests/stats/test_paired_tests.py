@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.mean_interval import bootstrap_interval
-from fastmetrics.stats.significance import detectable, effect_size, p_value, randomisation_p
+from fastmetrics.stats.significance import detectable, effect_size, p_note, p_value, randomisation_p
 
 RNG = np.random.default_rng(7)
 SOME = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1 / 3, 1e-9, 7e5]), min_size=1, max_size=9)
@@ -146,6 +146,28 @@ def test_other_tests_equal_reference_packages():
         flags = np.r_[np.ones(wins), -np.ones(losses), np.zeros(11)]
         theirs = mcnemar([[0, wins], [losses, 0]], exact=True).pvalue
         assert p_value("mcnemar", of(flags), 1, 0, 1) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_wilcoxon_ties_what_differs_by_rounding_only():
+    """Tenths and integers have the same ranks: 0.3 − 0.2 and 0.2 − 0.1 are tied."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        first, second = rng.integers(0, 11, (2, 60)).astype(float)
+        tenths = Sample.between(first / 10, second / 10)
+        assert p_value("wilcoxon", tenths, 1, 0, 1) == p_value("wilcoxon", Sample.between(first, second), 1, 0, 1)
+    assert p_value("wilcoxon", Sample.between(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.3, 0.4])), 1, 0, 1) == 0.25
+
+
+def test_p_of_few_skewed_differences_has_a_note():
+    rng = np.random.default_rng(9)
+    skewed, even = rng.exponential(1, 30) - 1, rng.normal(0, 1, 200)
+    for test in ("fisher", "t", "wilcoxon"):
+        assert p_note(test, Sample.of(skewed, None, (-9.0, 9.0))) == "approximate: few and skewed differences"
+        assert p_note(test, Sample.of(even)) is None
+    assert "rare large ones" in str(p_note("fisher", Sample.of(even[:60])))
+    flags = Sample.between(np.zeros(20), np.repeat([0.0, 1.0], [15, 5]))
+    assert p_note("fisher", flags) is p_note("mcnemar", flags) is None
+    assert p_note("fisher", Sample.of(np.ones(1))) is None
 
 
 @pytest.mark.parametrize("test", ["fisher", "t", "mcnemar", "wilcoxon"])
