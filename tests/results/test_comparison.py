@@ -44,6 +44,7 @@ KEYS = [
     "n_missing_other",
     "p_equivalent",
     "p_not_worse",
+    "p_note",
     "verdict",
     "better",
 ]
