@@ -544,7 +544,7 @@ def gate(
     ``unpaired`` sets this for all rules that do not.  The output states how many rows there are.
 
     ``where language=ru`` restricts a rule to some rows, by columns that the runs kept; ``where language=*`` applies it
-    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, below which all
+    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, below which
     intervals of numbers have a note; ``min_n`` sets another number for all rules, and ``with n >= 50`` for one.  Counts
     of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
     An undefined figure meets no rule.
