@@ -28,6 +28,41 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     return counts
 
 
+@inline
+def in_word(byte: int) -> bool:
+    """Whether a byte is an ASCII letter, digit or underscore."""
+    return 97 <= byte | 32 <= 122 or 48 <= byte <= 57 or byte == 95
+
+
+@kernel
+def have_signs(data: Bytes, starts: Ints, stops: Ints) -> Flags:
+    """Whether each text may have a sign (+, #, -, − or –) right behind one or two ASCII letters at the end of a word."""
+    found = np.zeros(len(starts), np.bool_)
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        for i in range(start + 1, stop):
+            byte = data[np.uint64(i)]
+            # Most bytes are larger than the signs of ASCII, or smaller: spaces.
+            if byte <= 45 or byte == 0xE2:
+                size = 0
+                if byte in (43, 35, 45):
+                    size = 1 + (byte == 43 and i + 1 < stop and data[i + 1] == 43)
+                elif byte == 0xE2 and i + 2 < stop:
+                    dash = (data[i + 1] == 0x88 and data[i + 2] == 0x92) or (
+                        data[i + 1] == 0x80 and data[i + 2] == 0x93
+                    )
+                    size = 3 * dash
+                if size > 0 and data[i - 1] == 0xAA:  # of the Kelvin sign, whose small letter is k
+                    found[row] = True
+                elif size > 0 and 97 <= data[i - 1] | 32 <= 122:
+                    letters = 2 if i - 2 >= start and 97 <= data[i - 2] | 32 <= 122 else 1
+                    alone = i - letters <= start or not in_word(data[i - letters - 1])
+                    if alone and (i + size >= stop or not in_word(data[i + size])):
+                        found[row] = True
+                        break
+    return found
+
+
 @leaf
 def find_phrases(
     data: Bytes, starts: Ints, stops: Ints, begins: Uint64s, pairs: Bytes, phrases: Bytes, bounds: Ints, masks: Uint64s

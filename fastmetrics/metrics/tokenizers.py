@@ -7,12 +7,16 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fastmetrics.base.arrays import Text, Tokens, text_of_strings
 from fastmetrics.base.errors import Argument, OptionError, PluginError, shown
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.plugin_files import REGISTRIES
+from fastmetrics.kernels.byte_search import have_signs
 from fastmetrics.metrics.batch import Batch, OfTokens, Options
-from fastmetrics.text.conventions import LOWER
+from fastmetrics.text.conventions import LOWER, UNSPACED, convention
+from fastmetrics.text.tokenize import fold, frozen
 
 Cut = Callable[[str], Sequence[str]]
 
@@ -92,7 +96,44 @@ class TokenizedIn(OfTokens):
         name: str = options["tokenizer"]
         if name in TOKENIZERS:
             return tokens_of_function(batch, column, ("tokenizer", name), lambda text: _pieces(name, text))
+        if name == "unicode":
+            return batch.remember(("words and symbols", column), lambda: _with_symbols(batch, column))
         return batch.tokens(column, _CONVENTIONS.get(name, name))
+
+
+_ALONE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
+
+
+def _with_symbols(batch: Batch, column: str) -> Tokens:
+    """The words of ``unicode``; the characters of texts without a word, and signs right behind one or two letters."""
+    tokens, text, vocabulary = batch.tokens(column, "unicode"), batch.text(column), batch.vocabulary("unicode")
+    silent = (tokens.counts == 0) & (text.stops > text.starts)
+    rows = np.flatnonzero(silent | have_signs(frozen(text.data), frozen(text.starts), frozen(text.stops)))
+    if len(rows) == 0:
+        return tokens
+    pieces = text_of_strings(" ".join(_words_and_symbols(string)) for string in text.take(rows).strings())
+    return tokens.with_rows(rows, vocabulary.cut(fold(pieces, convention("none"))))
+
+
+_SIGNED = re.compile(r"(?<!\w)([a-z]{1,2})(\+\+?|#|[-−–])(?!\w)")
+_WORDS = re.compile(rf"(?=\w)[{_ALONE}]|[^\W{_ALONE}]+")
+_UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\\s]")
+"""White space, characters without width, and variation selectors, which say how an emoji is drawn."""
+
+
+def _words_and_symbols(string: str) -> list[str]:
+    """The words of a text, and the signs behind one or two letters; the visible characters of a text without words.
+
+    >>> _words_and_symbols("C++ or C#: A− (not B-52)"), _words_and_symbols("★★!")
+    (['c', '++', 'or', 'c', '#', 'a', '-', 'not', 'b', '52'], ['★', '★', '!'])
+    """
+    parts = _SIGNED.split(string.lower())  # what is between, letters and signs in turn
+    pieces = [
+        piece
+        for place, part in enumerate(parts)
+        for piece in (_WORDS.findall(part) if place % 3 < 2 else [re.sub("[−–]", "-", part)])
+    ]
+    return pieces or list(_UNSEEN.sub("", string.lower()))
 
 
 def _pieces(name: str, text: str) -> str:

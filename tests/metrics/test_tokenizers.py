@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError
 from fastmetrics.metrics.tokenizers import TOKENIZERS
 from fastmetrics.tables import read_metadata
 from tests.reference.lexical import token_f1 as plain_f1
+from tests.reference.text import unicode_words
+from tests.support import strategies
 from tests.support.program import jsonl, program
 
 ANSWERS = ["巴黎是法国的首都。", "Das Haus", "", "a b", None, "パリ is nice"]
@@ -43,6 +48,40 @@ def test_each_character_of_scripts_without_spaces_is_a_word():
     assert fm.token_recall(["巴黎是法国的首都"], ["法国首都 France"], tokenizer="unicode").tolist() == [0.8]
     assert fm.keyword_recall(["巴黎是法国的首都"], ["法国首都"], tokenizer="unicode").tolist() == [1.0]
     assert fm.token_precision(["Paris, France"], ["paris"], tokenizer="unicode").tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "f1"),
+    [
+        *[("✓", "✗", 0), ("👍", "👎", 0), ("≤", "≥", 0), ("★★★", "★", 0.5), ("✔\ufe0f", "✔", 1), ("?", "!", 0)],
+        *[("C++", "C#", 0.5), ("A+", "A−", 0.5), ("A-", "a−", 1), ("AB+", "AB-", 0.5), ("C++,", "(c++)", 1)],
+        *[("a well-known B-52", "a well known b 52", 1), ("Paris ✓", "paris ✗", 1), ("(a + b)", "a b", 1)],
+        *[
+            ("", " \n", 1),
+            ("", "…", 0),
+            ("中文C++", "中文c", 1),
+            ("x1+", "x1", 1),
+            ("\0", "\0 ", 1),
+            ("\u212a+", "k#", 0.5),
+        ],
+    ],
+)
+def test_symbols_of_a_text_without_words_and_signs_behind_letters_are_tokens(one, other, f1):
+    filler = ["C#", "", "a", "+", "ß-"]  # texts before and behind
+    left, right = [*filler, one, other, *filler], [*filler, other, one, *filler]
+    assert fm.token_f1(left, right, tokenizer="unicode").tolist() == [*[1.0] * 5, f1, f1, *[1.0] * 5]
+    assert fm.token_f1(left[::-1], right[::-1], tokenizer="unicode")[5:7].tolist() == [f1, f1]
+
+
+@given(st.lists(strategies.texts, max_size=6))
+def test_words_of_unicode(texts):
+    """Every text is some of its words, and other texts around it change nothing."""
+    apart = [fm.token_f1([text], ["the a c++ C# é x"], tokenizer="unicode")[0] for text in texts]
+    assert fm.token_f1(texts, ["the a c++ C# é x"] * len(texts), tokenizer="unicode").tolist() == apart
+    for text, score in zip(texts, apart, strict=True):
+        words = unicode_words(text)
+        common = (Counter(words) & Counter(["the", "a", "c", "++", "c", "#", "é", "x"])).total()
+        assert score == pytest.approx(2 * common / (len(words) + 8))
 
 
 def test_the_default_is_the_convention_of_the_metric():
