@@ -266,6 +266,18 @@ class NumbersIn:
         return batch.numbers(column)
 
 
+@dataclass(frozen=True)
+class ScoresIn:
+    """Scores in a column that only the metrics that name it know: the numbers, and whether each is there."""
+
+    kind: str = "number"
+
+    def of(self, batch: Batch, column: str, options: Options) -> tuple[Floats, Flags]:
+        """The column's numbers; a null is missing, NaN is undefined."""
+        array = batch.columns[column]
+        return floats_of_arrow(array, column), array.is_valid().to_numpy(zero_copy_only=False)
+
+
 Words = Annotated[Tokens, TokensIn("words")]
 Light = Annotated[Tokens, TokensIn("light")]
 Squad = Annotated[Tokens, TokensIn("squad")]

@@ -8,26 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Flags, Floats, floats_of_arrow
+from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.score_metadata import InputDrift, InputShares
 from fastmetrics.metrics import suites as families
-from fastmetrics.metrics.batch import Batch, Need, Options
+from fastmetrics.metrics.batch import Batch, Need, Options, ScoresIn
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores, digest_of, model_of
-from fastmetrics.metrics.metric import Metric, RowHooks
+from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
-
-
-@dataclass(frozen=True)
-class ColumnScores:
-    """A column of numbers that a fitted score reads: its values, and whether each is there."""
-
-    kind: str = "number"
-
-    def of(self, batch: Batch, column: str, options: Options) -> RowScores:
-        """The column's numbers; a null is missing, NaN is undefined."""
-        array = batch.columns[column]
-        return floats_of_arrow(array, column), array.is_valid().to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True)
@@ -41,12 +29,12 @@ class Part:
     def scores(self, batch: Batch) -> RowScores:
         """The scores of the rows."""
         if self.metric is None:
-            return ColumnScores().of(batch, self.name, {})
+            return ScoresIn().of(batch, self.name, {})
         return batch.scores(self.metric, self.options)
 
     def needs(self) -> Iterator[tuple[str, Need]]:
         """The columns that it reads, and their representations."""
-        yield from [(self.name, ColumnScores())] if self.metric is None else self.metric.needs.items()
+        yield from [(self.name, ScoresIn())] if self.metric is None else self.metric.needs.items()
 
 
 @dataclass(frozen=True)
@@ -184,13 +172,6 @@ def fitted_metric(model: FittedModel, parts: Sequence[Part], text: str, path: st
         source=f"fitted on {model.labels.get('column')!r}",
         needs=needs,
         optional=frozenset(set(needs) - required),
-        defaults={},
-        allowed={},
-        descriptions={},
-        statistics=(),
-        labels={},
-        check=None,
-        rows=RowHooks(),
         usual=False,
         model=model,
         parts=tuple(parts),

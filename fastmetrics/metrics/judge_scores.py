@@ -8,15 +8,15 @@ rubrics of the sources have metrics of their own; the column of any other rubric
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Flags, Floats, floats_of_arrow
+from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import InputError
-from fastmetrics.metrics.batch import Batch, Number, Numbers, Options
-from fastmetrics.metrics.metric import Metric, RowHooks, metric
+from fastmetrics.metrics.batch import Batch, Number, Numbers, Options, ScoresIn
+from fastmetrics.metrics.metric import Metric, metric
 
 
 def _within(scores: Numbers, column: str, low: float, high: float) -> Floats:
@@ -110,18 +110,6 @@ def judge_e2e(judge_e2e: Number) -> Floats:
 # The scores of any other rubric.
 
 
-@dataclass(frozen=True)
-class _ScoresIn:
-    """A column that only its own metric knows: its numbers, and whether each is there."""
-
-    kind: str = "number"
-
-    def of(self, batch: Batch, column: str, options: Options) -> tuple[Floats, Flags]:
-        """The column's numbers; a null is missing, NaN is undefined."""
-        array = batch.columns[column]
-        return floats_of_arrow(array, column), array.is_valid().to_numpy(zero_copy_only=False)
-
-
 class JudgedMetric(Metric):
     """The metric of a column of a judge's scores that is not declared above; higher is better, as in every rubric."""
 
@@ -134,15 +122,7 @@ class JudgedMetric(Metric):
             bounds=bounds,
             better="higher",
             source=f"the rubric {name.removeprefix('judge_')} of a judge",
-            needs={name: _ScoresIn()},
-            optional=frozenset(),
-            defaults={},
-            allowed={},
-            descriptions={},
-            statistics=(),
-            labels={},
-            check=None,
-            rows=RowHooks(),
+            needs={name: ScoresIn()},
         )
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:

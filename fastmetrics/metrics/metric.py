@@ -247,14 +247,14 @@ class Metric:
     better: Better
     source: str
     needs: Mapping[str, Need]
-    optional: frozenset[str]
-    defaults: Mapping[str, Any]
-    allowed: Mapping[str, Allowed]
-    descriptions: Mapping[str, str]
-    statistics: tuple[str, ...]
-    labels: Mapping[str, str]
-    check: Callable[..., None] | None
-    rows: RowHooks
+    optional: frozenset[str] = frozenset()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    allowed: Mapping[str, Allowed] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    statistics: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[..., None] | None = None
+    rows: RowHooks = RowHooks()
     corpus: Corpus | None = None
     usual: bool = True
     aliases: tuple[str, ...] = ()
