@@ -36,7 +36,7 @@ def in_word(byte: int) -> bool:
 
 @kernel
 def have_signs(data: Bytes, starts: Ints, stops: Ints) -> Flags:
-    """Whether each text may have a sign (+, #, -, − or –) right behind one or two ASCII letters at the end of a word."""
+    """Whether each text may have a sign (+, #, -, − or –) right behind one or two letters at the end of a word."""
     found = np.zeros(len(starts), np.bool_)
     for row in range(len(starts)):
         start, stop = starts[row], stops[row]
