@@ -307,6 +307,14 @@ def columns_page() -> str:
                 "that this package wrote is no exception: Parquet keeps lists and other types.",
                 "What a reasoning model thought before its answer, as in `<think>…</think>`, is part of the answer "
                 "unless `strip_thoughts=True` (`--strip-thoughts`) leaves it out; a note tells of such answers.",
+                "Where the answer stands within a longer text, `extract` (`--extract`, repeatable) takes it out for "
+                "all metrics: `boxed` (the last `\\boxed{…}`), `hashes` (after the last `####`), `answer` (after the "
+                "last "
+                '"the answer is", "Answer:" or "Ответ:"), `last_number`, `first_line`, `last_line`, `code` (the last '
+                "fenced block), `json:PATH` (the first JSON in the text that has the path, as `json:result.answer`), "
+                "`regex:PATTERN` (the first group of the last match), `markdown` (the text without its marks) and "
+                "`whole`. Of several, the first that finds an answer counts; a text without one counts as an empty "
+                "answer, so it is wrong, not missing, and a note counts such texts. Thoughts are left out before.",
                 "## Paths\n\nWhere the data are nested, a column is a path, in `columns`, `keep` and wherever a "
                 "column of yours is named: JSON lines, structs and lists of Parquet and Arrow, dicts and lists in a "
                 "frame, and JSON in a column of text, as databases and CSV have it. A column of exactly that name "

@@ -379,6 +379,7 @@ class ScoreMetadata:
     lists: Sequence[str] | None = _entry(_list)
     keep_counts: bool | None = _entry(bool)
     strip_thoughts: bool | None = _entry(bool)
+    extract: Sequence[str] | None = _entry(_list)
     options: Mapping[str, Any] | None = _entry(_object)
     """The value of each option for all metrics whose names set no other."""
     declared: Mapping[str, Any] | None = _entry(_object)

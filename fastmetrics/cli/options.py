@@ -524,6 +524,16 @@ Metrics = Annotated[
     ),
     FromText(split),
 ]
+Extract = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--extract",
+        help="Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after ####), "
+        "answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.",
+        metavar="EXTRACTOR",
+    ),
+    FromText(as_given),
+]
 EmbedderName = Annotated[
     str | None,
     typer.Option(

@@ -81,6 +81,7 @@ _REASONS, _VARYING = 5, re.compile(r"\b[0-9a-fA-F-]*\d[0-9a-fA-F-]*\b")
 """The number of reasons that are counted, and what differs between reasons of one kind: numbers and ids."""
 
 THOUGHTS, STRIPPED, CUT = "thoughts in ", "thoughts left out of ", "only thoughts in "
+NOTHING = "nothing extracted from "
 """The beginnings of the names under which answers with thoughts are counted: scored with them, without, or nothing."""
 
 SCRIPT = "script for "
@@ -154,6 +155,14 @@ def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: 
     return {f"{STRIPPED}{name}": [rows, len(before)], f"{CUT}{name}": [empty, rows]} if rows else {}
 
 
+def extraction_counts(answers: pa.Array, name: str) -> dict[str, list[int]]:
+    """The count of texts in which no answer was found, and of those that were searched."""
+    if not is_text(answers.type):
+        return {}
+    empty = pc.sum(pc.equal(answers, pa.scalar("", answers.type))).as_py() or 0
+    return {f"{NOTHING}{name}": [empty, len(answers) - answers.null_count]}
+
+
 def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
     """The count of rows with a text in another script than a rubric's language; none if unknown."""
     if language not in _RUBRICS:
@@ -209,6 +218,12 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             empty, _ = counts[f"{CUT}{name}"]
             more = f"; {empty:,} of them end within a thought, without an answer" if empty else ""
             notes.append(f"{name}: thoughts were left out of {rows:,} {'answer' if rows == 1 else 'answers'}{more}")
+        elif key.startswith(NOTHING) and rows:
+            texts = (
+                "text has none and counts as an empty answer" if rows == 1 else "have none and count as empty answers"
+            )
+            name = key.removeprefix(NOTHING)
+            notes.append(f"{name}: answers were extracted from {total - rows:,} of {total:,} texts; {rows:,} {texts}")
         elif key.startswith(SECONDS) and rows and rows >= _MOST * total:
             name = key.removeprefix(SECONDS)
             notes.append(
@@ -249,7 +264,11 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     """
     scores, unknown = {}, []
     for name, (rows, scored) in counts.items():
-        if not rows or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT)) or _IN.match(name):
+        if (
+            not rows
+            or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT, NOTHING))
+            or _IN.match(name)
+        ):
             continue
         name = name.partition(" #")[0]
         try:

@@ -47,6 +47,7 @@ from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.source_names import spec_of
 from fastmetrics.metrics.suites import TIERS
 from fastmetrics.tables.input_files import local_path, read_text
+from fastmetrics.text.extraction import extractor
 
 # Names of score columns: one name for each metric with its options, however a user spells them.
 
@@ -97,7 +98,8 @@ class ScoreRequest:
     computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
     columns whose texts are lists, as JSON, Python or NumPy writes them, or, as ``name=|``, joined by a separator.
     ``keep`` names columns to copy besides the ``id``, which is always copied; ``keep_counts`` stores each row's counts
-    for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought.
+    for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought; of the rest,
+    ``extract`` takes what the first of these extractors finds.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -111,6 +113,17 @@ class ScoreRequest:
     lists: Sequence[str] | str = ()
     keep_counts: bool = False
     strip_thoughts: bool = False
+    extract: Sequence[str] | str | None = None
+
+
+def _extractors(specs: Sequence[str] | str | None, columns: Mapping[str, str]) -> tuple[str, ...]:
+    """The extractors, checked."""
+    chosen = (specs,) if isinstance(specs, str) else tuple(specs or ())
+    for spec in chosen:
+        extractor(spec)
+    if chosen and "answer" not in columns:
+        raise OptionError(Argument("extract", chosen[0]), " needs a column of answers")
+    return chosen
 
 
 # Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
@@ -206,6 +219,9 @@ class Plan:
 
     strip_thoughts: bool = False
     """Whether the thoughts of a reasoning model are left out of the answers."""
+
+    extract: tuple[str, ...] = ()
+    """The extractors of the answers within the texts, in the order in which they are tried."""
 
     @cached_property
     def kept_counts(self) -> dict[str, str]:
@@ -468,6 +484,7 @@ def plan(
         keep_counts=counted,
         has_blanks=has_blanks,
         strip_thoughts=request.strip_thoughts,
+        extract=_extractors(request.extract, mapping),
     )
     stated = named_columns(names, request.columns, request.schema)
     if "latency_ms" in planned.used:

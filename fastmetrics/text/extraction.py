@@ -1,0 +1,213 @@
+r"""The answer within what a model wrote: after ``####``, in ``\boxed{}``, behind "the answer is", by a pattern …"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from fastmetrics.base.arrays import decoded, is_text
+from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
+from fastmetrics.base.patterns import Pattern, UserPattern
+
+# One way to find an answer in a text.
+
+
+Extract: TypeAlias = Callable[[str, int], str | None]
+"""The answer in a text that belongs to a row; None where the text has no such place."""
+
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_MARKDOWN = (
+    (re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+)", re.MULTILINE), ""),
+    (re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]\"[^\"\n]*\")?\)"), r"\1"),
+    (re.compile(r"(\*\*\*|\*\*|__|~~|`)(?=\S)([^\n]{1,1000}?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,1000}?)(?<=\S)\*(?![\w*])"), r"\1"),
+)
+"""Marks of Markdown, and what stays of each: fences, heads of lines, links, and marks around words."""
+
+_ANSWER = re.compile(
+    r"\b(?:answer|solution|result|choice|option)\b\W{0,4}\s*(?:(?:to|of|for)\b[^\n.:]{0,80}?)?"
+    r"\s*(?:\bis\b|\bwould be\b|[:=])(?:\s*:)?"
+    r"|(?:\bответ|\bитог)\w*\s*(?:[:=—–-]|\bявляется\b)",
+    re.IGNORECASE,
+)
+"""What stands before an answer, in English and Russian."""
+_END = re.compile(r"\n|(?<=[^\d\s])\.(?=\s+[A-ZА-ЯЁ])|(?<=\d)\.(?=\s+[A-ZА-ЯЁ])|[;。]")
+_NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:[$€£¥₽]\s?)?\d+(?:[,  ']\d{3})*(?:[.,]\d+)?(?:\s?%)?(?!\w)")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*")
+_WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}")
+
+
+def _unmarked(text: str, row: int = 0) -> str:
+    for pattern, rest in _MARKDOWN:
+        text = pattern.sub(rest, text)
+    return text.strip()
+
+
+def _boxed(text: str, row: int) -> str | None:
+    r"""The contents of the last ``\boxed{…}``, whose braces may be nested, or the word after ``\boxed``."""
+    boxes = list(_BOX.finditer(text))
+    if not boxes:
+        return None
+    rest = text[boxes[-1].end() :]
+    if not rest.startswith("{"):
+        return rest.split(maxsplit=1)[0].rstrip("$.") if rest.strip() else None
+    depth = 0
+    for place, sign in enumerate(rest):
+        depth += (sign == "{") - (sign == "}")
+        if not depth:
+            return _WRAPPED.sub(r"\1", rest[1:place]).strip()
+    return None
+
+
+def _hashes(text: str, row: int) -> str | None:
+    """The rest of the line after the last ``####``, as in GSM8K."""
+    _, found, rest = text.rpartition("####")
+    return rest.strip().partition("\n")[0].strip() if found else None
+
+
+def _answer(text: str, row: int) -> str | None:
+    """What follows the last "the answer is", "Answer:" or "Ответ:", up to the end of the sentence or line."""
+    text = _unmarked(text)
+    for found in reversed(list(_ANSWER.finditer(text))):
+        rest = text[found.end() :].lstrip(" \t:")
+        end = _END.search(rest.lstrip("\n"))
+        rest = rest.lstrip("\n")[: None if end is None else end.start()].strip()
+        rest = rest.removesuffix(".").strip().strip("\"'“”«»$").strip()
+        if rest:
+            return rest
+    return None
+
+
+def _last_number(text: str, row: int) -> str | None:
+    """The last number as it is written, with its sign, thousands and per cent."""
+    numbers = _NUMBER.findall(text)
+    return str(numbers[-1]).strip() if numbers else None
+
+
+def _line(text: str, place: int) -> str | None:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[place] if lines else None
+
+
+def _code(text: str, row: int) -> str | None:
+    """The contents of the last fenced block."""
+    blocks = _FENCE.findall(text)
+    return str(blocks[-1]).strip() if blocks else None
+
+
+EXTRACTORS: Mapping[str, Extract] = {
+    "boxed": _boxed,
+    "hashes": _hashes,
+    "answer": _answer,
+    "last_number": _last_number,
+    "first_line": lambda text, row: _line(text, 0),
+    "last_line": lambda text, row: _line(text, -1),
+    "code": _code,
+    "markdown": _unmarked,
+    "whole": lambda text, row: text,
+}
+"""The extractors by name; ``regex:PATTERN`` and ``json:PATH`` are two more."""
+
+
+@dataclass(frozen=True)
+class _Regex:
+    """The first group of the last match of a pattern."""
+
+    pattern: UserPattern
+
+    def __call__(self, text: str, row: int) -> str | None:
+        found = None
+        for match in self.pattern.matches(text, row):
+            found = match[1] if match[1] is not None else found
+        return None if found is None else found.strip()
+
+
+@dataclass(frozen=True)
+class _Json:
+    """The value at a path of the first JSON in a text that has it; an object or a list is JSON again."""
+
+    steps: Sequence[str]
+
+    def __call__(self, text: str, row: int) -> str | None:
+        for found in itertools.islice(re.finditer(r"[{\[]", text), _MOST_TRIED):
+            try:
+                value = _at(json.JSONDecoder().raw_decode(text, found.start())[0], self.steps)
+            except (ValueError, RecursionError):
+                continue  # a brace of prose, or JSON that is cut
+            if value is not None:
+                return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return None
+
+
+def _at(value: Any, steps: Sequence[str]) -> Any:
+    """The value at a path; None where there is none."""
+    for step in steps:
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and re.fullmatch(r"-?\d{1,9}", step) and -len(value) <= int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
+
+_MOST_TRIED = 50
+"""The braces and brackets of a text from which on JSON is sought."""
+
+
+def extractor(spec: str) -> Extract:
+    r"""The extractor of a name, ``regex:PATTERN`` with a group, or ``json:PATH`` such as ``json:result.answer``.
+
+    >>> extractor("answer")("So it rains. The final answer is **(B)**.", 0), extractor("hashes")("6 × 7\n#### 42", 0)
+    ('(B)', '42')
+    >>> extractor("boxed")(r"so $\boxed{\frac{1}{2}}$", 0), extractor("json:a.0")('It is {"a": ["x"]}', 0)
+    ('\\frac{1}{2}', 'x')
+
+    Raises ``UnknownNameError`` for another name, ``OptionError`` for a pattern that is none or has no group.
+    """
+    kind, colon, rest = spec.partition(":")
+    if colon and kind == "json":
+        return _Json([step for step in re.split(r"[.\[\]]", rest) if step])
+    if colon and kind == "regex":
+        try:
+            Pattern().take(rest)
+        except ValueError as error:
+            raise OptionError(Argument("extract", spec), f": {error}; expected {Pattern()}") from error
+        if not re.compile(rest).groups:
+            raise OptionError(
+                Argument("extract", spec), " has no group; put the part to extract in brackets: regex:Answer: (.+)"
+            )
+        return _Regex(UserPattern("extract", rest))
+    if spec not in EXTRACTORS:
+        raise UnknownNameError.of("extractor", spec, [*EXTRACTORS, "regex:PATTERN", "json:PATH"])
+    return EXTRACTORS[spec]
+
+
+# The answers in a column of texts.
+
+
+def extracted(column: pa.Array, specs: Sequence[str]) -> pa.Array:
+    """The answers by the first of several extractors that finds one in a row.
+
+    A row without an answer is an empty text, so that it scores as a wrong answer; null stays null.  A column of no
+    texts stays as it is.
+
+    >>> extracted(pa.array(["#### 42", "It is 7.", "none", None]), ["hashes", "last_number"]).to_pylist()
+    ['42', '7', '', None]
+    """
+    column = decoded(column)
+    if not is_text(column.type):
+        return column
+    ways = [extractor(spec) for spec in specs]
+    answers: list[str | None] = []
+    for row, text in enumerate(column.to_pylist()):
+        found = None if text is None else next(filter(None, (way(text, row) for way in ways)), "")
+        answers.append(found)
+    return pa.array(answers, column.type)

@@ -1,0 +1,97 @@
+"""Answers taken out of longer texts: each extractor on texts as models write them, and on hostile ones."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pytest
+
+from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.text.extraction import EXTRACTORS, extracted, extractor
+
+FOUND = [
+    ("answer", "The answer is 42.", "42"),
+    ("answer", "Answer: (B) Paris\nBecause it is.", "(B) Paris"),
+    ("answer", "**Answer:** Paris is big. It is", "Paris is big"),
+    ("answer", "Therefore, the correct answer is: **C**.", "C"),
+    ("answer", "the answer to the question is 3.5 meters. So", "3.5 meters"),
+    ("answer", "The answer is 3. No: the final answer is 4", "4"),
+    ("answer", "Final Answer:\n42", "42"),
+    ("answer", "The correct option is D", "D"),
+    ("answer", "Ответ: 42.", "42"),
+    ("answer", "Rain falls.", None),
+    ("boxed", r"so $\boxed{\frac{1}{2}}$ and $\boxed{\text{Paris}}$.", "Paris"),
+    ("boxed", r"$\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
+    ("boxed", "\\boxed 5$", "5"),
+    ("boxed", "\\boxed{a{b", None),
+    ("boxed", "5", None),
+    ("hashes", "6 · 7\n#### 1,000\nmore", "1,000"),
+    ("hashes", "#### 1 #### 2", "2"),
+    ("hashes", "1", None),
+    ("last_number", "it costs $1,234.50 and -5 %", "-5 %"),
+    ("last_number", "Музей открылся в 1998 году, ×2", "2"),
+    ("last_number", "−7", "−7"),
+    ("last_number", "x2", None),
+    ("first_line", "\n a \n b", "a"),
+    ("last_line", "a\nb\n", "b"),
+    ("last_line", " \n", None),
+    ("code", "```python\nx = 1\n```\nand\n```\ny\n```", "y"),
+    ("code", "x", None),
+    ("markdown", "# Title\n- **bold** and [a link](http://a.b) `code`\n> *so*", "Title\nbold and a link code\nso"),
+    ("markdown", "2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+    ("whole", " a ", " a "),
+    ("json:answer", 'Per [1], {this}: ```json\n{"answer": "Rome"}\n```', "Rome"),
+    ("json:a[1].b", '{"a": [1, {"b": 2.5}]}', "2.5"),
+    ("json:a", '{"a": {"b": [true, null]}}', '{"b": [true, null]}'),
+    ("json:a", '{"a": null}', None),
+    ("json:a", '{"a": ', None),
+    ("regex:A: (\\w+)", "A: x, A: y", "y"),
+    ("regex:A: (\\w+)", "B", None),
+]
+
+
+@pytest.mark.parametrize(("spec", "text", "answer"), FOUND)
+def test_an_answer_is_found_where_it_stands(spec, text, answer):
+    assert extractor(spec)(text, 0) == answer
+
+
+def test_the_first_extractor_that_finds_one_counts_and_none_is_an_empty_text():
+    texts = ["#### 1", "The answer is 2.", "neither", "", None]
+    for type_ in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        column = pa.array(["x", *texts]).cast(type_)[1:]
+        assert extracted(column, ["hashes", "answer"]).to_pylist() == ["1", "2", "", "", None]
+    assert extracted(pa.array(texts), ["hashes", "whole"]).to_pylist() == ["1", "The answer is 2.", "neither", "", None]
+    assert extracted(pa.array([1]), ["hashes"]).to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "words"),
+    [
+        ("boxd", UnknownNameError, "did you mean 'boxed'"),
+        ("regex:(", OptionError, "regular expression"),
+        ("regex:abc", OptionError, "has no group"),
+        ("json", UnknownNameError, "json:PATH"),
+    ],
+)
+def test_bad_extractors_say_what_is_expected(spec, error, words):
+    with pytest.raises(error, match=words):
+        extractor(spec)
+
+
+def test_a_pattern_without_end_names_its_row(monkeypatch):
+    monkeypatch.setattr("fastmetrics.base.patterns.SECONDS", 0.05)
+    with pytest.raises(InputError) as raised:
+        extracted(pa.array(["[1]", "[" + "1" * 45]), [r"regex:\[((\d|\d\d),? ?)+[\])]"])
+    assert raised.value.row == 1
+
+
+@pytest.mark.parametrize("name", [*EXTRACTORS, "json:a", "regex:(x)"])
+@pytest.mark.parametrize(
+    "piece", ["**a ", "`a", "[a](", "\\boxed{", "{", '{"a": ', "[", "answer is ", "####", "```\n", "1,", "- "]
+)
+def test_hostile_texts_take_no_square_of_their_length(name, piece):
+    """What grows with the square of the length takes minutes at this size."""
+    began = time.process_time()
+    extractor(name)(piece * (100_000 // len(piece)), 0)
+    assert time.process_time() - began < 20
