@@ -190,7 +190,7 @@ OTHER_MEANINGS = {
     **_all("baseline", "a name, a file of scores, or judgements"),
     **_all("suites", "what is scored by default: the suite core, or the tiers"),
     **_all("metrics metric", "what to compute, or which of the computed ones; a distance"),
-    **_all("confidence correction resamples repeats", "of tests, of intervals, of the design of a study, or of calls"),
+    **_all("confidence correction repeats", "of tests, of intervals, of the design of a study, or of calls"),
     **_all("system on", "of compared runs, or of a bot, a question and a rule"),
     **_all("table", "the table of an output, or of vectors"),
     **_all("id vector", "of a table of vectors, or of chunks"),
