@@ -37,7 +37,7 @@ from fastmetrics.stats.mean_interval import LEAST_ROWS
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results" / "levels.json", ROOT / "docs" / "comparing.md"
 ROWS, CLUSTERS = (5, 10, 20, 60, 200, 1000), (5, 10, 20, 60)
-TRIALS, AT_ONCE, RESAMPLES = 2000, 50, 1000
+TRIALS, AT_ONCE, RESAMPLES = 2000, 100, 1000
 LEVEL = 0.95
 NOMINAL = {
     "interval": 0.05,
@@ -362,7 +362,7 @@ def changes(
     for one in compared.comparisons:
         tally.interval(-loss, one.low, one.high, one.interval_note)
         if not loss:
-            tally["test"].add(one.p <= 1 - LEVEL, one.interval_note)
+            tally["test"].add(one.p <= 1 - LEVEL, one.p_note or one.interval_note)
         else:
             for claim, p in (("equivalent", one.p_equivalent), ("not worse", one.p_not_worse)):
                 tally[claim].add(p is not None and p <= 1 - LEVEL, one.interval_note)
@@ -450,7 +450,7 @@ def _of_repeats(data: str, n: int, tally: Tally, rng: np.random.Generator, trial
         changes(tally, (values[0], values[1]), 0.0, bounded, [beside, beside], **options)
 
 
-_LABELLED_AT_ONCE = 5
+_LABELLED_AT_ONCE = 10
 
 
 def _of_ratings(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:

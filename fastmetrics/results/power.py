@@ -10,17 +10,18 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import rounding_error
+from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Choice, Real, Whole, argument
 from fastmetrics.results.open_runs import are_several, open_runs, two_runs
-from fastmetrics.results.pairing import pair_runs, repeated_run
+from fastmetrics.results.pairing import PairedRuns, pair_runs, units_of
+from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
 from fastmetrics.results.score_file import declared_bounds
-from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.score_run import first_declared, shared_metrics
 from fastmetrics.results.segments import cluster_numbers
-from fastmetrics.stats.estimates import Sample
+from fastmetrics.stats.estimates import Bounds, Sample
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.pass_at_k import variance
 from fastmetrics.stats.significance import Aim, variance_bound
@@ -46,6 +47,8 @@ class Pilot:
     """The differences of questions, or the scores of each run; none if the variances were given."""
     factor: float = 1.0
     """The variance of the difference over that of the samples."""
+    given: bool = False
+    """Whether ω² was given."""
 
     @property
     def n(self) -> int | None:
@@ -69,7 +72,7 @@ class Pilot:
 
     def highest(self, total: float, confidence: float) -> tuple[float, str | None]:
         """The upper bound of ``total``, which exceeds it by the same factor as in the pilot, and a note on it."""
-        if not self.samples:
+        if self.given or not self.samples:
             return math.nan, None
         bounds = [variance_bound(sample, confidence) for sample in self.samples]
         high, own = sum(bound for bound, _ in bounds), sum(one.n * one.spread.error**2 for one in self.samples)
@@ -98,86 +101,46 @@ def _pilots(
     runs = runs if len(runs) == 1 else list(two_runs(runs, *names))
     chosen = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
     chosen = chosen if metrics else [name for name in chosen if name != cluster]
-    if len(runs) == 1:
-        assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
-        notes, factor = [f"variances from one run, {runs[0].name}: {assumed}"], 2 * (1 - correlation)
-    elif pairing == "none":
-        notes, factor = ["variances from the pilot, runs that share no questions"], 1.0
-    else:
-        return _paired(runs, chosen, on, cluster)
-    alone = [_alone(run, chosen, on, cluster, factor) for run in runs]
-    notes += [note for _, more in alone for note in more]
-    return [_joined([pilots[at] for pilots, _ in alone]) for at in range(len(chosen))], notes
-
-
-def _paired(
-    runs: Sequence[ScoreRun], metrics: Sequence[str], on: str | None, cluster: str | None
-) -> tuple[list[Pilot], list[str]]:
-    """The variances of the differences of questions that two runs share."""
     keys = [name for run in runs for name in run.keys(on, cluster)]
-    paired = pair_runs([run.by_column([*metrics, *keys]) for run in runs], on, repeats=True)
-    notes = [f"variances from the pilot, rows paired by {paired.joined_by}"]
-    notes += [several.describe() for several in paired.repeated if several is not None]
-    groups = None if cluster is None else cluster_numbers(cluster, paired.column(cluster))
-    bounds, pilots = declared_bounds(metrics, first_declared(runs)), []
-    for metric in metrics:
-        a, b = paired.scores(0, metric), paired.scores(1, metric)
-        both = ~np.isnan(a) & ~np.isnan(b)
-        rounding, some = rounding_error(paired.precision(metric)), None if groups is None else groups[both]
-        sample = Sample.between(a[both], b[both], some, bounds.get(metric), rounding)
-        answers = [None if run is None else run.scores(metric) for run in paired.repeated]
-        within = [0.0 if one is None else one.within for one in answers]
-        noise = sum(0.0 if one is None else one.within * float(np.mean(1.0 / one.counts)) for one in answers)
-        between = max(_variance(sample, metric) - noise, 0.0)
-        pilots.append(Pilot(metric, between, (within[0], within[1]), None not in paired.repeated, [sample]))
-    return pilots, notes
+    loaded = [run.by_column([*chosen, *keys]) for run in runs]
+    if len(loaded) == 1:
+        units, factor = units_of(loaded[0], on), 2 * (1 - correlation)
+        assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
+        notes = [f"variances from one run, {runs[0].name}: {assumed}"]
+    else:
+        units, factor = pair_runs(loaded, on, pairing, repeats=True), 1.0
+        how = "runs that share no questions" if pairing == "none" else f"rows paired by {units.joined_by}"
+        notes = [f"variances from the pilot, {how}"]
+    groups = None if cluster is None else cluster_numbers(cluster, units.column(cluster))
+    bounds = declared_bounds(chosen, first_declared(loaded))
+    pilots = [_pilot(units, name, groups, bounds.get(name), factor) for name in chosen]
+    return pilots, [*notes, *(run.describe() for run in units.repeated if run is not None)]
 
 
-def _alone(
-    run: ScoreRun, metrics: Sequence[str], on: str | None, cluster: str | None, factor: float
-) -> tuple[list[Pilot], list[str]]:
-    """The variances of the questions of one run, times a factor."""
-    key = on or run.id_column
-    beside = [name for name in (key, run.question_column, run.repeat_column, cluster) if name]
-    loaded = run.by_column([*metrics, *beside])
-    answers = None if key is None else repeated_run(loaded, key)
-    whole = loaded if answers is None else answers.reduced()
-    groups = None if cluster is None else cluster_numbers(cluster, whole.column(cluster, "to cluster rows by"))
-    bounds, pilots = declared_bounds(metrics, run.declared), []
-    for metric in metrics:
-        values = whole.values(metric)
-        has_score = np.isfinite(values)
-        some = None if groups is None else groups[has_score]
-        sample = Sample.of(values[has_score], some, bounds.get(metric))
-        own, within = _variance(sample, metric), 0.0
-        if answers is not None:
-            scores = answers.scores(metric)
-            own, within = scores.between, scores.within
-        pilots.append(Pilot(metric, factor * own, (within, within), answers is not None, [sample], factor))
-    return pilots, [] if answers is None else [answers.describe()]
-
-
-def _joined(alone: Sequence[Pilot]) -> Pilot:
-    """The variance of the difference of two runs that share no questions; that of one run is left as it is."""
-    if len(alone) == 1:
-        return alone[0]
-    first, second = alone
-    within, samples = (first.within[0], second.within[1]), [*first.samples, *second.samples]
-    separated = first.separated and second.separated
-    return Pilot(first.metric, first.between + second.between, within, separated, samples)
-
-
-def _variance(sample: Sample, metric: str) -> float:
-    if sample.n < 2:
-        raise InputError(f"{metric}: the pilot has {sample.n} questions with scores; a variance needs 2 or more")
-    return variance(sample.values)
+def _pilot(units: PairedRuns, metric: str, groups: Ints | None, bounds: Bounds | None, factor: float) -> Pilot:
+    """The variance of the differences of a metric, or of the scores of each run, times the factor."""
+    values = np.stack([units.scores(run, metric) for run in range(len(units.runs))])
+    independent = units.joined_by == "none" or len(values) == 1
+    scores = Scores(values, groups, bounds, rounding_error(units.precision(metric)), independent)
+    change = scores.change(0, len(values) - 1)
+    samples = [change.differences] if isinstance(change, PairedMeans) else []
+    if isinstance(change, IndependentMeans):
+        samples = [change.first, change.second][: len(values)]
+    if (least := min(sample.n for sample in samples)) < 2:
+        raise InputError(f"{metric}: the pilot has {least} questions with scores; a variance needs 2 or more")
+    answers = [run.scores(metric) for run in units.repeated if run is not None]
+    separated = bool(answers) and len(answers) == len(values)
+    within = [0.0 if run is None else run.scores(metric).within for run in units.repeated] or [0.0]
+    noise = sum(one.within * float(np.mean(1.0 / one.counts)) for one in answers)
+    between = factor * max(sum(variance(sample.values) for sample in samples) - noise, 0.0)
+    return Pilot(metric, between, (within[0], within[-1]), separated, samples, factor)
 
 
 def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -> Pilot:
     """The pilot's variances, replaced by the given ones."""
     if between is not None:
         argument("between", between, Real(0.0, MOST))
-        pilot = replace(pilot, between=float(between), samples=())
+        pilot = replace(pilot, between=float(between), given=True)
     if math.isnan(pilot.between):
         raise OptionError(
             "variances are needed: a pilot, or ", Argument("between"), " and, for repeats, ", Argument("within")
@@ -188,7 +151,11 @@ def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) 
             raise OptionError(Argument("within", within), ": expected one variance, or one for each of two systems")
         for one in both:
             argument("within", one, Real(0.0, MOST))
-        rest = pilot.between if pilot.separated or not pilot.samples else max(pilot.between - sum(both), 0.0)
+        rest = (
+            pilot.between
+            if pilot.separated or pilot.given or not pilot.samples
+            else max(pilot.between - sum(both), 0.0)
+        )
         pilot = replace(pilot, between=rest, within=(float(both[0]), float(both[1])))
     elif repeats > 1 and not pilot.separated:
         raise OptionError(
@@ -379,7 +346,7 @@ def power(
 
 def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, aim: Aim, confidence: float) -> PowerPlan:
     total, n_high, note = pilot.of_question(repeats), None, None
-    is_known = total > 0 or not pilot.samples
+    is_known = total > 0 or pilot.given or not pilot.samples
     if delta is None:
         delta = aim.difference(total, n or 0, pilot.cluster_size) if is_known else math.nan
     else:
@@ -397,5 +364,5 @@ def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, aim: A
         within_baseline=pilot.within[0],
         within_other=pilot.within[1],
         design_effect=pilot.design_effect,
-        n_pilot=pilot.n,
+        n_pilot=None if pilot.given else pilot.n,
     )
