@@ -19,15 +19,18 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.gate_metrics import (
+    NOWHERE,
     AnyMetric,
     GateMetrics,
     GateRows,
+    RowMetric,
     Value,
+    WorstPlaces,
     columns_read,
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
 from fastmetrics.results.open_runs import latest_run, open_run
-from fastmetrics.results.pairing import check_settings, pair_runs, units_of
+from fastmetrics.results.pairing import check_settings, mean_of_runs, pair_runs, units_of
 from fastmetrics.results.quantities import Method
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.score_run import ScoreRun
@@ -77,6 +80,8 @@ class CheckedRule:
     """Rows that only the scores have; no change includes them."""
     why: str | None = None
     """Why there is nothing to compare with the limit."""
+    places: WorstPlaces = NOWHERE
+    """Of a rule that is not met, the worst rows and the worst segment."""
 
     @property
     def title(self) -> str:
@@ -173,6 +178,7 @@ class CheckedRule:
         left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
         verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
         last = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
+        places = {"worst_rows": list(self.places.rows), "worst_segment": self.places.segment}
         return {
             **entry,
             "better": self.better,
@@ -183,6 +189,7 @@ class CheckedRule:
             **left_out,
             **verdict,
             **last,
+            **places,
         }
 
 
@@ -232,6 +239,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         return [
             verdict,
             *_some(reasons),
+            *_some(f"worst for {check.title}: {text}" for check in self.failures if (text := check.places.text)),
             *against,
             *_some(dict.fromkeys(text for check in self.checks for text in _unscored(check))),
             *_some(self._crossed()),
@@ -453,7 +461,11 @@ class GateChecks:
         )
         note = _tail_note(checked, value.interval)
         notes = [text for text in (checked.interval_note, note) if text is not None]
-        return replace(checked, met=why is None and rule.met(checked.bound), interval_note="; ".join(notes) or None)
+        met = why is None and rule.met(checked.bound)
+        places = NOWHERE
+        if not met and why is None and isinstance(task.metric, RowMetric) and not rule.is_count:
+            places = task.metric.worst_places(rule, segment.rows)
+        return replace(checked, met=met, interval_note="; ".join(notes) or None, places=places)
 
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
@@ -502,6 +514,7 @@ def gate(
     rules: str | Path | None = None,
     baseline: Any = None,
     latest: bool = False,
+    last: int | None = None,
     unpaired: Literal["worst", "ignore"] = "worst",
     min_n: int | None = None,
     better: Mapping[str, str] | None = None,
@@ -517,7 +530,8 @@ def gate(
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
     ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
-    takes the last one in the order of :func:`fastmetrics.results.open_runs.list_runs`.  ``require`` contains
+    takes the last one in the order of :func:`fastmetrics.results.open_runs.list_runs`.  With ``last=7``, the baseline
+    is a folder of runs too: the mean of its last 7 other runs, question by question.  ``require`` contains
     rules as text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).
 
     A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
@@ -529,7 +543,8 @@ def gate(
     - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval, ``latency_ms.p95.high`` of that of p95.
     - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
       the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
-      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have.
+      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have, but to those
+      of unbounded values, such as milliseconds, only in per cent.
     - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
     - ``token_f1.equivalent <= 0.01`` is met if two one-sided tests at the level 1 − ``confidence`` show that the change
       lies within ±0.01, and ``token_f1.not_worse <= 0.01`` if one shows that the scores are not worse by more: bounds
@@ -561,6 +576,7 @@ def gate(
     - ``rules``: A TOML file of rules.
     - ``baseline``: The baseline scores for rules on delta and drop.
     - ``latest``: Take the last run of a folder of several.
+    - ``last``: Of a folder of runs as the baseline, the mean of so many last runs, question by question.
     - ``unpaired``: Rows without a score count as the worst score of the metric, or are left out.
     - ``min_n``: Rows with a score that a rule needs; by default 5, or 20 if it reads an interval.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
@@ -584,6 +600,7 @@ def gate(
     several runs, ``UnknownNameError`` for an unknown name in a rule, and the errors of ``compare``.
     """
     argument("unpaired", unpaired, Choice(*UNPAIRED))
+    argument("last", last, Optional(Whole(1, 1_000)))
     argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("correction", correction, Choice("none", "bonferroni"))
@@ -599,7 +616,11 @@ def gate(
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
     path, chosen = latest_run(scores) if latest else (scores, None)
     run = open_run(path, table="scores", latest=True)
-    base = None if baseline is None else open_run(baseline, table="baseline")
+    base, of_last = None, list[str]()
+    if last is not None:
+        base, of_last = mean_of_runs(baseline, last, path, allow_differences)
+    elif baseline is not None:
+        base = open_run(baseline, table="baseline")
     run, base = (
         _prefetched(run, all_rules, cluster, on),
         None if base is None else _prefetched(base, all_rules, cluster, on),
@@ -609,7 +630,13 @@ def gate(
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
     checked = checks.of(all_rules)
-    notes = [*([] if chosen is None else [chosen]), *differences, *rows.paired.infinite_notes, *checks.notes]
+    notes = [
+        *([] if chosen is None else [chosen]),
+        *of_last,
+        *differences,
+        *rows.paired.infinite_notes,
+        *checks.notes,
+    ]
     for each in (run, base):
         notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)

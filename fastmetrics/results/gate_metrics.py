@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Ints, rounding_error
+from fastmetrics.base.arrays import Flags, Floats, Ints, is_text, rounding_error
+from fastmetrics.base.display import number
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
@@ -31,10 +32,16 @@ from fastmetrics.results.score_file import (
     unknown_metric,
 )
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.results.segments import ScoreStates, Segment, cluster_numbers, segments_of
+from fastmetrics.results.segments import DISTINCT, ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval
+from fastmetrics.stats.mean_interval import FEWER
 from fastmetrics.stats.significance import PairedCounts
+from fastmetrics.stats.sums import exact_mean
+
+_NAMED = 5
+"""The number of rows that a rule which is not met names."""
+
 
 # What rules read of a metric of rows: figures of its scores, and changes against a baseline.
 
@@ -170,6 +177,32 @@ class RowMetric:
             note=self._doubt(rule, rows) if n_failed else None,
         )
 
+    def worst_places(self, rule: Rule, rows: Ints) -> WorstPlaces:
+        """The rows and the segment with the worst scores, or with the largest changes for the worse."""
+        values = self._scores.values[rows]
+        if rule.is_change:
+            values = values - self.rows.baseline(self.name).values[rows]
+        lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
+        merit = values if lowest else -values
+        if rule.reading == "equivalent":
+            merit = -np.abs(values)
+        scored = np.flatnonzero(~np.isnan(merit))
+        least = scored[np.argsort(merit[scored], kind="stable")[:_NAMED]]
+        ids = self.rows.ids
+        names = [] if ids is None else [str(ids[int(row)]) for row in rows[least]]
+        return WorstPlaces(names, self._worst_segment(merit, values, rows))
+
+    def _worst_segment(self, merit: Floats, values: Floats, rows: Ints) -> str | None:
+        """The segment of the lowest mean merit among all segments of kept columns with few values."""
+        worst: tuple[float, str] | None = None
+        for name, column in self.rows.divisions.items():
+            for segment in segments_of([(name, column.take(pa.array(rows)))]):
+                scored = segment.rows[~np.isnan(merit[segment.rows])]
+                if FEWER <= len(scored) < len(rows) and (worst is None or exact_mean(merit[scored]) < worst[0]):
+                    mean = number(exact_mean(values[scored]))
+                    worst = exact_mean(merit[scored]), f"{segment.name} (mean {mean} over {len(scored):,} rows)"
+        return None if worst is None else worst[1]
+
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
         """The note on rows that may have failed or be undefined."""
         scores = self.rows.scores(self.name)
@@ -242,6 +275,24 @@ class RowMetric:
         ignored = n_failed if unpaired == "ignore" else 0
         counted = worst if n_failed else None
         return Value(value, interval, int(both.sum()), n_failed - ignored, counted, ignored, n_new, means.n_clusters)
+
+
+@dataclass(frozen=True)
+class WorstPlaces:
+    """Where a rule is missed most: some rows, by their ids, and a segment."""
+
+    rows: Sequence[str] = ()
+    segment: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """Both in one line; None without any."""
+        parts = [f"the segment {self.segment}"] if self.segment else []
+        parts += [f"the rows {', '.join(self.rows)}"] if self.rows else []
+        return "; ".join(parts) or None
+
+
+NOWHERE = WorstPlaces()
 
 
 def _first(flags: Flags, count: int) -> Flags:
@@ -444,6 +495,29 @@ class GateRows:
         return absent
 
     @cached_property
+    def ids(self) -> Sequence[Any] | None:
+        """The id of each row, if the runs have ids."""
+        if self.paired.by_id is not None:
+            return self.paired.by_id.distinct()
+        name = self.run.id_column
+        return None if name is None else self.paired.column(name)
+
+    @cached_property
+    def divisions(self) -> dict[str, pa.Array]:
+        """The kept columns of text and booleans with few different values, which divide the rows."""
+        keys = self.run.keys()
+        kept = [name for name in self.run.columns if name not in self.run.scores and name not in keys]
+        kinds = dict(zip(self.run.schema.names, self.run.schema.types, strict=True))
+        some = [name for name in kept if is_text(kinds[name]) or pa.types.is_boolean(kinds[name])]
+        columns = {name: self.paired.column(name) for name in some}
+        return {
+            name: column
+            for name, column in columns.items()
+            if pc.count_distinct(column.slice(0, 1_000)).as_py() <= DISTINCT
+            and 2 <= pc.count_distinct(column).as_py() <= DISTINCT
+        }
+
+    @cached_property
     def every(self) -> Ints:
         """The rows of rules without ``where``."""
         return np.arange(self.n)
@@ -570,17 +644,23 @@ class GateMetrics:
                 raise _no_direction(rule, [name])
             return [self._metric(name)], []
         shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
-        if not rule.is_directed:
-            return [self._metric(name) for name in shared], []
-        neutral = [name for name in shared if self._directions[name] is None]
-        unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
-        if unknown:
-            raise _no_direction(rule, unknown)
-        note = [f"{rule.text}: not {', '.join(neutral)}, whose values are neither better nor worse"] if neutral else []
-        directed = [name for name in shared if name not in neutral]
-        if not directed:
-            raise UnknownNameError(f"rule {rule.text!r}: the runs share no metric with a direction")
-        return [self._metric(name) for name in directed], note
+        notes = []
+        if rule.is_directed:
+            neutral = [name for name in shared if self._directions[name] is None]
+            unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
+            if unknown:
+                raise _no_direction(rule, unknown)
+            if neutral:
+                notes.append(f"{rule.text}: not {', '.join(neutral)}, whose values are neither better nor worse")
+            shared = [name for name in shared if name not in neutral]
+        if not rule.percent and rule.limit:  # an absolute limit means nothing for milliseconds
+            unlimited = [name for name in shared if not all(map(math.isfinite, self._bounds(name) or ()))]
+            if unlimited:
+                notes.append(f"{rule.text}: not {', '.join(unlimited)}, without bounds; a limit in % covers them")
+            shared = [name for name in shared if name not in unlimited]
+        if not shared:
+            raise UnknownNameError("; ".join([f"rule {rule.text!r}: the runs share no metric for it", *notes]))
+        return [self._metric(name) for name in shared], notes
 
     def _figure(self, rule: Rule) -> AnyMetric:
         """The metric of a rule on the scores alone: a column, a label of a figure, or a corpus metric."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +14,14 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, some
+from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
+from fastmetrics.results.open_runs import list_runs, open_run
 from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids
 from fastmetrics.results.segments import ScoreStates
 from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
 from fastmetrics.stats.summed_scores import text_hashes
+from fastmetrics.tables.addresses import as_local, shown_address, within
 from fastmetrics.tables.run_outputs import differences
 
 # Runs with several answers to each question, reduced to one row per question before rows are paired.
@@ -459,3 +464,41 @@ def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool
             Argument("allow_differences", True),
         )
     return differing
+
+
+def mean_of_runs(folder: Any, last: int, but: Any, allow: bool) -> tuple[ScoreRun, list[str]]:
+    """The last runs of a folder as one run with an answer of each to every question, and notes on them.
+
+    ``but`` is a run that is not among them.  The columns are those that all of them have.  Raises ``OptionError`` for
+    anything but the path of a folder of other runs, and, unless ``allow``, for runs with different settings.
+    """
+    if not isinstance(folder, str | Path):
+        raise OptionError(Argument("last", last), ": expected the path of a folder of runs as the baseline")
+    own = as_local(but) if isinstance(but, str | Path) else None
+    files = [within(folder, run["file"]) for run in list_runs(folder).to_pylist()]
+    files = [file for file in files if own is None or os.path.abspath(as_local(file)) != os.path.abspath(own)][-last:]
+    if not files:
+        raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no other output of a run")
+    runs = [open_run(file) for file in files]
+    columns = [name for name in runs[-1].columns if all(name in run.columns for run in runs)]
+    scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
+    numbered = runs[-1].repeat_column or "repeat"
+
+    def numbers(place: int, run: ScoreRun) -> list[str]:
+        own = run.read([numbered]).column(0).to_pylist() if numbered in run.columns else [0] * run.read([]).num_rows
+        return [f"{place}/{number}" for number in own]
+
+    def read(names: Sequence[str]) -> pa.Table:
+        tables = []
+        for place, run in enumerate(runs):
+            table = run.read([name for name in names if name != numbered])
+            columns = {name: numbers(place, run) if name == numbered else table.column(name) for name in names}
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    of = runs[-1].metadata
+    metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
+    name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
+    together = ScoreRun(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read)
+    notes = check_settings(runs, scores, allow)
+    return together, [f"the baseline is the mean of {some([run.name for run in runs], _MOST_NOTED)}", *notes]

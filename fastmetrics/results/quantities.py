@@ -390,6 +390,10 @@ class Scores:
         """The mean of a run."""
         return exact_mean(self.values[run][self.has[run]])
 
+    def _sample(self, run: int) -> Sample:
+        clusters = self.clusters_of(self.has[run])
+        return Sample.of(self.values[run][self.has[run]], clusters, self.bounds)
+
     def mean(self, run: int, method: Method) -> Quantity:
         """The mean of a run with its interval."""
         has = self.has[run]
@@ -398,11 +402,7 @@ class Scores:
     def change(self, a: int, b: int) -> Change:
         """The change from run a to run b."""
         if self.independent:
-            one, other = (
-                Sample.of(self.values[run][self.has[run]], self.clusters_of(self.has[run]), self.bounds)
-                for run in (a, b)
-            )
-            return IndependentMeans(one, other)
+            return IndependentMeans(self._sample(a), self._sample(b))
         both = self.has[a] & self.has[b]
         clusters = self.clusters_of(both)
         return PairedMeans(self.values[a][both], self.values[b][both], clusters, self.bounds, self.rounding)

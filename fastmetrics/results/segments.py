@@ -25,7 +25,7 @@ from fastmetrics.stats.pass_at_k import question_scores
 # Segments of rows by the values of columns, numbers in quartiles; their order in tables, the worst first.
 
 
-_DISTINCT = 12
+DISTINCT = 12
 """Numeric columns with more distinct values are divided into quartiles."""
 _QUARTERS = 4
 
@@ -62,7 +62,7 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     if pa.types.is_nested(kind):
         raise ColumnError(f"column {name!r} holds {kind}; segments need text, numbers, dates or booleans")
     numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
-    if numeric and pc.count_distinct(column).as_py() > _DISTINCT:
+    if numeric and pc.count_distinct(column).as_py() > DISTINCT:
         return _quarters(name, column)
     distinct = pc.unique(column)
     distinct = distinct.take(pc.sort_indices(distinct))
@@ -176,7 +176,7 @@ class ScoreStates:
         means[scored > 0] = question_scores(self.values, questions).means
         nothing = (scored == 0) & (failed == 0)
         undefined, unsure = nothing & (doubtful == 0), nothing & (doubtful > 0)
-        return ScoreStates(means, answers, scored, failed, undefined, unsure, self.most_failed)
+        return ScoreStates(means, answers, scored, failed, undefined, unsure, self.most_failed, self.n_infinite)
 
     def placed(self, rows: Ints) -> ScoreStates:
         """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
@@ -195,6 +195,7 @@ class ScoreStates:
             undefined=moved(self.undefined, False),
             doubtful=moved(self.doubtful, False),
             most_failed=self.most_failed,
+            n_infinite=self.n_infinite,
         )
 
     @cached_property

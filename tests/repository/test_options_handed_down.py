@@ -68,8 +68,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "warm_up: score(suites)",  # the names of their metrics are handed on
         "warm_up: score(progress)",  # told of metrics, not of rows
         "estimate_answering: plan_answering(sample)",  # for the metadata only
-        "RowMetric._of_baseline: Sample.of(bounds)",  # only the mean is read
-        "RowMetric._of_baseline: Sample.of(clusters)",
         "scored_columns: slices(threads)",  # read in turn
         "_pacmap: nearest(seed)",  # exact neighbours
     },

@@ -108,7 +108,7 @@ def test_changes_are_judged_by_the_worse_bound():
         result = fm.gate(WORSE, rule, baseline=SCORES)
         assert result.passed is met, rule
         assert result[0].low <= result[0].value <= result[0].high
-    assert {one.metric for one in fm.gate(WORSE, "drop <= 0.03", baseline=SCORES)} == {
+    assert {one.metric for one in fm.gate(WORSE, "drop <= 3%", baseline=SCORES)} == {
         "token_f1",
         "latency_ms",
         "hallucination",
@@ -255,17 +255,17 @@ def test_the_program_prints_json_and_markdown(files):
     told = program(*arguments, "--json")
     assert told.code == 1
     found = json.loads(told.out)
-    assert (found["passed"], len(found["checks"])) == (False, 3)
+    assert (found["passed"], len(found["checks"])) == (False, 2)
     assert found == json.loads(fm.gate("worse.parquet", "drop <= 0.019", baseline="scores.parquet").to_json())
-    assert found["verdict"] == "FAILED: 1 of 3 checks not met"
+    assert found["verdict"] == "FAILED: 1 of 2 checks not met"
     lines = {one["metric"]: one for one in found["checks"]}
-    assert [lines[name]["better"] for name in ("token_f1", "latency_ms")] == ["higher", "lower"]
+    assert [lines[name]["better"] for name in ("token_f1", "hallucination")] == ["higher", "lower"]
     assert {(one["verdict"], one["met"]) for one in found["checks"]} == {("met", True), ("not met", False)}
     assert lines["token_f1"]["interval"] == "skew_t"
     assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
     markdown = program(*arguments, "--markdown")
     assert markdown.out.startswith(
-        "### ❌ worse.parquet FAILED: 1 of 3 checks not met\n\n| rule | value | interval | n | no score |  |\n"
+        "### ❌ worse.parquet FAILED: 1 of 2 checks not met\n\n| rule | value | interval | n | no score |  |\n"
     )
 
 
@@ -298,3 +298,35 @@ def test_assert_scores_names_failed_rules():
         fm.assert_scores(answers, "exact_match > 0.5")
     with pytest.raises(AssertionError, match="drop"):
         fm.assert_scores(WORSE, "token_f1.drop <= 0", baseline=SCORES)
+
+
+def test_an_absolute_limit_for_all_metrics_leaves_out_those_without_bounds():
+    rng = np.random.default_rng(0)
+    old = {"id": range(300), "token_f1": rng.random(300), "latency_ms": rng.gamma(4.0, 100.0, 300)}
+    new = {**old, "latency_ms": rng.gamma(4.0, 100.0, 300)}
+    found = fm.gate(new, ["drop <= 0.02", "drop.point <= 15%"], baseline=old)
+    assert [one.title for one in found] == [
+        "drop <= 0.02 · token_f1",
+        *(f"drop.point <= 15% · {m}" for m in ("token_f1", "latency_ms")),
+    ]
+    assert found.passed
+    assert "drop <= 0.02: not latency_ms, without bounds; a limit in % covers them" in found.notes
+    with pytest.raises(UnknownNameError, match=r"no metric for it; drop <= 0\.02: not latency_ms"):
+        fm.gate({"id": old["id"], "latency_ms": new["latency_ms"]}, "drop <= 0.02", baseline=old)
+
+
+def test_a_rule_that_is_not_met_names_its_worst_rows_and_segment():
+    languages = ["en", "ru", "de"] * 20
+    scores = {"id": [f"q{n}" for n in range(60)], "language": languages, "place": range(60)}
+    f1 = [0.9 - 0.5 * (one == "ru") - 0.001 * n for n, one in enumerate(languages)]
+    old = pa.table({**scores, "token_f1": [0.95] * 60})
+    new = pa.table({**scores, "token_f1": f1})
+    for rule, baseline in (("token_f1 >= 0.9", None), ("token_f1.drop <= 0.02", old), ("token_f1.p50 >= 0.95", None)):
+        found = fm.gate(new, [rule, "token_f1.n >= 60"], baseline=baseline)
+        assert found[0].places.rows == ["q58", "q55", "q52", "q49", "q46"]
+        mean = np.mean([value - (0.95 if baseline else 0) for value in f1[1::3]])
+        assert found[0].places.segment == f"language=ru (mean {mean:.4f} over 20 rows)"
+        line = f"worst for {rule}: the segment {found[0].places.segment}; the rows q58, q55, q52, q49, q46"
+        assert line in found.remarks()
+        assert found.to_dict()["checks"][0]["worst_rows"] == ["q58", "q55", "q52", "q49", "q46"]
+        assert (found[1].places.rows, found[1].places.segment) == ((), None)

@@ -96,3 +96,25 @@ def test_trend_and_the_report_give_the_same_interval(folder, tmp_path):
     assert points[3].low < points[3].mean < points[3].high
     for grid_line in points.grids()[0].rows:
         assert grid_line[4] in page
+
+
+def test_a_change_can_be_against_the_mean_of_the_last_runs(tmp_path):
+    """Night k answers question n with n % 5 + k words, in another order each night; the first one lacks a question."""
+    for night in range(5):
+        order = list(range(0 if night else 1, 40))[:: -1 if night % 2 else 1]
+        rows = [{"id": f"q{n}", "answer": "a " * (n % 5 + night)} for n in order]
+        fm.score(
+            pa.Table.from_pylist(rows), "answer_words", output=tmp_path / f"{night}.parquet", name=f"night {night}"
+        )
+    rules = ["answer_words.delta.point == 2", "answer_words.n == 40"]
+    found = fm.gate(tmp_path, rules, baseline=tmp_path, latest=True, last=3)
+    assert (found.passed, found[0].n, found.baseline) == (True, 40, f"the last 3 runs of {tmp_path}")
+    assert "the baseline is the mean of night 1, night 2, night 3" in found.notes
+    rule = "answer_words.delta.point == 2.5"  # question 0 has three nights: 2, and 39 others four: 2.5
+    (one,) = fm.gate(tmp_path / "4.parquet", rule, baseline=tmp_path, last=9)
+    assert one.value == pytest.approx((39 * 2.5 + 2) / 40)
+    told = program("gate", tmp_path, "--latest", "--baseline", tmp_path, "--last", "3", "-r", rules[0])
+    assert told.code == 0, told
+    for options in ({}, {"baseline": {"id": ["q1"], "answer_words": [1]}}):
+        with pytest.raises(OptionError, match="a folder of runs as the baseline"):
+            fm.gate(tmp_path, "answer_words > 1", last=3, latest=True, **options)
