@@ -185,7 +185,7 @@ def resolve(
     An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, or the one by which files were
     recognised, and that over detection by name: the canonical name, or else its aliases, whatever their case.  Where
     two names fit equally well - two aliases, or the canonical name and its plural or another case of it - nothing but
-    ``columns`` can tell which is meant.
+    ``columns`` can tell which is meant.  ``columns={"reference": "contexts"}`` gives the contexts two roles.
 
     >>> resolve(["Query", "answer", "response", "gold"])
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
@@ -203,6 +203,8 @@ def resolve(
     for column in COLUMNS.values():
         if column.name not in mapping:
             rivals = _rivals(column, [name for name in names if name not in used])
+            if not rivals and column.name == "contexts" and "reference" in mapping:
+                rivals = _rivals(column, [mapping["reference"]])  # contexts as the reference are contexts still
             if len(rivals) > 1 and (needed is None or column.name in needed):
                 both = " and ".join(map(repr, rivals))
                 way = Argument("columns", {column.name: ...})

@@ -16,6 +16,8 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores, Threshold
+from fastmetrics.results.score_file import directions
+from fastmetrics.results.validate import reversal_note, simultaneous
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.paired_figures import Influence, Pairs
@@ -230,6 +232,8 @@ class Evaluation:
     calibration_error: Estimate
     curve: Sequence[CalibrationBin]
     singles: Sequence[SingleScore]
+    best_ranking: Estimate
+    """The ranking of the best single metric, with an interval that allows for its choice on these rows."""
     naive: str | None
     """The name of naive overlap among the single scores."""
     learning: Sequence[LearningPoint]
@@ -244,6 +248,11 @@ class Evaluation:
         return max(
             (single for single in self.singles if single.name != self.naive), key=lambda single: single.ranking.value
         )
+
+    @property
+    def best_beats_chance(self) -> bool:
+        """Whether the best single metric ranks better than chance, though it was chosen on these rows."""
+        return bool(self.best_ranking.low > _CHANCE[self.measure])
 
     @property
     def beats_best(self) -> bool:
@@ -265,7 +274,9 @@ class Evaluation:
 
     def to_store(self) -> dict[str, Any]:
         """The figures as nested dictionaries of plain values, for the file of the score."""
-        figures = {name: asdict(getattr(self, name)) for name in ("ranking", "error", "calibration_error")}
+        figures = {
+            name: asdict(getattr(self, name)) for name in ("ranking", "best_ranking", "error", "calibration_error")
+        }
         return {
             "measure": self.measure,
             "confidence": self.confidence,
@@ -322,6 +333,8 @@ def evaluate(
     points, gain = _learning(rows, learner, bounds, out_of_fold, figure, confidence, seed) if curves else ([], None)
     curve = partial(calibration_curve, out_of_fold.scores, rows, bounds)
     scores = {**rows.scores, **({} if naive is None else {naive[0]: naive[1]})}
+    alone = [ranking_alone(filled(*values), rows, folds)[0] for values in rows.values]
+    level = simultaneous(confidence, len(alone))
     evaluation = Evaluation(
         measure="auc" if rows.is_binary else "spearman",
         confidence=confidence,
@@ -334,6 +347,7 @@ def evaluate(
             _single(name, filled(*values), rows, out_of_fold, figure, bounds, confidence)
             for name, values in scores.items()
         ],
+        best_ranking=ranking_estimate(max(alone, key=lambda one: one.value), level, fitted=False),
         naive=None if naive is None else naive[0],
         learning=points,
         learning_gain=gain,
@@ -437,9 +451,26 @@ class FitResult(Shown):
     """The file that was written."""
 
     @property
-    def recommended(self) -> str:
-        """The fitted score, or the best single metric if the fitted score does not rank better."""
-        return self.model.name if self.evaluation.beats_best else self.evaluation.best.name
+    def recommended(self) -> str | None:
+        """The fitted score, or the best single metric if the fitted score does not rank better.
+
+        None if the best of so many metrics is not shown to rank better than chance.
+        """
+        if self.evaluation.beats_best:
+            return self.model.name
+        return self.evaluation.best.name if self.evaluation.best_beats_chance else None
+
+    @property
+    def looks_reversed(self) -> bool:
+        """Whether the best metric and most of the others rank the labels against their declared directions."""
+        own = directions([single.name for single in self.evaluation.singles], {}, {})
+        against = {
+            single.name: (own[single.name] == self.model.better) == single.reversed
+            for single in self.evaluation.singles
+            if own[single.name] is not None
+        }
+        most = 2 * sum(against.values()) > len(against)
+        return self.evaluation.best_beats_chance and against.get(self.evaluation.best.name, False) and most
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation, the labels, the thresholds and the recommendation as plain values."""
@@ -488,16 +519,22 @@ class FitResult(Shown):
         evaluation, labels = self.evaluation, self.model.labels
         ranking, _ = _MEASURES[evaluation.measure]
         best = evaluation.best
-        gain = printed(best.gain)
+        more, n_metrics = printed(best.gain), len(evaluation.singles) - (evaluation.naive is not None)
+        chosen = f"{ranking} {printed(evaluation.best_ranking)}, as the best of {n_metrics:,}"
         if evaluation.beats_best:
-            notes = [f"{self.model.name} ranks better than the best single metric, {best.name}: {ranking} +{gain}"]
+            notes = [f"{self.model.name} ranks better than the best single metric, {best.name}: {ranking} +{more}"]
         else:
             notes = [
-                f"nothing here ranks better than the best single metric, {best.name}, beyond chance: "
-                f"difference {gain}; use {best.name}"
+                f"nothing here ranks better than the best single metric, {best.name}, beyond chance: difference {more}"
             ]
-            if not best.ranking.low > _CHANCE[evaluation.measure]:
-                notes.append(f"{best.name} does not rank better than chance either: {ranking} {printed(best.ranking)}")
+            if evaluation.best_beats_chance:
+                notes[0] += f"; use {best.name}: {chosen}"
+            else:
+                notes.append(f"{best.name} does not rank better than chance either: {chosen}")
+        if self.looks_reversed:
+            side = directions([best.name], {}, {})[best.name]
+            how = f"{'low' if best.reversed else 'high'} values go with high labels"
+            notes.append(reversal_note(best.name, side, how, labels["column"]))
         perfect = [single.name for single in evaluation.singles if single.ranking.value > _PERFECT]
         if perfect:
             notes.append(f"{', '.join(perfect)}: the order is that of the labels; check that no label was made from it")

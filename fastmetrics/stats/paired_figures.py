@@ -29,7 +29,8 @@ from fastmetrics.stats.sums import exact_sum
 
 _LEAST = 4
 """With fewer rows or clusters, there is no interval."""
-_LEAST_FREEDOM = 2.0
+_LEAST_FREEDOM = (2.0, 8.0)
+"""The fewest degrees of freedom, a + b·figure²: rare classes that agree by chance need fewer than near-perfect ones."""
 _CELLS = 400
 """Up to so many combinations of values, the added row counts as a whole row; for more, in proportion to them."""
 _POINTS = 1_000
@@ -73,7 +74,7 @@ class Influence:
             return replace(UNKNOWN, note=f"no interval: all {what} agree equally")
         fourth = spread.kurtosis * of_rows**2 / spread.count + exact_sum(self.weights * self.added**4)
         carried = 2 / max(fourth / squares**2 - 1 / spread.count, 1e-300)
-        freedom = max(min(spread.freedom, carried), _LEAST_FREEDOM)
+        freedom = max(min(spread.freedom, carried), _LEAST_FREEDOM[0] + _LEAST_FREEDOM[1] * self.value**2)
         error = wider * math.sqrt(squares) / (n + exact_sum(self.weights)) / slope
         reach, middle = float(stdtrit(freedom, (1 + confidence) / 2)) * error, math.atanh(self.value)
         low, high = math.tanh(middle - reach), math.tanh(middle + reach)

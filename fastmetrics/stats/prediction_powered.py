@@ -189,7 +189,8 @@ def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confi
         return Estimate(value, min(plain.low, value), max(plain.high, value), plain.interval, note)
     spread = sample.spread.plus(judge)
     interval = spread_interval(value, spread, confidence)
-    return Estimate.of(value, replace(interval, note=level_note(interval.kind, sample.spread.freedom, n)))
+    note = level_note(interval.kind, sample.spread.freedom, n) or plain.note  # few labels differ, or have no bounds
+    return Estimate.of(value, replace(interval, note=note))
 
 
 def _without(y: Floats, f: Floats, g: Floats) -> Floats:

@@ -230,3 +230,34 @@ def test_ids_take_precedence_over_row_labels() -> None:
     frame = ANSWERS.assign(id=[1, 2, 3, 4])
     mixed = frame[["id", "label"]].set_axis(pd.Index([1, "a", 2, "b"], dtype=object))
     assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1]).joined_by == "id"
+
+
+def test_the_strongest_of_many_noise_metrics_is_not_beyond_chance() -> None:
+    """Each interval of 95 % excludes 0.5 for some of 60 noise metrics; that of the strongest allows for the choice."""
+    generator = np.random.default_rng(2)
+    label, excluded, shown = np.repeat([0, 1], 40), 0, 0
+    for _ in range(10):
+        found = fm.validate({f"m{place}": generator.random(80) for place in range(60)}, label)
+        excluded += any(one.auc.low > 0.5 or one.auc.high < 0.5 for one in found.values())
+        assert found.best is not None
+        shown += found.best.beyond_chance
+        assert ("none of them is shown to rank better than chance" in str(found.notes)) == (
+            not found.best.beyond_chance
+        )
+    assert (excluded >= 7, shown <= 2) == (True, True)
+    assert fm.validate({"m": generator.random(80)}, label).best is None
+
+
+def test_reversed_labels_are_said_to_be_so() -> None:
+    generator = np.random.default_rng(4)
+    bad = np.repeat([0, 1], 30)
+    scores = {"token_f1": 1 - bad + generator.random(60), "rouge1_f1": 1 - bad + 2 * generator.random(60)}
+    found = fm.validate(scores, {"hallucinated": bad})
+    assert found.looks_reversed
+    assert found.notes[-1].startswith("labels look reversed: higher is better of token_f1, but it has AUC 0.0")
+    assert found.notes[-1].endswith("if low values of 'hallucinated' are good, state it (better: hallucinated=lower)")
+    assert not fm.validate(scores, {"hallucinated": bad}, better={"hallucinated": "lower"}).looks_reversed
+    graded = fm.validate(scores, {"faults": bad + generator.integers(0, 3, 60)})
+    assert graded.looks_reversed
+    assert graded.best is not None
+    assert graded.best.measure == "spearman"

@@ -111,7 +111,7 @@ def test_clusters_widen_the_intervals_of_agreement():
     labels = pa.table({"ann": table["ann"], "bob": table["bob"], "session": clusters})
     validated = fm.validate({"fit": rng.random(180)}, labels, raters="ann,bob", cluster="session")
     assert validated.raters.intervals == grouped.intervals
-    with pytest.raises(fm.FastmetricsError, match="there are 180 units, but clusters has 2"):
+    with pytest.raises(fm.FastmetricsError, match="there are 180 units, but clusters= has 2"):
         fm.agreement(table, clusters=[1, 2])
 
 
@@ -121,7 +121,7 @@ def test_a_perfect_figure_has_an_interval_below_it():
     assert 0.5 < found.auc.low < 0.97
     agreed = fm.agreement([[0, 1] * 10, [0, 1] * 10])
     assert agreed.pairs[0].kappa == 1.0
-    assert 0.6 < agreed.pairs[0].intervals["kappa"].low < 0.97
+    assert 0.2 < agreed.pairs[0].intervals["kappa"].low < 0.97
 
 
 RARE = [(60, 0.1, 0.1, 0.0), (60, 0.1, 0.1, 0.4), (200, 0.05, 0.05, 0.0), (100, 0.3, 0.3, 0.8), (200, 0.5, 0.5, 0.4)]
