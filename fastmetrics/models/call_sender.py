@@ -430,7 +430,7 @@ class CallSender:
         self._limits = RateLimits(settings.concurrency, settings.rpm, settings.tpm)
         self._retries = Retries(settings.tries, settings.pause)
         self._neutral = neutral
-        self._last = store.last
+        self._last = self._before = store.last  # before this sender, and before its turn
         self._lock = threading.Lock()
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
@@ -486,7 +486,8 @@ class CallSender:
             stored = self._store.find(list(distinct))
             answers = {key: answer for key, answer in stored.items() if self._holds(answer, again)}
             self._worked = next((distinct[key] for key in answers), self._worked)
-            self._budget.spending.from_store += sum(map(self.is_old, answers.values()))
+            waits = not self._turn.is_set()  # until its turn this run sends nothing
+            self._budget.spending.from_store += sum(waits or one.place <= self._before for one in answers.values())
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
             missing = [call for key, call in distinct.items() if key not in answers]
             self._store.check_writable(len(missing))
@@ -534,6 +535,7 @@ class CallSender:
                 )
             is_new = False
             await asyncio.sleep(_BETWEEN_LOOKS)
+        self._before = self._store.last
         self._turn.set()
 
     def _begin(self, calls: Sequence[Call], again: bool) -> None:

@@ -8,7 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -88,19 +88,6 @@ def values_of(column: Any) -> list[Any]:
 SUFFIX = ".toml"
 LANGUAGES = ("en", "ru")
 
-FIELDS = {
-    "name",
-    "version",
-    "language",
-    "kind",
-    "range",
-    "instructions",
-    "template",
-    "optional",
-    "one_of",
-    "grades",
-    "pair",
-}
 _NAME_OF_RUBRIC = re.compile(r"[a-z][a-z0-9_]{0,60}")
 
 
@@ -168,6 +155,9 @@ class Rubric:
             "range": list(self.range),
             **({"pair": list(self.pair)} if self.pair else {}),
         }
+
+
+FIELDS = [field.name for field in fields(Rubric)]
 
 
 def shipped() -> dict[str, Path]:

@@ -53,25 +53,16 @@ def stored(path):
         return sum(one["calls"] for one in store.counts())
 
 
-def test_two_windows_of_one_process_send_each_call_once(tmp_path):
-    path = written(tmp_path / "rows.jsonl", 60)
-    with judge_server(delay=0.02) as judge:
-        names = ["a", "b", "c"]
-        runs = [
-            threading.Thread(
-                target=fm.judge,
-                args=(path, settings(tmp_path, judge)),
-                kwargs={"output": tmp_path / f"{name}.parquet"},
-            )
-            for name in names
-        ]
-        for run in runs:
-            run.start()
-        for run in runs:
-            run.join()
-        assert judge.count == 60
-    outputs = {(tmp_path / f"{name}.parquet").read_bytes() for name in names}
-    assert len(outputs) == 1
+def test_two_windows_of_one_process_send_each_call_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(SIZES, "call_rows", 20)
+    path = written(tmp_path / "rows.jsonl", 200)
+    with judge_server(delay=0.005) as judge, ThreadPoolExecutor(3) as pool:
+        outputs = [tmp_path / f"{name}.parquet" for name in "abc"]
+        made = list(pool.map(lambda output: fm.judge(path, settings(tmp_path, judge), output=output), outputs))
+        assert judge.count == 200
+    assert sorted(run.spending.requests for run in made) == [0, 0, 200]
+    assert [run.spending.requests + run.spending.from_store for run in made] == [200] * 3
+    assert len({output.read_bytes() for output in outputs}) == 1
 
 
 def test_two_runs_that_retry_the_same_replies_pay_once(tmp_path):
