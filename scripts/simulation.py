@@ -78,6 +78,12 @@ class Claims:
         if note is not None:
             self.notes[note] += 1
 
+    def update(self, other: Claims) -> None:
+        """Add the claims of other trials."""
+        for name in ("made", "wrong", "noted", "unnoted_wrong"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.notes.update(other.notes)
+
     def to_dict(self) -> dict[str, Any]:
         """The shares of all claims, and the most frequent notes."""
         shares = {name: getattr(self, name) / max(self.made, 1) for name in ("wrong", "noted", "unnoted_wrong")}
@@ -529,12 +535,15 @@ def cells() -> Iterator[Cell]:
             yield from (Cell(f"{what} of repeats", data, n, partial(_of_repeats, data, n, what=what)) for n in ROWS[:5])
 
 
-def simulated(place: int, trials: int) -> list[dict[str, Any]]:
-    """The claims of one cell, each as an entry of the results."""
+def simulated(place: int, trials: int, first: int = 0) -> Tally:
+    """The claims of one cell in so many trials; those that begin at another number are other ones."""
     cell, tally = list(cells())[place], Tally()
-    for first in range(0, trials, AT_ONCE):
-        rng = np.random.default_rng([40, zlib.crc32(cell.name.encode()), first])
-        cell.trial(tally, rng, min(AT_ONCE, trials - first))
+    cell.trial(tally, np.random.default_rng([40, zlib.crc32(cell.name.encode()), first]), trials)
+    return tally
+
+
+def entries_of(cell: Cell, tally: Tally) -> list[dict[str, Any]]:
+    """The entries of a cell in the results, one for each kind of claim."""
     entries = []
     for key, claims in tally.items():
         figure, _, claim = key.rpartition(": ")
@@ -543,40 +552,52 @@ def simulated(place: int, trials: int) -> list[dict[str, Any]]:
     return entries
 
 
-def run(trials: int, processes: int, only: str = "") -> list[dict[str, Any]]:
-    """The claims of all cells, or of those whose names contain ``only``; the longest first."""
-    places = [place for place, cell in enumerate(cells()) if only in cell.name]
+def run(trials: int, processes: int, only: str = "") -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The trials so far and the entries of all cells, or of those whose names contain ``only``, after every few."""
     every = list(cells())
-    places.sort(key=lambda place: -every[place].n)
+    places = sorted((place for place, cell in enumerate(every) if only in cell.name), key=lambda at: -every[at].n)
+    tallies = {place: Tally() for place in sorted(places)}
     with ProcessPoolExecutor(processes) as pool:
-        found = pool.map(partial(simulated, trials=trials), places)
-        by_place: dict[int, list[dict[str, Any]]] = {}
-        for done, (place, entries) in enumerate(zip(places, found, strict=True)):
-            by_place[place] = entries
-            if done % 50 == 0:
-                print(f"{done} of {len(places)} cells", file=sys.stderr)
-    return [entry for place in sorted(by_place) for entry in by_place[place]]
+        for first in range(0, trials, AT_ONCE):
+            count = min(AT_ONCE, trials - first)
+            for place, found in zip(
+                places, pool.map(partial(simulated, trials=count, first=first), places), strict=True
+            ):
+                for key, claims in found.items():
+                    tallies[place][key].update(claims)
+            print(f"{first + count} of {trials} trials", file=sys.stderr)
+            yield (
+                first + count,
+                [entry for place, tally in tallies.items() for entry in entries_of(every[place], tally)],
+            )
 
 
 # What is outside, and the tables of the page.
 
 
-def why_outside(entry: dict[str, Any], errors: float = 0.0) -> str | None:
-    """Why a claim is outside its limits without a note, by more than so many standard errors; None if it is not."""
-    claim, most = entry["claim"], MOST[entry["claim"]]
-    if entry["unnoted_wrong"] > most + errors * math.sqrt(most * (1 - most) / entry["trials"]):
-        return f"wrong without a note in {entry['unnoted_wrong']:.3f}, at most {most:.3f}"
-    slack = errors * math.sqrt(FEWEST / entry["trials"])
-    if claim == "interval" and entry["wrong"] < FEWEST - slack and entry["noted"] < 0.5:
+ERRORS = 2.0
+"""What is outside by no more than so many standard errors of the simulation may be inside."""
+
+
+def _at_most(claim: str, trials: int) -> float:
+    return MOST[claim] + ERRORS * math.sqrt(MOST[claim] * (1 - MOST[claim]) / trials)
+
+
+def why_outside(entry: dict[str, Any]) -> str | None:
+    """Why a claim is outside its limits without a note; None if it is not."""
+    claim, trials = entry["claim"], entry["trials"]
+    if entry["unnoted_wrong"] > _at_most(claim, trials):
+        return f"wrong without a note in {entry['unnoted_wrong']:.3f}, at most {MOST[claim]:.3f}"
+    if claim == "interval" and entry["noted"] < 0.5 and entry["wrong"] < FEWEST - ERRORS * math.sqrt(FEWEST / trials):
         return f"too wide: wrong in {entry['wrong']:.3f}, notes in {entry['noted']:.2f}"
     return None
 
 
-def audit(entries: Sequence[dict[str, Any]], errors: float = 2.0) -> list[str]:
+def audit(entries: Sequence[dict[str, Any]]) -> list[str]:
     """A line for each claim outside its limits without a note."""
     lines = []
     for entry in entries:
-        if (why := why_outside(entry, errors)) is not None:
+        if (why := why_outside(entry)) is not None:
             notes = "; ".join(f"{share:.2f} {note}" for note, share in entry["notes"].items())
             place = f"{entry['quantity']}: {entry['data']}, n = {entry['n']}, {entry['claim']}"
             lines.append(f"{place}: {why}; all {entry['wrong']:.3f}" + (f" ({notes})" if notes else ""))
@@ -627,12 +648,13 @@ def _shown(entry: dict[str, Any], sides: Sequence[dict[str, Any]], notes: dict[s
     """A figure, and where it is outside its limits the share of trials with a note, and which note."""
     wrong = entry["wrong"]
     if entry["claim"] != "interval":
-        text, outside = f"{wrong:.3f}", wrong > MOST[entry["claim"]]
+        text, outside = f"{wrong:.3f}", wrong > _at_most(entry["claim"], entry["trials"])
     else:
         side = max((one["wrong"] for one in sides), default=0.0)
-        one_sided = side > MOST["bound below"]
+        one_sided = side > _at_most("bound below", entry["trials"])
         text = f"{1 - wrong:.3f}" + (f"; {1 - side:.3f}" if one_sided else "")
-        outside = one_sided or not FEWEST <= wrong <= MOST["interval"]
+        fewest = FEWEST - ERRORS * math.sqrt(FEWEST / entry["trials"])
+        outside = one_sided or not fewest <= wrong <= _at_most("interval", entry["trials"])
     if not outside:
         return text
     mark = "".join(notes.setdefault(note, f"n{len(notes) + 1}") for note in list(entry["notes"])[:1])
@@ -661,12 +683,14 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="write the page from the stored results")
     options = parser.parse_args()
     if options.only:
-        print("\n".join(audit(run(options.trials, options.processes, options.only))))
+        *_, (_, entries) = run(options.trials, options.processes, options.only)
+        print("\n".join(audit(entries)))
     elif options.audit:
         print("\n".join(audit(json.loads(RESULTS.read_text(encoding="utf-8"))["entries"])))
     else:
         if not options.page:
-            store(options.trials, run(options.trials, options.processes))
+            for trials, entries in run(options.trials, options.processes):
+                store(trials, entries)
         write_page()
 
 
