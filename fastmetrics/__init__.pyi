@@ -487,7 +487,7 @@ def pronoun_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] 
 def topic_score(answer: Column, *, topic_threshold: float = 0.0, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Share of sentences that continue a topic: 1 - shifts / sentences; undefined for fewer than two sentences."""
 
-def keyword_coverage(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def keyword_coverage(question: Column, answer: Column, *, length_ratio: float = 2.5, keyword_share: float = 0.6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt))."""
 
 def question_score(question: Column, answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
@@ -499,10 +499,10 @@ def task_score(question: Column, answer: Column, *, tokenizer: Literal['words', 
 def paragraph_score(answer: Column, *, paragraph_words: int = 100, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """min(paragraphs / ⌈words / 100⌉, 1); ``paragraph_words`` replaces 100."""
 
-def introduction_score(answer: Column, question: Column = None, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def introduction_score(answer: Column, question: Column = None, *, opening_characters: int = 20, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0."""
 
-def conclusion_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def conclusion_score(answer: Column, *, closing_characters: int = 15, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0."""
 
 def diversity_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
@@ -511,25 +511,25 @@ def diversity_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'
 def sophistication_score(answer: Column, *, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Words of more than six letters that are not common / words; undefined without words."""
 
-def repetition_score(answer: Column, *, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def repetition_score(answer: Column, *, repeats: int = 3, counted: Literal['words', 'tokens'] = 'words', tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """1 - distinct words that occur more than three times / words; undefined without words."""
 
 def coherence(answer: Column, *, connector_share: float = 0.3, topic_threshold: float = 0.0, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Coherence of the sentences: mean of ``connector_score``, ``pronoun_score`` and ``topic_score``."""
 
-def writing_completeness(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def writing_completeness(question: Column, answer: Column, *, length_ratio: float = 2.5, keyword_share: float = 0.6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``."""
 
 def length_score(question: Column, answer: Column, *, length_ratio: float = 2.5, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     r"""Closeness to 2.5 words per word of the question: max(0, 1 - \|ln(words / (2.5 · words of it))\|)."""
 
-def structure_score(answer: Column, question: Column = None, *, paragraph_words: int = 100, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def structure_score(answer: Column, question: Column = None, *, paragraph_words: int = 100, opening_characters: int = 20, closing_characters: int = 15, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``."""
 
-def vocabulary_score(answer: Column, *, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def vocabulary_score(answer: Column, *, sophisticated_letters: int = 6, repeats: int = 3, counted: Literal['words', 'tokens'] = 'words', tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``."""
 
-def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., connector_share: float = 0.3, topic_threshold: float = 0.0, length_ratio: float = 2.5, paragraph_words: int = 100, sophisticated_letters: int = 6, tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
+def overall_quality(question: Column, answer: Column, *, weights: Sequence[float] = ..., connector_share: float = 0.3, topic_threshold: float = 0.0, length_ratio: float = 2.5, paragraph_words: int = 100, sophisticated_letters: int = 6, keyword_share: float = 0.6, opening_characters: int = 20, closing_characters: int = 15, repeats: int = 3, counted: Literal['words', 'tokens'] = 'words', tokenizer: Literal['words', 'ascii_words'] = 'words', language: Literal['any', 'en', 'ru'] = 'any', lexicons: str | None = None, threads: int | None = None) -> NDArray[np.float64]:
     """Weighted mean of the five writing scores."""
 
 def hit_rate(retrieved_ids: Column, relevant_ids: Column, relevance: Column = None, *, k: int | None = None, relevance_level: float = 1, no_relevant: Literal['undefined', 'zero'] = 'undefined', threads: int | None = None) -> NDArray[np.float64]:

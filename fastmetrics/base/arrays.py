@@ -389,7 +389,10 @@ class Tokens:
 
     def where(self, keep: Flags) -> Tokens:
         """The same texts without the tokens for whose id ``keep`` is False."""
-        mask = keep[self.ids]
+        return self.masked(keep[self.ids])
+
+    def masked(self, mask: Flags) -> Tokens:
+        """The same texts without the tokens at whose place in ``ids`` the mask is False."""
         before = np.concatenate([[0], np.cumsum(mask)])
         return replace(self, ids=self.ids[mask], starts=before[self.starts], stops=before[self.stops], memo=Memo())
 

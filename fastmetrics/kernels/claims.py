@@ -184,6 +184,16 @@ def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
 
 
 @inline
+def is_courtesy(roles: Bytes, before: int, first: int, last: int, stop: int) -> bool:
+    """Whether a clause of the speaker or the listener, or of nobody, holds a word of courtesy or a guess behind its
+    verbs ``first:last``: "You are welcome", "Let us know"."""
+    alone = before == first or has(roles, before, first, PERSON)
+    for k in range(before, first):
+        alone &= not is_name(roles[k]) or roles[k] & PERSON != 0
+    return alone and has(roles, last, stop, HEDGE)
+
+
+@inline
 def clauses_of_sentence(
     marks: Marks, roles: Bytes, begin: int, stop: int, clauses: Clauses, n: int, subject: Subject
 ) -> tuple[int, Subject]:
@@ -204,7 +214,7 @@ def clauses_of_sentence(
         # A clause is the words from ``before`` to its verbs, the verbs first:last, and all up to the next verb.
         last = group_end(marks, roles, first, stop)
         following = next_verb(roles, last, stop)
-        if not has(roles, before, last, HEDGE):
+        if not has(roles, before, last, HEDGE) and not is_courtesy(roles, before, first, last, following):
             # The subject is behind the last comma before the verb: in "In 1998, Ann left" it is Ann.  A clause that
             # names nobody has the subject of the clause before: "Ann left and came back".
             start = subject_start(marks, before, first)
@@ -313,12 +323,15 @@ def make_claims(roles: Bytes, n_rows: int, with_values: bool) -> tuple[Claims, I
 
 @kernel
 def triples(clauses: Clauses, roles: Bytes) -> Claims:
-    """One claim for each clause with an object that is not only values; ends are made of names that are no values."""
+    """One claim for each clause with a verb and an object that is not only values; ends are made of names that are no
+    values."""
     claims, ranks = make_claims(roles, len(clauses.bounds) - 1, False)
     n = 0
     for row in range(len(clauses.bounds) - 1):
         for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
             first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.cuts[c]
+            if first == low:  # a sentence without a verb asserts nothing
+                continue
             # "Ann slept": without an object, the verb itself is what is claimed.
             if not any_name(roles, low, high):
                 low, high = spoken(roles, first, low), low
@@ -326,11 +339,9 @@ def triples(clauses: Clauses, roles: Bytes) -> Claims:
             if begin == end:
                 continue
             subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
-            # What is shown begins with the subject if the clause names it, else with the verbs, else with the object.
+            # What is shown begins with the subject if the clause names it, else with the verbs.
             if clauses.has_name[c] and subject[0] < subject[1]:
                 first = claims.words[subject[0]]
-            elif first == clauses.lasts[c]:
-                first = claims.words[begin]
             n = put_claim(claims, n, subject, False, (begin, end), first)
         claims.bounds[row + 1] = n
     return claims

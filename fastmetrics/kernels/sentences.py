@@ -434,25 +434,29 @@ def opens_and_closes(question: Prose, answer: Prose, letters: Ids, table: Ids, f
 
 
 @kernel
-def count_kinds(prose: Prose) -> Ints:
-    """Per row, in four rows: words, distinct words, sophisticated words, distinct words that occur over 3 times."""
+def count_kinds(prose: Prose, most: int) -> Ints:
+    """Per row, in five rows: words, distinct words, sophisticated words, distinct words that occur over ``most`` times,
+    and their occurrences.
+    """
     ids, _, _, groups, roles = prose
-    counts = np.zeros((4, len(groups) - 1), np.int64)
+    counts = np.zeros((5, len(groups) - 1), np.int64)
     times = np.zeros(len(roles), np.int32)
     for row in range(len(groups) - 1):
         first, last = bounds_of(prose, row)
-        distinct = sophisticated = repeated = 0
+        distinct = sophisticated = repeated = occurrences = 0
         for k in range(first, last):
             word = np.uint32(ids[k])
             n = times[word] + 1
             times[word] = n
             distinct += n == 1
-            # once for each word, at its fourth occurrence
-            repeated += n == 4
+            # once for each word, at the first occurrence that is too many, which brings those before it along
+            repeated += n == most + 1
+            occurrences += (n > most) + most * (n == most + 1)
             sophisticated += roles[word] & (LENGTHY | COMMON) == LENGTHY
         for k in range(first, last):
             times[np.uint32(ids[k])] = 0
         counts[0, row], counts[1, row], counts[2, row], counts[3, row] = last - first, distinct, sophisticated, repeated
+        counts[4, row] = occurrences
     return counts
 
 

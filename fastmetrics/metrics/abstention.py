@@ -28,6 +28,9 @@ from fastmetrics.text.tokenize import Vocabulary
 PHRASES = lexicon("abstain")
 """The default phrases for "I don't know", in English and Russian."""
 
+WHOLE = lexicon("abstain_whole")
+"""Sentences that say so as a whole: "Unknown." does, and "the unknown soldier" does not."""
+
 Patterns = Annotated[tuple[str, ...], LimitedTexts(what="phrases"), "phrases that say that the answer is not known"]
 Citation = Annotated[str, Pattern(), "what a citation mark looks like"]
 
@@ -86,13 +89,18 @@ Answers = Annotated[Refusals, RefusalsIn()]
 def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     phrases = compile_phrases(patterns)
     words, vocabulary = batch.tokens(column, "words"), batch.vocabulary("words")
-    rows = np.flatnonzero(_hold_phrase(words.ids, words.starts, words.stops, vocabulary, phrases))
+    holding = _hold_phrase(words.ids, words.starts, words.stops, vocabulary, phrases)
+    if patterns == PHRASES:
+        holding |= _hold_phrase(words.ids, words.starts, words.stops, vocabulary, compile_phrases(WHOLE))
+    rows = np.flatnonzero(holding)
     sentences = statements(batch.text(column).take(rows))
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
-    filler, openings = _looks(sentences)
+    filler, whole, openings = _looks(sentences)
     affirms = np.array([opening in YES for opening in openings], np.bool_)
     idk = _says_idk(batch, tokens, phrases, filler) & ~affirms
+    if patterns == PHRASES:
+        idk |= whole
     return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, openings)
 
 
@@ -102,8 +110,11 @@ def _hold_phrase(ids: Ids, starts: Ints, stops: Ints, vocabulary: Vocabulary, ph
     return kernels.holds_phrase(ids, starts, stops, openings, letters, phrases.table, phrases.final)
 
 
-def _looks(sentences: Text) -> tuple[Flags, list[str]]:
-    """Whether each sentence contains filler, and its first word that is not a number; in Python, for few sentences."""
+def _looks(sentences: Text) -> tuple[Flags, Flags, list[str]]:
+    """Whether each sentence contains filler, and is one of ``WHOLE``; and its first word that is not a number.
+
+    In Python, for few sentences.
+    """
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
     strings = sentences.strings()
     words = {
@@ -111,7 +122,9 @@ def _looks(sentences: Text) -> tuple[Flags, list[str]]:
     }  # refusals are often identical
     has_filler = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
     first = {sentence: next((word for word in w if not word.isdigit()), "") for sentence, w in words.items()}
-    return np.array([has_filler[sentence] for sentence in strings], np.bool_), [first[sentence] for sentence in strings]
+    is_whole = {sentence: " ".join(w) in WHOLE for sentence, w in words.items()}
+    fillers, wholes = (np.array([found[one] for one in strings], np.bool_) for found in (has_filler, is_whole))
+    return fillers, wholes, [first[sentence] for sentence in strings]
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -31,7 +32,7 @@ Window = Annotated[int, Whole(0, MOST), "the largest distance of the words of a 
 Share = Annotated[float, Real(0.0, 1.0)]
 
 LONG = 3
-"""Minimum length of a keyword, in characters."""
+"""Minimum length of a keyword, in characters; one of two capitals is shorter."""
 
 LOW_OVERLAP, DRIFT = 0.2, 0.2
 """The share of word pairs below which an answer drifts, and its minimum score then."""
@@ -54,9 +55,19 @@ Keywords = Annotated[Tokens, KeywordsIn()]
 
 def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
     tokens, stop = batch.tokens(column, "words"), batch.vocabulary("words").ids_of(stop_words)
-    keep = senses_of(batch).lengths >= LONG
-    keep[stop] = False
-    return tokens.where(keep)
+    lengths = senses_of(batch).lengths
+    keep, pairs = lengths >= LONG, lengths == LONG - 1
+    keep[stop] = pairs[stop] = False
+    mask = keep[tokens.ids]
+    text = batch.text(column)
+    before = np.concatenate([[0], np.cumsum(pairs[tokens.ids])])
+    for row in np.flatnonzero(before[tokens.stops] > before[tokens.starts]).tolist():  # few questions
+        words = re.findall(r"\w+", text.take(np.array([row])).strings()[0])
+        if len(words) == tokens.counts[row]:  # lower case may change the number of words, in very few texts
+            capital = [k for k, word in enumerate(words) if len(word) == LONG - 1 and word.isupper()]
+            named = tokens.starts[row] + np.array(capital, np.int64)
+            mask[named[pairs[tokens.ids[named]]]] = True
+    return tokens.masked(mask)
 
 
 _STOP_WORDS = english_and_russian_words("stop words", "stop_words=[...] sets those of other languages")
@@ -83,8 +94,9 @@ def other_verbs(options: Options) -> Caution:
 def keyword_completeness(question: Keywords, answer: Words, *, stop_words: StopWords = STOP_WORDS) -> Floats:
     """Share of the question's keywords that occur in the answer.
 
-    S = \\|K ∩ A\\| / \\|K\\| where K are the distinct ``words`` of the question that are longer than two characters and
-    not in ``stop_words`` (English and Russian built in), A those of the answer; 1 if K is empty.
+    S = \\|K ∩ A\\| / \\|K\\| where K are the distinct ``words`` of the question that are not in ``stop_words`` (English
+    and Russian built in) and longer than two characters, or two capitals (AI, EU); A those of the answer; 1 if K is
+    empty.
 
     >>> import fastmetrics as fm
     >>> fm.keyword_completeness(["When was the Eiffel Tower built?"], ["The tower was built in 1889."]).round(3)
@@ -143,8 +155,9 @@ def hallucination(
     context, no two of them more than ``window`` words apart; the verb is not compared.  Only content words count,
     without their endings, and no numbers and dates, which are anchors of their own.  The object is what follows the
     verb; without an object, the verb takes its place; an object of numbers and dates alone makes no claim.  A pronoun
-    refers to the subject of the previous sentence; without one, only the object has to occur, as in a sentence without
-    a verb.  Questions and guesses ("may", "suggests") claim nothing, but their numbers are anchors.  The lists of verbs
+    refers to the subject of the previous sentence; without one, only the object has to occur.  Sentences without a
+    verb, questions, guesses ("may", "suggests") and courtesy ("You are welcome") claim nothing, but their numbers are
+    anchors.  The lists of verbs
     are English and Russian; a summary notes rows in other scripts.
 
     With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its subject,

@@ -30,7 +30,7 @@ Language = Annotated[str, Choice("any", *LANGUAGES), "the language of the word l
 Lexicons = Annotated[str | None, Folder("a folder of word lists"), "where the word lists of other languages are"]
 
 BRIEF, LENGTHY = 2, 6
-"""Length up to which a word cannot be a keyword, and length above which it can be sophisticated."""
+"""Length up to which a word is no content word, except in a prompt, and above which it can be sophisticated."""
 
 Letters = Annotated[int, Whole(0, 1_000), "the length above which a word counts as sophisticated"]
 """Length above which a word can be sophisticated."""
@@ -111,7 +111,7 @@ class Style:
             kernels.QUESTION: _words("questions", language, folder),
             kernels.OPENS: tuple(dict.fromkeys([*self.connectors.first_words, *self.summaries.first_words])),
         }
-        self._roles = np.zeros(0, np.uint8)
+        self._roles, self._is_pair = np.zeros(0, np.uint8), np.zeros(0, np.bool_)
 
     def roles(self, vocabulary: Vocabulary) -> Bytes:
         """The bits of ``kernels.writing`` for every word of the vocabulary."""
@@ -125,9 +125,15 @@ class Style:
             size = count_characters(new.data, new.starts, new.stops)
             bits = np.where(size <= BRIEF, kernels.BRIEF, 0) + np.where(size > self._letters, kernels.LENGTHY, 0)
             self._roles = np.concatenate([self._roles, bits.astype(np.uint8)])
+            self._is_pair = np.concatenate([self._is_pair, size == BRIEF])
         for role, words in ids.items():
             self._roles[words] |= np.uint8(role)
         return self._roles
+
+    def prompt_roles(self, vocabulary: Vocabulary) -> Bytes:
+        """The roles in a prompt, where a word of two characters can be a keyword, as in "What is AI?"."""
+        roles = self.roles(vocabulary)
+        return np.where(self._is_pair, roles & ~np.uint8(kernels.BRIEF), roles)
 
 
 def _words(name: str, language: str, folder: str | None) -> tuple[str, ...]:
@@ -208,6 +214,17 @@ ParagraphWords = Annotated[int, Whole(1, MOST), "the words of a paragraph in a t
 
 OPENING, CLOSING = 20, 15
 """Minimum lengths of the first and the last sentence, in characters (exclusive)."""
+Opening = Annotated[int, Whole(0, MOST), "the characters above which a first sentence can be an introduction"]
+Closing = Annotated[int, Whole(0, MOST), "the characters above which a last sentence can be a conclusion"]
+
+REPEATS = 3
+Repeats = Annotated[int, Whole(1, MOST), "the occurrences above which a word is repeated"]
+Counted = Annotated[
+    str, Choice("words", "tokens"), "what is counted of repeated words: each once, or all their occurrences"
+]
+
+KEYWORD_SHARE = 0.6
+KeywordShare = Annotated[float, Real(0.0, 1.0), "the part of keywords in the coverage; the rest is that of the length"]
 
 
 def ties(
@@ -229,40 +246,48 @@ def _count_ties(answer: Writing) -> Ints:
     return kernels.count_ties(prose, *answer.letters(answer.style.connectors))
 
 
-def fulfilment(question: Writing, answer: Writing, length_ratio: float = LENGTH_RATIO) -> tuple[Floats, Floats, Floats]:
+def fulfilment(
+    question: Writing, answer: Writing, length_ratio: float = LENGTH_RATIO, keyword_share: float = KEYWORD_SHARE
+) -> tuple[Floats, Floats, Floats]:
     """Coverage, question and task scores; the counts are computed once per batch."""
     counts = answer.remember("fulfilment", question, lambda: _count_fulfilled(question, answer))
     keywords, matched, questions, answered, tasks, fulfilled = counts
     expected = np.multiply(question.counts, length_ratio)
     length = np.minimum(divide(answer.counts, expected, empty=1.0), 1.0)
-    coverage = 0.6 * divide(matched, keywords, empty=1.0) + 0.4 * length
+    coverage = keyword_share * divide(matched, keywords, empty=1.0) + (1.0 - keyword_share) * length
     return coverage, divide(answered, questions, empty=np.nan), divide(fulfilled, tasks, empty=np.nan)
 
 
 def _count_fulfilled(question: Writing, answer: Writing) -> Ints:
     """Keywords, those in the answer, questions, answered questions, tasks, fulfilled tasks."""
-    prose = answer.prose
-    return kernels.count_fulfilled(question.prose, asks(question), prose)
+    prose, prompt = answer.prose, question.prose
+    prompt = prompt._replace(roles=question.style.prompt_roles(question.vocabulary))
+    return kernels.count_fulfilled(prompt, asks(question), prose)
 
 
 def building(
-    question: Writing | None, answer: Writing, paragraph_words: int = PARAGRAPH_WORDS
+    question: Writing | None,
+    answer: Writing,
+    paragraph_words: int = PARAGRAPH_WORDS,
+    opening: int = OPENING,
+    closing: int = CLOSING,
 ) -> tuple[Floats, Floats, Floats]:
     """Paragraph, introduction and conclusion scores; the last two are computed once per batch."""
     optimal = -(-answer.counts // paragraph_words)
     paragraphs = answer.remember("paragraphs", None, lambda: _paragraphs(answer))
-    opens, closes = answer.remember("parts", question, lambda: _find_parts(question, answer))
+    key = "parts", opening, closing
+    opens, closes = answer.remember(key, question, lambda: _find_parts(question, answer, opening, closing))
     return np.minimum(divide(paragraphs, optimal, empty=0.0), 1.0), opens, closes
 
 
-def _find_parts(question: Writing | None, answer: Writing) -> tuple[Floats, Floats]:
+def _find_parts(question: Writing | None, answer: Writing, opening: int, closing: int) -> tuple[Floats, Floats]:
     """Introduction and conclusion scores."""
     prose = answer.prose
     empty = prose._replace(groups=np.zeros(len(prose.groups), np.int64))
     topics = empty if question is None else question.prose
     flags = kernels.opens_and_closes(topics, prose, *answer.letters(answer.style.summaries))
-    opens = flags[0] & (_size(answer, answer.groups[:-1]) > OPENING)
-    closes = flags[1] & (_size(answer, answer.groups[1:] - 1) > CLOSING)
+    opens = flags[0] & (_size(answer, answer.groups[:-1]) > opening)
+    closes = flags[1] & (_size(answer, answer.groups[1:] - 1) > closing)
     return opens.astype(np.float64), closes.astype(np.float64)
 
 
@@ -285,14 +310,12 @@ def _size(answer: Writing, sentence: Ints) -> Ints:
     return size
 
 
-def kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Diversity, sophistication and repetition scores, computed once per batch."""
-    return answer.remember("kinds", None, lambda: _count_kinds(answer))
-
-
-def _count_kinds(answer: Writing) -> tuple[Floats, Floats, Floats]:
-    """Diversity, sophistication and repetition scores."""
-    words, distinct, sophisticated, repeated = kernels.count_kinds(answer.prose)
-    shares = (divide(count, words, empty=np.nan) for count in (distinct, sophisticated, repeated))
+def kinds(answer: Writing, repeats: int = REPEATS, counted: str = "words") -> tuple[Floats, Floats, Floats]:
+    """Diversity, sophistication and repetition scores; the counts are computed once per batch."""
+    words, distinct, sophisticated, repeated, occurrences = answer.remember(
+        ("kinds", repeats), None, lambda: kernels.count_kinds(answer.prose, repeats)
+    )
+    again = repeated if counted == "words" else occurrences
+    shares = (divide(count, words, empty=np.nan) for count in (distinct, sophisticated, again))
     diversity, sophistication, repetition = shares
     return diversity, sophistication, 1.0 - repetition

@@ -112,6 +112,7 @@ NAMES: Sequence[SourceName] = [
         *((f"hit_rate@{k}", f"hit_rate@{k}", "mean") for k in (1, 5, 10)),
         ("mrr", "reciprocal_rank", "mean"),
         *((f"{name}@{k}", f"retrieval_{name}@{k}", "mean") for name in ("recall", "precision") for k in (1, 3, 5, 10)),
+        *((f"{name}@K", f"retrieval_{name}", "mean", "K is a number") for name in ("recall", "precision")),
         *((f"ndcg@{k}", f"ndcg@{k}", "mean") for k in (5, 10)),
         ("retrieval_consistency", "retrieval_consistency", "", "mean Jaccard " + _PAIRS),
         ("avg_faithfulness", "judge_answer_faithfulness", "mean"),
@@ -131,6 +132,8 @@ NAMES: Sequence[SourceName] = [
     *_figures("S2", "chunk-utilization", ("chunk_utilization", "utilization")),
     *_figures("S2", "topic-coverage", ("topic_coverage", ""), ("avg_chunks_per_topic", "avg_chunks_per_topic")),
     *_figures("S2", "domain-analysis", ("domain_analysis", "")),
+    *_figures("S2", "project", ("--limit", "--sample", "the other rows are placed by their neighbours")),
+    *_figures("S2", "project", ("--3d", "--dims 3")),
     *_figures(
         "S2",
         "judge-report",
@@ -174,7 +177,12 @@ NAMES: Sequence[SourceName] = [
         ("vocabularyScore", "vocabulary_score", "mean"),
         ("diversityScore", "diversity_score", "mean"),
         ("sophisticationScore", "sophistication_score", "mean", "the source's example counts 3 words, its rule 6"),
-        ("repetitionScore", "repetition_score", "mean", "by distinct words, as the source says"),
+        (
+            "repetitionScore",
+            "repetition_score",
+            "mean",
+            "by distinct words, as the formula says; counted='tokens' beside",
+        ),
     ),
     *_options(
         "S4", ("optimalRatio", "length_score", "length_ratio", ""), ("weights", "overall_quality", "weights", "")

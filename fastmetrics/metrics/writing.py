@@ -9,6 +9,7 @@ code does: text in other than ASCII letters then has no words.  An answer withou
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,15 +21,24 @@ from fastmetrics.metrics import fitted_file
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.metrics.prose import (
+    CLOSING,
     CONNECTOR_SHARE,
+    KEYWORD_SHARE,
     LENGTH_RATIO,
     LENGTHY,
+    OPENING,
     PARAGRAPH_WORDS,
+    REPEATS,
+    Closing,
     ConnectorShare,
+    Counted,
+    KeywordShare,
     LengthRatio,
     Letters,
+    Opening,
     ParagraphWords,
     Prose,
+    Repeats,
     TopicThreshold,
     Writing,
     building,
@@ -46,11 +56,22 @@ PARTS = ("coherence", "writing_completeness", "length_score", "structure_score",
 """The scores that ``overall_quality`` weighs, in the order of its weights."""
 
 
+_SHORT = dict(zip(("coherence", "completeness", "length", "structure", "vocabulary"), PARTS, strict=True))
+"""The scores by the names that the source's map of weights has."""
+
+
 class _WeightsOrFile(Several):
-    """Five weights, or the file of a score that was fitted with the learner ``weights`` to these five scores."""
+    """Five weights in this order or by name, or the file of a score that was fitted with the learner ``weights`` to
+    these five scores."""
 
     def take(self, value: Any) -> tuple[Any, ...]:
         """The weights; raises ``OptionError`` for a fitted score of other metrics."""
+        if isinstance(value, Mapping):
+            names = [_SHORT.get(name, name) for name in value]
+            if len(value) != len(PARTS) or set(names) != set(PARTS):
+                raise NotAllowedError(f"or a map of {', '.join(_SHORT)}")
+            by_name = dict(zip(names, value.values(), strict=True))
+            return super().take([by_name[name] for name in PARTS])
         if not isinstance(value, str):
             return super().take(value)
         if not value.endswith(fitted_file.SUFFIX):
@@ -99,16 +120,22 @@ def coherence(
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, completeness score", caution=other_scripts, cues=["completeness"])
-def writing_completeness(question: Prose, answer: Prose, *, length_ratio: LengthRatio = LENGTH_RATIO) -> Floats:
+def writing_completeness(
+    question: Prose,
+    answer: Prose,
+    *,
+    length_ratio: LengthRatio = LENGTH_RATIO,
+    keyword_share: KeywordShare = KEYWORD_SHARE,
+) -> Floats:
     """Coverage of the prompt: mean of ``keyword_coverage``, ``question_score`` and ``task_score``.
 
-    ``length_ratio`` is that of ``keyword_coverage``.
+    ``length_ratio`` and ``keyword_share`` are those of ``keyword_coverage``.
 
     >>> import fastmetrics as fm
     >>> fm.writing_completeness(["Explain machine learning."], ["The weather is nice today."]).round(3)
     array([0.133])
     """
-    return _mean(fulfilment(question, answer, length_ratio), answer)
+    return _mean(fulfilment(question, answer, length_ratio, keyword_share), answer)
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, length score", caution=dropped_words)
@@ -132,29 +159,37 @@ def structure_score(
     question: Prose = None,  # type: ignore[assignment]
     *,
     paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
+    opening_characters: Opening = OPENING,
+    closing_characters: Closing = CLOSING,
 ) -> Floats:
     """Structure of the answer: mean of ``paragraph_score``, ``introduction_score`` and ``conclusion_score``.
 
-    ``paragraph_words`` is that of ``paragraph_score``.
+    The options are those of these scores.
 
     >>> import fastmetrics as fm
     >>> fm.structure_score(["Machines learn from data these days. In conclusion, machines learn."]).round(3)
     array([1.])
     """
-    return _mean(building(question, answer, paragraph_words), answer)
+    return _mean(building(question, answer, paragraph_words, opening_characters, closing_characters), answer)
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, vocabulary score", caution=other_scripts, aliases=["vocabulary"])
-def vocabulary_score(answer: Prose, *, sophisticated_letters: Letters = LENGTHY) -> Floats:
+def vocabulary_score(
+    answer: Prose,
+    *,
+    sophisticated_letters: Letters = LENGTHY,
+    repeats: Repeats = REPEATS,
+    counted: Counted = "words",
+) -> Floats:
     """Richness of the words: mean of ``diversity_score``, ``sophistication_score`` and ``repetition_score``.
 
-    ``sophisticated_letters`` is that of ``sophistication_score``.
+    The options are those of the last two.
 
     >>> import fastmetrics as fm
     >>> fm.vocabulary_score(["The sophisticated algorithm shows remarkable efficiency and effectiveness."]).round(3)
     array([0.875])
     """
-    return _mean(kinds(answer), answer)
+    return _mean(kinds(answer, repeats, counted), answer)
 
 
 def _check_weights(weights: tuple[float, ...], **_: object) -> None:
@@ -180,14 +215,19 @@ def overall_quality(
     length_ratio: LengthRatio = LENGTH_RATIO,
     paragraph_words: ParagraphWords = PARAGRAPH_WORDS,
     sophisticated_letters: Letters = LENGTHY,
+    keyword_share: KeywordShare = KEYWORD_SHARE,
+    opening_characters: Opening = OPENING,
+    closing_characters: Closing = CLOSING,
+    repeats: Repeats = REPEATS,
+    counted: Counted = "words",
 ) -> Floats:
     """Weighted mean of the five writing scores.
 
     0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure_score +
     0.15 · vocabulary_score.  The options of these scores apply to all that have them.
-    ``weights`` may also be the file that ``fm.fit(…, metrics=[these five], learner="weights")`` wrote from human
-    grades; the name of the score then has the weights in it.  Raises ``OptionError`` for weights that do not sum to 1,
-    and for a file of other metrics.
+    ``weights`` may also be a map of the five, ``{"coherence": 0.25, "completeness": 0.25, …}``, or the file that
+    ``fm.fit(…, metrics=[these five], learner="weights")`` wrote from human grades; the name of the score then has the
+    weights in it.  Raises ``OptionError`` for weights that do not sum to 1, and for a file of other metrics.
 
     >>> import fastmetrics as fm
     >>> fm.overall_quality(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)
@@ -195,10 +235,10 @@ def overall_quality(
     """
     scores = (
         _mean(ties(answer, connector_share, topic_threshold), answer),
-        _mean(fulfilment(question, answer, length_ratio), answer),
+        _mean(fulfilment(question, answer, length_ratio, keyword_share), answer),
         length_score(question, answer, length_ratio=length_ratio),
-        _mean(building(question, answer, paragraph_words), answer),
-        _mean(kinds(answer), answer),
+        _mean(building(question, answer, paragraph_words, opening_characters, closing_characters), answer),
+        _mean(kinds(answer, repeats, counted), answer),
     )
     total = np.zeros(len(answer.text))
     for weight, score in zip(weights, scores, strict=True):

@@ -5,15 +5,24 @@ from __future__ import annotations
 from fastmetrics.base.arrays import Floats
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.prose import (
+    CLOSING,
     CONNECTOR_SHARE,
+    KEYWORD_SHARE,
     LENGTH_RATIO,
     LENGTHY,
+    OPENING,
     PARAGRAPH_WORDS,
+    REPEATS,
+    Closing,
     ConnectorShare,
+    Counted,
+    KeywordShare,
     LengthRatio,
     Letters,
+    Opening,
     ParagraphWords,
     Prose,
+    Repeats,
     TopicThreshold,
     building,
     dropped_words,
@@ -66,18 +75,24 @@ def topic_score(answer: Prose, *, topic_threshold: TopicThreshold = 0.0) -> Floa
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, keyword coverage", caution=other_scripts, usual=False)
-def keyword_coverage(question: Prose, answer: Prose, *, length_ratio: LengthRatio = LENGTH_RATIO) -> Floats:
+def keyword_coverage(
+    question: Prose,
+    answer: Prose,
+    *,
+    length_ratio: LengthRatio = LENGTH_RATIO,
+    keyword_share: KeywordShare = KEYWORD_SHARE,
+) -> Floats:
     """0.6 · share of the prompt's keywords in the answer + 0.4 · min(1, words / (2.5 · words of the prompt)).
 
-    ``length_ratio`` replaces 2.5.
+    ``length_ratio`` replaces 2.5, ``keyword_share`` 0.6, and 0.4 by its complement.
 
-    Keywords are the distinct words of three characters or more, excluding stop words, pronouns and task verbs.
+    Keywords are the distinct words of two characters or more, excluding stop words, pronouns and task verbs.
 
     >>> import fastmetrics as fm
     >>> fm.keyword_coverage(["Explain machine learning."], ["Machine learning finds rules in many data by itself."])
     array([1.])
     """
-    return fulfilment(question, answer, length_ratio)[0]
+    return fulfilment(question, answer, length_ratio, keyword_share)[0]
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, question answering", caution=other_scripts, usual=False)
@@ -122,27 +137,32 @@ def paragraph_score(answer: Prose, *, paragraph_words: ParagraphWords = PARAGRAP
 def introduction_score(
     answer: Prose,
     question: Prose = None,  # type: ignore[assignment]
+    *,
+    opening_characters: Opening = OPENING,
 ) -> Floats:
     """1 if the first sentence is longer than 20 characters and contains a keyword of the question, else 0.
 
-    Without a question, or without keywords in it, the answer's five most frequent content words are used.
+    ``opening_characters`` replaces 20.  Without a question, or without keywords in it, the answer's five most frequent
+    content words are used.
 
     >>> import fastmetrics as fm
     >>> fm.introduction_score(["The tower was built in 1889.", "Yes."], ["When was the tower built?"] * 2)
     array([1., 0.])
     """
-    return building(question, answer)[1]
+    return building(question, answer, opening=opening_characters)[1]
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, conclusion score", caution=other_scripts, usual=False)
-def conclusion_score(answer: Prose) -> Floats:
+def conclusion_score(answer: Prose, *, closing_characters: Closing = CLOSING) -> Floats:
     """1 if the last sentence is longer than 15 characters and contains a summary word ("overall"), else 0.
+
+    ``closing_characters`` replaces 15.
 
     >>> import fastmetrics as fm
     >>> fm.conclusion_score(["It rains. Overall, stay at home.", "It rains."])
     array([1., 0.])
     """
-    return building(None, answer)[2]
+    return building(None, answer, closing=closing_characters)[2]
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, diversity score", caution=dropped_words, usual=False)
@@ -170,11 +190,14 @@ def sophistication_score(answer: Prose, *, sophisticated_letters: Letters = LENG
 
 
 @metric(bounds=(0, 1), better="higher", source="S4, repetition score", caution=dropped_words, usual=False)
-def repetition_score(answer: Prose) -> Floats:
+def repetition_score(answer: Prose, *, repeats: Repeats = REPEATS, counted: Counted = "words") -> Floats:
     """1 - distinct words that occur more than three times / words; undefined without words.
+
+    ``repeats`` replaces three.  ``counted="tokens"`` counts every occurrence of such a word, so that a text of one word
+    alone scores 0.
 
     >>> import fastmetrics as fm
     >>> fm.repetition_score(["very very very very good"])
     array([0.8])
     """
-    return kinds(answer)[2]
+    return kinds(answer, repeats, counted)[2]

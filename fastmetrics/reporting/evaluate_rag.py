@@ -550,7 +550,7 @@ class RagRun:
     def report(self, baseline: str | Path | None, language: str) -> None:
         """The report; only a note without the extra.
 
-        The repeats of a question are rows of their own there, ``q1 #2``, and have no baseline.
+        The repeats of a question are rows of their own there, with the number behind the id, and have no baseline.
         """
         if self.repeats > 1 and baseline is not None:
             self.notes.append("the report has no baseline: `compare` takes the repeats of a question as one")

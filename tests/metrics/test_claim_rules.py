@@ -173,3 +173,40 @@ def test_words_share_a_stem_as_the_plain_definition_says() -> None:
     for word, number, stem in zip(words, stems, expected, strict=True):
         assert by_stem.setdefault(number, stem) == stem, word
     assert len(by_stem) == len(set(expected))
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "score"),
+    [
+        ("Great question! Thank you for asking. The phone costs 300 euros.", "The phone costs 300 euros.", 0.0),
+        ("Спасибо за вопрос. Телефон стоит 300 евро.", "Телефон стоит 300 евро.", 0.0),
+        (
+            "You are welcome. I hope this helps. Please let me know. The phone costs 300 euros.",
+            "The phone costs 300 euros.",
+            0.0,
+        ),
+        ("The warranty lasts 12 months.", "We give a 12-month warranty.", 0.2),
+        ("The warranty lasts 12 months.", "We give a 24-month warranty.", 0.5),
+        ("Гарантия действует 12 месяцев.", "Гарантия на 12 месяцев.", 0.0),
+        ("The profit was −12 million.", "The profit was 12 million.", 1.0),
+        ("The profit was minus 5 euros.", "The profit was -€5.", 0.0),
+    ],
+)
+def test_courtesy_is_no_claim_and_a_sign_is_part_of_a_number(answer: str, context: str, score: float) -> None:
+    assert fm.hallucination([answer], [[context]]).tolist() == [score]
+    assert claims.hallucination(answer, [context]) == score
+
+
+def test_text_without_an_asserting_verb_claims_nothing() -> None:
+    for answer in ("Great question!", "Спасибо за вопрос.", "Rome, in Italy.", "You are welcome.", "Let us know."):
+        assert anchors(answer, ["Paris"], claims="triples") == {}
+    assert fm.drift(["12.0", "minus 5 and 7"], [["12"], ["-5 or 7"]]).tolist() == [0.0, 0.2]
+
+
+def test_two_capitals_are_a_keyword() -> None:
+    questions = ["What is AI?", "What is AI?", "Где ИИ?", "Is it so?", "who is ai", "What is 5G in the EU?"]
+    answers = ["Cats sleep.", "AI is a field.", "ИИ — область.", "Cats.", "Cats.", "5G is radio."]
+    expected = [0.0, 1.0, 1.0, 1.0, 1.0, 0.5]
+    assert fm.keyword_completeness(questions, answers).tolist() == expected
+    assert [claims.keyword_completeness(*pair) for pair in zip(questions, answers, strict=True)] == expected
+    assert fm.question_score(questions[:2], answers[:2]).tolist() == [0.0, 1.0]

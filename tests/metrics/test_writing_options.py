@@ -27,18 +27,26 @@ NUMBERS = {
     "length_ratio": st.sampled_from([2.5, 1, 7.25]),
     "paragraph_words": st.sampled_from([100, 1, 7]),
     "sophisticated_letters": st.sampled_from([6, 0, 3, 9]),
+    "keyword_share": st.sampled_from([0.6, 0, 1, 0.25]),
+    "opening_characters": st.sampled_from([20, 0, 5]),
+    "closing_characters": st.sampled_from([15, 0, 5]),
+    "repeats": st.sampled_from([3, 1, 2]),
+    "counted": st.sampled_from(["words", "tokens"]),
 }
 OPTIONS = st.fixed_dictionaries({}, optional={**NUMBERS, "tokenizer": st.sampled_from(["words", "ascii_words"])})
 OF = {
     "coherence": ("connector_share", "topic_threshold"),
     "connector_score": ("connector_share",),
     "topic_score": ("topic_threshold",),
-    "writing_completeness": ("length_ratio",),
-    "keyword_coverage": ("length_ratio",),
+    "writing_completeness": ("length_ratio", "keyword_share"),
+    "keyword_coverage": ("length_ratio", "keyword_share"),
     "length_score": ("length_ratio",),
-    "structure_score": ("paragraph_words",),
+    "structure_score": ("paragraph_words", "opening_characters", "closing_characters"),
+    "introduction_score": ("opening_characters",),
+    "conclusion_score": ("closing_characters",),
     "paragraph_score": ("paragraph_words",),
-    "vocabulary_score": ("sophisticated_letters",),
+    "vocabulary_score": ("sophisticated_letters", "repeats", "counted"),
+    "repetition_score": ("repeats", "counted"),
     "sophistication_score": ("sophisticated_letters",),
     "overall_quality": tuple(NUMBERS),
 }
@@ -199,3 +207,17 @@ def test_invalid_options_raise(spec: str, says: str) -> None:
 def test_a_score_has_only_the_options_of_its_parts() -> None:
     with pytest.raises(UnknownNameError, match="unknown option of pronoun_score 'topic_threshold'"):
         fm.pronoun_score(["a"], topic_threshold=0.2)
+
+
+def test_weights_by_name_and_repetition_by_tokens() -> None:
+    question, answer = ["What is AI?"], ["test " * 10]
+    assert fm.repetition_score(answer).tolist() == [0.9]
+    assert fm.repetition_score(answer, counted="tokens").tolist() == [0.0]
+    weights = {"vocabulary": 1.0, "coherence": 0.0, "completeness": 0.0, "length": 0.0, "structure": 0.0}
+    found = fm.overall_quality(question, answer, weights=weights)
+    assert found.tolist() == fm.vocabulary_score(answer).tolist()
+    spec = f"overall_quality(weights={weights!r})"
+    scores = fm.score({"question": question, "answer": answer}, spec)
+    assert scores.column_names == ["overall_quality(weights=(0.0, 0.0, 0.0, 0.0, 1.0))"]
+    with pytest.raises(OptionError, match="or a map of coherence, completeness, length, structure, vocabulary"):
+        fm.overall_quality(question, answer, weights={"coherence": 1.0})

@@ -79,16 +79,20 @@ class Refusing:
         contrast: Sequence[str],
         filler: Sequence[str],
         abbreviations: Sequence[str],
+        whole: Sequence[str] = (),
     ) -> None:
         self.phrases = {sequence for pattern in phrases for sequence in expand(pattern)}
         self.longest = max(map(len, self.phrases), default=0)
         self.contrast = set(contrast)
         self.filler = filler
         self.abbreviations = abbreviations
+        self.whole = set(whole)
 
     def says_idk(self, sentence: str) -> bool:
         """Whether a sentence is an "I don't know": its last phrase is no choice, no answer beside a "but"."""
         words_of_sentence = words(sentence)
+        if " ".join(words_of_sentence) in self.whole:
+            return True
         matches = [
             (k, k + size)
             for k in range(len(words_of_sentence))

@@ -137,6 +137,10 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
             zone, before = range(before, first), last
             if hedges & set(range(zone.start, last)):
                 continue
+            behind = set(range(last, verbs[place + 1][0] if place + 1 < len(verbs) else end))
+            persons = {k for k in zone if tokens[k].low in PERSONS}
+            if hedges & behind and (not zone or (persons and names & set(zone) <= persons)):
+                continue
             own = sorted(names & set(range(subject_start(tokens, zone.start, first), first)))
             if own:
                 capital = [k for k in own if tokens[k].raw[0].isupper() and tokens[k].low not in PERSONS]
@@ -164,6 +168,8 @@ def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
     """Every clause with a subject and an object as one claim."""
     claims: list[Claim] = []
     for clause in clauses(tokens):
+        if not clause.verbs:
+            continue
         objects = [k for k in clause.own_objects if k not in used]
         if not clause.own_objects:
             objects = spoken(tokens, clause.verbs, used)
@@ -271,7 +277,8 @@ def hallucination(
 
 def keyword_completeness(question: str, answer: str) -> float:
     """The share of the question's keywords that the answer holds."""
-    keywords = {word for word in words(question) if word not in STOP and len(word) > 2}
+    capitals = {match.lower() for match in re.findall(r"\w+", question) if len(match) == 2 and match.isupper()}
+    keywords = {word for word in words(question) if word not in STOP and (len(word) > 2 or word in capitals)}
     return len(keywords & set(words(answer))) / len(keywords) if keywords else 1.0
 
 

@@ -21,6 +21,11 @@ class How:
     length_ratio: float = 2.5
     paragraph_words: int = 100
     sophisticated_letters: int = 6
+    keyword_share: float = 0.6
+    opening_characters: int = 20
+    closing_characters: int = 15
+    repeats: int = 3
+    counted: str = "words"
     tokenizer: str = "words"
 
     @property
@@ -63,9 +68,9 @@ class Lists:
         self.connectors = phrase_list("connectors", language)
         self.summaries = phrase_list("summary", language)
 
-    def content(self, word: str) -> bool:
-        """Whether a word names something."""
-        return word not in self.stop and word not in self.pronouns and len(word) > 2
+    def content(self, word: str, shortest: int = 3) -> bool:
+        """Whether a word names something; in a prompt one of two letters may."""
+        return word not in self.stop and word not in self.pronouns and len(word) >= shortest
 
 
 CHOSEN = {language: Lists(language) for language in ("any", "en", "ru")}
@@ -146,7 +151,7 @@ def fulfilment(question: str, answer: str, language: str = "any", how: How = SOU
             if token in lists.tasks:
                 task = []
                 tasks.append(task)
-            elif lists.content(token):
+            elif lists.content(token, shortest=2):
                 own.append(token)
                 if task is not None:
                     task.append(token)
@@ -162,7 +167,7 @@ def fulfilment(question: str, answer: str, language: str = "any", how: How = SOU
     expected = how.length_ratio * len(how.words(question))
     length = min(1.0, len(how.words(answer)) / expected) if expected else 1.0
     matched = len(keywords & spoken_words) / len(keywords) if keywords else 1.0
-    return [0.6 * matched + 0.4 * length, share(questions), share(tasks)]
+    return [how.keyword_share * matched + (1 - how.keyword_share) * length, share(questions), share(tasks)]
 
 
 def length_score(question: str, answer: str, how: How = SOURCE) -> float:
@@ -183,9 +188,11 @@ def parts(question: str | None, answer: str, language: str = "any", how: How = S
     if not topics:
         counts = Counter(word for sentence in sentences for word in how.words(sentence) if lists.content(word))
         topics = {word for word, _ in counts.most_common(5)}
-    opens = len(sentences[0]) > 20 and bool(topics & set(how.words(sentences[0])))
+    opens = len(sentences[0]) > how.opening_characters and bool(topics & set(how.words(sentences[0])))
     last = how.words(sentences[-1])
-    closes = len(sentences[-1]) > 15 and any(phrase_at(last, k, lists.summaries) for k in range(len(last)))
+    closes = len(sentences[-1]) > how.closing_characters and any(
+        phrase_at(last, k, lists.summaries) for k in range(len(last))
+    )
     return [paragraph, float(opens), float(closes)]
 
 
@@ -198,8 +205,8 @@ def kinds(answer: str, language: str = "any", how: How = SOURCE) -> list[float]:
     sophisticated = [
         token for token in tokens if len(token) > how.sophisticated_letters and token not in CHOSEN[language].common
     ]
-    repeated = [token for token, count in counts.items() if count > 3]
-    return [len(counts) / len(tokens), len(sophisticated) / len(tokens), 1 - len(repeated) / len(tokens)]
+    again = [count if how.counted == "tokens" else 1 for count in counts.values() if count > how.repeats]
+    return [len(counts) / len(tokens), len(sophisticated) / len(tokens), 1 - sum(again) / len(tokens)]
 
 
 def coherence(answer: str, language: str = "any", how: How = SOURCE) -> float:

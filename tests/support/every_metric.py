@@ -44,7 +44,7 @@ FACTS = [
 @cache
 def refusing() -> Refusing:
     """What tells an "I don't know"; made at use, as many tests start new processes that score other things."""
-    return Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"))
+    return Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"), lexicon("abstain_whole"))
 
 
 def text(chance: random.Random) -> str:
