@@ -169,6 +169,7 @@ __all__ = [
     "cache_hit_rate",
     "cer",
     "check_dataset",
+    "choice_match",
     "chrf",
     "chunk_utilization",
     "citation_precision",
@@ -372,6 +373,9 @@ def cover_match(answer: Column, reference: Column, *, tokenizer: str = 'plain', 
 
 def answer_in_context(contexts: Column, reference: Column, *, k: int | None = None, tokenizer: str = 'plain', require: Literal['any', 'all'] = 'any', threads: int | None = None) -> NDArray[np.float64]:
     """1 if a context contains the correct answer as contiguous words, else 0."""
+
+def choice_match(answer: Column, reference: Column, choices: Column = None, *, threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer states the choice that is right, else 0."""
 
 def wer(answer: Column, reference: Column, *, tokenizer: str = 'none', threads: int | None = None) -> NDArray[np.float64]:
     """Word error rate: the edits that turn the reference into the answer, for each word of the reference."""

@@ -81,6 +81,7 @@ _ALL = (
         ("reference_context_ids", "retrieval_gt", "qrels"),
     ),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
+    Column("choices", "texts", "the texts of the choices of a multiple-choice question, A first", ("options",)),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
     Column(
         "confidence",

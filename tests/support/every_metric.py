@@ -17,6 +17,7 @@ from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import (
     answerability,
+    choices,
     claims,
     edit_distance,
     latency_and_cost,
@@ -65,6 +66,17 @@ def prose(chance: random.Random) -> str:
 def proses(chance: random.Random) -> list[str]:
     """One or a few such texts."""
     return [prose(chance) for _ in range(chance.choice((1, 1, 3)))]
+
+
+def stated(chance: random.Random) -> str:
+    """An answer to a multiple-choice question."""
+    form = chance.choice(("{}", "({})", "The answer is **{}**.", "{}) " + text(chance), text(chance), "{} or A"))
+    return form.format(chance.choice("ABCab"))
+
+
+def rights(chance: random.Random) -> list[str | None]:
+    """One or a few right choices, by letter or by text, some of them null, the first not."""
+    return [chance.choice(("A", "(B)", text(chance))), *chance.choice(([], [], ["c"], [None]))]
 
 
 def maybe(chance: random.Random) -> bool | None:
@@ -265,6 +277,7 @@ CASES = {
         name: Case(PAIR, getattr(lexical, name), 1e-15)
         for name in ("token_f1", "token_precision", "token_recall", "token_cosine")
     },
+    "choice_match": Case(each(stated, rights, texts), choices.choice_match),
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},
