@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
-from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.summarize_by import summarize_by
@@ -110,6 +110,8 @@ def trend(
     folder: str | Path,
     metric: str,
     *,
+    by: Sequence[str] | str | None = None,
+    segment: str | None = None,
     cluster: str | None = None,
     confidence: float = 0.95,
     interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
@@ -119,13 +121,17 @@ def trend(
 ) -> Trend:
     """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
 
-    Runs without the metric are omitted.  Runs without times (``score --times``) come last, sorted by name.  Rows with
-    one id are several answers to a question, whose score is their mean.
+    ``by`` and ``segment`` select the rows of one segment, named as in the output of ``summarize_by``: ``by="language",
+    segment="language=ru"``.  Runs without the metric or the segment are omitted.  Runs without times (``score
+    --times``) come last, sorted by name.  Rows with one id are several answers to a question, whose score is their
+    mean.
 
     Parameters:
 
     - ``folder``: A folder of outputs, or its address.
     - ``metric``: The metric.
+    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
+    - ``segment``: Only rows of this segment of the columns in by: language=ru.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``confidence``: Confidence level of the intervals.
     - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
@@ -143,8 +149,12 @@ def trend(
     >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
     [('a', 2.0, None), ('b', 2.0, False)]
 
-    Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.list_runs``.
+    Raises ``UnknownNameError`` if no run has the metric or the segment, ``OptionError`` for ``by`` without ``segment``,
+    and the errors of ``fm.list_runs``.
     """
+    if (by is None) != (segment is None):
+        both = Argument("by"), " and ", Argument("segment")
+        raise OptionError(*both, " must be given together: a column and one of its segments")
     runs = list_runs(folder).to_pylist()
     columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
     having = [run for run in runs if columns[run["file"]] in run["metrics"]]
@@ -162,14 +172,21 @@ def trend(
         "threads": threads,
     }
     points: list[TrendPoint] = []
+    segments: dict[str, None] = {}
     before: dict[str, Any] | None = None
     for run in having:
-        (figures,) = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], **how)
+        means = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], by=by, **how)
+        figures = next((mean for mean in means if mean.segment == segment), None)
+        segments |= dict.fromkeys(str(mean.segment) for mean in means if mean.segment is not None)
+        if figures is None:
+            continue
         other = None if before is None else _other_rows(before, run)
         described = {key: run[key] for key in ("file", "name", "began")}
         shared = {key: getattr(figures, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
         points.append(TrendPoint(**described, **shared, other_rows=other))
         before = run
+    if not points:
+        raise UnknownNameError.of("segment", str(segment), list(segments))
     return Trend(columns[having[0]["file"]], points, confidence)
 
 
