@@ -20,6 +20,7 @@ from fastmetrics.results.comparison import (
     bounds,
     could_turn,
     family_of,
+    p_mark,
     p_value,
     signed,
     verdict_word,
@@ -66,6 +67,7 @@ class DifferenceLine:
     reversible: bool = False
     """Whether there is a verdict that the missing scores of rows with a score of one system only could reverse."""
     interval_note: str | None = None
+    p_note: str | None = None
 
     @property
     def size(self) -> float:
@@ -177,8 +179,9 @@ class Against:
     """The differences of segments beyond chance, of metrics without a direction."""
 
     def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
-        """What the marks of the intervals of these lines mean."""
-        return interval_notes(((line.metric, "none", line.interval_note) for line in lines), self.confidence)
+        """What the marks of the intervals and p values of these lines mean."""
+        notes = [(line.metric, note) for line in lines for note in (line.interval_note, p_mark(line.p_note))]
+        return interval_notes(((metric, "none", note) for metric, note in notes), self.confidence)
 
     @property
     def shown_places(self) -> Sequence[DifferenceLine]:
@@ -314,7 +317,8 @@ def _difference(comparison: Comparison, difference: Compared, reached: float, re
         number(difference.mean_other),
         signed(difference.delta),
         bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
-        ("≤ " if least_p and difference.p_corrected >= _LEAST_SHOWN else "") + p_value(difference.p_corrected),
+        ("≤ " if least_p and difference.p_corrected >= _LEAST_SHOWN else "")
+        + p_value(difference.p_corrected, difference.p_note),
         number(difference.n_paired),
     )
     counts = (number(difference.n_only_baseline), number(difference.n_only_other), won, number(difference.d_z))
@@ -341,6 +345,7 @@ def _difference(comparison: Comparison, difference: Compared, reached: float, re
         least_p,
         verdict != "–" and could_turn(difference, comparison.bounds.get(difference.metric)) is not None,
         difference.interval_note,
+        difference.p_note,
     )
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
-from fastmetrics.base.errors import some
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
@@ -195,13 +194,18 @@ def bounds(low: float, high: float, mark: str = "") -> str:
     return f"–{mark}" if math.isnan(low) else f"[{signed(low)}, {signed(high)}]{mark}"
 
 
-def p_value(p: float) -> str:
-    """A p value.
+def p_value(p: float, note: str | None = None) -> str:
+    """A p value, marked if there is a note on it.
 
     >>> p_value(0.03), p_value(1e-9)
     ('0.0300', '<0.0001')
     """
-    return "–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + ("" if note is None else MARK)
+
+
+def p_mark(note: str | None) -> str | None:
+    """The note on p among the notes on intervals."""
+    return None if note is None else f"p: {note}"
 
 
 def latex_table(
@@ -355,7 +359,6 @@ def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
 
 _FEW = 30
 _NOTED = 8
-_NAMED = 4
 _OF_FAMILY: Mapping[Family, str] = {
     "main metric": "of {main}",
     "all rows": "of other metrics",
@@ -531,11 +534,6 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
             over = f"each by themselves: {', '.join(parts)}"
         notes.append(f"p of {tests}, {how[self.correction]} {over}{of}")
-        unsure: dict[str, dict[str, None]] = {}
-        for pair in self.comparisons:
-            if pair.p_note is not None:
-                unsure.setdefault(pair.p_note, {})[pair.metric] = None
-        notes += [f"{MARK} p: {note} ({some(metrics, _NAMED)})" for note, metrics in unsure.items()]
         if family > 1 and self.correction != "none":
             notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
         if self.margin is not None:
@@ -561,6 +559,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     def _intervals(self, of: str = "") -> list[str]:
         """The kinds of intervals, and the notes on them."""
         kinds = dict.fromkeys((pair.metric, pair.interval, pair.interval_note) for pair in self._once)
+        kinds |= dict.fromkeys((pair.metric, "none", p_mark(pair.p_note)) for pair in self.comparisons)
         return interval_notes(kinds, self.confidence, of)
 
     def _turned(self) -> list[str]:
@@ -691,7 +690,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 signed(pair.delta),
                 _interval(pair),
                 *((pair.test,) if tests else ()),
-                p_value(pair.p_corrected) + ("" if pair.p_note is None else MARK),
+                p_value(pair.p_corrected, pair.p_note),
                 self.verdict(pair),
             )
             for pair in whole

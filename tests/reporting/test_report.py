@@ -16,7 +16,6 @@ import pytest
 from scipy.stats import rankdata
 
 import fastmetrics as fm
-from fastmetrics.base.display import number
 from fastmetrics.base.errors import (
     ColumnError,
     FileFormatError,
@@ -29,6 +28,7 @@ from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
+from fastmetrics.results.comparison import p_value
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.tables import open_source
 from fastmetrics.tables.table_rows import read_in_turn, whole_table
@@ -278,7 +278,7 @@ def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed(
         expected = fm.compare([first, second], seed=seed)
         for one, other in zip(page.differences, expected, strict=True):
             assert one.metric == other.metric
-            assert one.cells[4:] == (number(other.p_corrected), "40")
+            assert one.cells[4:] == (p_value(other.p_corrected, other.p_note), "40")
             assert one.counts[:2] == ("4", "0")
     seeds = [[one.p for one in fm.compare([first, second], seed=seed)] for seed in (0, 1)]
     assert seeds[0] != seeds[1], "the seed matters for these rows"
