@@ -46,12 +46,9 @@ def spent(spending: Spending) -> str:
 
 
 def report_spent_budget(spending: Spending) -> None:
-    """Print why the budget ended a run, if it did, and what to do; :func:`exit_with_lacking_rows` sets the code."""
+    """Print why the budget ended a run, if it did; :func:`exit_with_lacking_rows` says what to do."""
     if spending.refusal is not None:
-        print_error(
-            f"the budget is spent: {spending.refusal}; the remaining rows have the status budget: run again with "
-            "--overwrite to make their calls"
-        )
+        print_error(f"the budget is spent: {spending.refusal}")
 
 
 FAILED_ROWS, SPENT_BUDGET, ALL_UNREADABLE = 9, 10, 11
@@ -73,7 +70,12 @@ def exit_with_lacking_rows(failed: Mapping[str, int], asked: Mapping[str, Mappin
             "complete. Run again with --overwrite to ask for them: all other replies come from the store"
         )
         raise typer.Exit(FAILED_ROWS)
-    if any(statuses.get("budget") for statuses in asked.values()):
+    without = sum(statuses.get("budget", 0) for statuses in asked.values())
+    if without:
+        print_error(
+            f"{without:,} rows have the status budget: run again with --overwrite to make their calls; all other "
+            "replies come from the store"
+        )
         raise typer.Exit(SPENT_BUDGET)
     for name, statuses in asked.items():
         if statuses.get("unparsed") and not any(statuses.get(status) for status in _ANSWERED):
