@@ -20,7 +20,6 @@ from fastmetrics.base.errors import ServiceError as ServiceError
 from fastmetrics.base.errors import UnknownNameError as UnknownNameError
 from fastmetrics.base.errors import WorkerError as WorkerError
 from fastmetrics.engines.column_maker import RayCluster as RayCluster
-from fastmetrics.fitting.fit import CutPromises as CutPromises
 from fastmetrics.fitting.fit import fit as fit
 from fastmetrics.logs.cache_hit_rate import cache_hit_rate as cache_hit_rate
 from fastmetrics.logs.check_dataset import check_dataset as check_dataset
@@ -108,6 +107,7 @@ from fastmetrics.stats.judge_quality import judge_latency as judge_latency
 from fastmetrics.stats.judge_quality import pairwise as pairwise
 from fastmetrics.stats.pass_at_k import pass_at_k as pass_at_k
 from fastmetrics.stats.pass_at_k import pass_hat_k as pass_hat_k
+from fastmetrics.stats.promises import CutPromises as CutPromises
 from fastmetrics.stats.risk_coverage import risk_coverage as risk_coverage
 from fastmetrics.tables.input_files import ReadSettings as ReadSettings
 from fastmetrics.tables.opening import FileSettings as FileSettings

@@ -21,9 +21,10 @@ from threadpoolctl import threadpool_limits
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.fitting.evaluation import held_out, ranking, ranking_alone, ranking_difference, ranking_estimate
-from fastmetrics.fitting.fit import CutPromises, fit_rows, promises_of
+from fastmetrics.fitting.fit import fit_rows
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of
 from fastmetrics.metrics.fitted_file import RowScores
+from fastmetrics.stats.promises import CutPromises, promises_of
 
 OUT = Path(__file__).resolve().parent.parent / "bench" / "results" / "fit-noise.json"
 SIZES = (50, 200, 1000)

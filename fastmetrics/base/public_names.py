@@ -34,7 +34,7 @@ HOMES = {
     "list_runs": "results.open_runs",
     "validate": "results.validate",
     "fit": "fitting.fit",
-    "CutPromises": "fitting.fit",
+    "CutPromises": "stats.promises",
     "estimate": "results.estimate",
     "judge_report": "results.judge_report",
     "sample_rows": "results.sample_rows",

@@ -23,7 +23,9 @@ from fastmetrics.cli.options import (
     named_runs,
 )
 from fastmetrics.cli.terminal import ResultOfCheck
-from fastmetrics.fitting.fit import CutPromises
+from fastmetrics.stats.promises import CutPromises
+
+Promises = Annotated[CutPromises, OptionsOf(CutPromises), Before("confidence")]
 
 
 def compare(
@@ -146,6 +148,7 @@ def validate(
     labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
     arguments: Arguments,
+    promises: Promises,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
@@ -163,7 +166,7 @@ def fit(
         str | None, typer.Option("--output", "-o", help="The file of the score, with the suffix .toml.", metavar="FILE")
     ] = None,
     arguments: Arguments,
-    promises: Annotated[CutPromises, OptionsOf(CutPromises), Before("confidence")],
+    promises: Promises,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:

@@ -15,12 +15,13 @@ from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
-from fastmetrics.metrics.fitted_file import FittedModel, RowScores, Threshold
+from fastmetrics.metrics.fitted_file import FittedModel, RowScores
 from fastmetrics.results.score_file import directions
 from fastmetrics.results.validate import reversal_note, simultaneous
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.paired_figures import Influence, Pairs
+from fastmetrics.stats.promises import promise_cells, promise_note
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
 #
@@ -433,11 +434,6 @@ def _importance(
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
 _CHANCE = {"auc": 0.5, "spearman": 0.0}
 _PERFECT = 1 - 1e-12
-_PROMISES = {
-    "precision": "of the rows from the cut on, at least {target:.0%} are positive",
-    "recall": "of the positive rows, at least {target:.0%} are from the cut on",
-    "risk": "of all rows, at most {target:.0%} are from the cut on and negative",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,7 +505,7 @@ class FitResult(Shown):
             grids.append(
                 Grid(
                     ("promise", "cut", "rows apart", "hits"),
-                    [_promise(*item) for item in self.model.thresholds.items()],
+                    [promise_cells(*item) for item in self.model.thresholds.items()],
                 )
             )
         return grids
@@ -569,26 +565,9 @@ class FitResult(Shown):
             if ("left_out" in labels)
             else []
         )
-        return [*notes, *(_promise_note(name, entry) for name, entry in self.model.thresholds.items())]
+        return [*notes, *(promise_note(name, entry) for name, entry in self.model.thresholds.items())]
 
 
 def _line(single: SingleScore) -> tuple[str, ...]:
     cells = (single.ranking, single.gain, single.error, single.error_gain)
     return (single.name, *map(printed, cells))
-
-
-def _promise(name: str, entry: Threshold) -> tuple[str, ...]:
-    cut = "none" if entry.cut is None else number(entry.cut)
-    return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits)
-
-
-def _promise_note(name: str, entry: Threshold) -> str:
-    what = _PROMISES[name].format(target=entry.target)
-    if entry.cut is not None:
-        return f"{name}: {what}, with confidence {entry.confidence:g}"
-    more = (
-        "no number of labels would show it for this score"
-        if entry.needed is None
-        else (f"about {entry.needed:,} rows apart (a third of the labelled groups) would")
-    )
-    return f"{name}: the labels do not suffice to show that {what}; {more}"

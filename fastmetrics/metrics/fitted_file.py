@@ -18,6 +18,7 @@ from fastmetrics.base.errors import FileFormatError, shown
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.specs import Side
 from fastmetrics.kernels.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
+from fastmetrics.stats.promises import Threshold
 from fastmetrics.tables.input_files import read_text
 
 # A fitted score: the curves or trees over other scores, the calibration, and what its file says beside them.
@@ -113,21 +114,6 @@ class Calibration:
         else:
             sums *= self.slope
             sums += self.offset
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """A cut of the score with a promise: on rows kept apart, the figure reaches ``target`` with ``confidence``."""
-
-    target: float
-    confidence: float
-    cut: float | None
-    """None where the labels do not suffice."""
-    rows: int
-    """The rows that the figure is a share of, at the cut; without a cut, at the first one that was tested."""
-    hits: int
-    needed: int | None = None
-    """Without a cut: about how many rows kept apart would suffice, if the shares stay as they are."""
 
 
 @dataclass(frozen=True, eq=False)

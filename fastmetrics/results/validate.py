@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import Grid, ShownMapping, number
-from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.specs import Better
@@ -23,6 +23,16 @@ from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
 from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.promises import (
+    CutPromises,
+    Promise,
+    Threshold,
+    one_of_each,
+    promise_cells,
+    promise_note,
+    promises_of,
+    ready_threshold,
+)
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.opening import is_paths
 
@@ -39,6 +49,7 @@ def validate(
     metrics: Sequence[str] | str | None = None,
     positive: float | None = None,
     thresholds: Mapping[str, float] | None = None,
+    promises: CutPromises | None = None,
     confidence: float = 0.95,
     cluster: str | None = None,
     better: Mapping[str, str] | None = None,
@@ -66,6 +77,9 @@ def validate(
     values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
     their intervals are those of :func:`fastmetrics.stats.association.associate`.
 
+    ``promises`` finds, for each metric, cuts that keep a precision, recall or risk with ``confidence``, tested on all
+    labels: the metric was not made from them.  Of rows of a group, one drawn at random takes part.
+
     Parameters:
 
     - ``scores``: A score file, or a table of scores.
@@ -76,6 +90,7 @@ def validate(
     - ``metrics``: Only these metrics: token_f1,mrr.
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
     - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
+    - ``promises``: The promises of cuts, a ``CutPromises``.
     - ``confidence``: Confidence level of the intervals.
     - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
     - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
@@ -117,7 +132,14 @@ def validate(
     positive = positive_from(truth[has_label]) if positive is None else positive
     scored = left.filter(pa.array(rows >= 0))
     kind = right.schema.field(label).type if label in right.column_names else pa.float64()
-    labelled = _Labelled(label, truth, kind, positive, groups)
+    targets = promises_of(promises or CutPromises())
+    if targets and positive is None:
+        raise OptionError(
+            Argument(targets[0].name),
+            " needs labels of two classes: set the positive grades with ",
+            Argument("positive"),
+        )
+    labelled = _Labelled(label, truth, kind, positive, groups, targets)
     validations = {
         name: _validated(name, scored.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
@@ -194,6 +216,7 @@ class _Labelled:
     kind: pa.DataType
     positive: float | None
     groups: NDArray[Any] | None
+    targets: Sequence[Promise]
 
 
 def _validated(
@@ -217,8 +240,18 @@ def _validated(
     agreed = None
     if not opposed and _on_scale(scores, truth):
         agreed = agreement({name: scores, labels.name: truth}, raters=raters, **how)
+    chosen = np.arange(len(scores)) if clusters is None else one_of_each(clusters, 0)
+    thresholds = {}
+    if labels.targets and labels.positive is not None and len(chosen):
+        rows = (-scores if opposed else scores)[chosen], truth[chosen] >= labels.positive
+        thresholds = {one.name: ready_threshold(one, *rows, confidence) for one in labels.targets}
+    if opposed:
+        thresholds = {
+            name: replace(one, cut=None if one.cut is None else 0 - one.cut) for name, one in thresholds.items()
+        }
     return MetricValidation(
         **vars(figures),
+        thresholds=thresholds,
         n_no_score=int((has_label & ~usable).sum()),
         better=directions[name],
         opposed=opposed,
@@ -256,6 +289,8 @@ class MetricValidation(Association):
     opposed: bool
     """Whether low scores go with high labels; AUC and decisions then treat low scores as positive.
     """
+    thresholds: Mapping[str, Threshold]
+    """The cuts of the promises; of an ``opposed`` metric, low scores are from the cut on."""
     agreement: Agreement | None
     """Agreement of metric and label as two raters, if the metric's values are values of the label."""
 
@@ -335,6 +370,12 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             )
             low = ", ".join(name for name, metric in self.metrics.items() if metric.opposed)
             notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
+        promised = {
+            name: promise_note(name, replace(one, cut=0.0))
+            for m in self.metrics.values()
+            for name, one in m.thresholds.items()
+        }
+        notes += [f"{note}; of each metric by itself" for note in promised.values()]
         if self.best is not None:
             choice = f"the strongest of {self.best.n_metrics:,} metrics: {self.best.metric}, {self.best.figure}"
             beyond = "" if self.best.beyond_chance else "; none of them is shown to rank better than chance"
@@ -402,6 +443,12 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
                 for name, m in self.metrics.items()
             ]
             grids.append(Grid(("metric", "positive", *_DECISION, "no score"), decisions))
+        cuts = [
+            (name, "≤" if m.opposed else "≥", *promise_cells(*item))
+            for name, m in self.metrics.items()
+            for item in m.thresholds.items()
+        ]
+        grids += [Grid(("metric", "positive", "promise", "cut", "rows", "hits"), cuts)] if cuts else []
         agreements = self._agreements()
         return [*grids, *([_agreement_grid(agreements)] if agreements else [])]
 

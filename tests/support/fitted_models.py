@@ -8,10 +8,10 @@ from fastmetrics.metrics.fitted_file import (
     Feature,
     FittedModel,
     ScoreShares,
-    Threshold,
     Trees,
     text_of,
 )
+from fastmetrics.stats.promises import Threshold
 
 SPREAD = ScoreShares(np.array([0.2, 0.5]), np.array([0.3, 0.3, 0.4, 0.0, 0.0]))
 PLATT = Calibration("platt", 1.7, -0.3)

@@ -1,0 +1,227 @@
+"""Cuts of a score that keep a promise: precision, recall or risk, shown on labels with a stated confidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.display import number
+from fastmetrics.base.options import Optional, Real, about, argument, with_parameters
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A cut of a score with a promise: on the rows tested, the figure reaches ``target`` with ``confidence``."""
+
+    target: float
+    confidence: float
+    cut: float | None
+    """None where the labels do not suffice."""
+    rows: int
+    """The rows that the figure is a share of, at the cut; without a cut, at the first one that was tested."""
+    hits: int
+    needed: int | None = None
+    """Without a cut: about how many rows would suffice, if the shares stay as they are."""
+
+
+# The promises of cuts that users ask for, as one object.
+
+
+_Share = Optional(Real(0.0, 1.0, above=True, below=True))
+
+
+@with_parameters
+@dataclass(frozen=True, kw_only=True)
+class CutPromises:
+    """The promises for which :func:`fit` and :func:`validate` find cuts of a score, tested on labelled rows.
+
+    {parameters}
+
+    >>> CutPromises(precision=0.95)
+    CutPromises(precision=0.95, recall=None, risk=None)
+
+    Raises ``OptionError`` for a share that is not between 0 and 1.
+    """
+
+    precision: float | None = field(
+        default=None, metadata=about("Find the lowest cut from which on this share of rows is positive.")
+    )
+    recall: float | None = field(
+        default=None, metadata=about("Find the highest cut above which this share of the positive rows is.")
+    )
+    risk: float | None = field(
+        default=None, metadata=about("Find the lowest cut with at most this share of rows above it and negative.")
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for an invalid share."""
+        for setting in fields(self):
+            argument(setting.name, getattr(self, setting.name), _Share)
+
+
+# Thresholds with a promise, tested on rows kept apart from the fit.
+#
+# For a cut that was fixed without these rows, the hits among them are binomial, and the bound of Clopper and Pearson
+# 1934 holds for any number of rows.  Several cuts are tested in an order that was also fixed without them, each at
+# the whole level, up to the first that fails (fixed-sequence testing, as in Learn then Test, Angelopoulos and others
+# 2021): the chance that any cut is accepted wrongly is at most 1 − confidence.  The order is that of the expected
+# power, by held- out scores of the fitted rows.
+
+
+_STEPS = 40
+_ENOUGH = 1_000_000
+_START = 2.0
+"""The first cut of a ready score has so many times the rows that hits alone would need."""
+_FEWEST = 0.01
+"""The share of rows that must count at a cut for its share of hits to be a guess."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A figure of a cut that is a share of rows: which rows count, and which of them are hits."""
+
+    name: str
+    target: float
+    counted: Callable[[Flags, Flags], Flags]
+    hit: Callable[[Flags, Flags], Flags]
+    prefers_low: bool
+    """Whether the lowest cut that keeps the promise is chosen, or the highest."""
+
+    def counts(self, accepted: Flags, good: Flags) -> tuple[int, int]:
+        """The numbers of counted rows and of hits."""
+        counted = self.counted(accepted, good)
+        return int(counted.sum()), int((self.hit(accepted, good) & counted).sum())
+
+    def holds(self, n: int, hits: int, level: float) -> bool:
+        """Whether the bound of the share of hits reaches the target."""
+        return bool(lower_bound(hits, n, level) >= self.target)
+
+
+def promises_of(targets: CutPromises) -> list[Promise]:
+    """The promises that were asked for; a risk of 5 % is a share of 95 % of rows that are not accepted wrongly."""
+    kinds = []
+    if targets.precision is not None:
+        kinds.append(Promise("precision", targets.precision, lambda a, g: a, lambda a, g: g, True))
+    if targets.recall is not None:
+        kinds.append(Promise("recall", targets.recall, lambda a, g: g, lambda a, g: a, False))
+    if targets.risk is not None:
+        kinds.append(Promise("risk", 1 - targets.risk, lambda a, g: np.ones_like(a), lambda a, g: ~(a & ~g), True))
+    return kinds
+
+
+def lower_bound(hits: int, n: int, confidence: float) -> float:
+    """The one-sided lower bound of a share (Clopper and Pearson 1934).
+
+    >>> round(lower_bound(59, 59, 0.95), 4), lower_bound(0, 10, 0.95)
+    (0.9505, 0.0)
+    """
+    from scipy.special import betaincinv
+
+    return float(betaincinv(hits, n - hits + 1, 1 - confidence)) if hits else 0.0
+
+
+def threshold(
+    promise: Promise, fitted: tuple[Floats, Flags], apart: tuple[Floats, Flags], confidence: float
+) -> Threshold:
+    """The cut of a promise: scores and labels of the fitted rows set the order, those of the rows apart decide."""
+    cuts = np.unique(np.quantile(fitted[0], np.linspace(0, 1, _STEPS + 1)[:-1]))
+    order = sorted(cuts.tolist(), key=lambda cut: -_power(promise, cut, fitted, len(apart[0]), confidence))
+    found = _tested(promise, order, apart, confidence)
+    return found if found.cut is not None else replace(found, needed=_needed(promise, order[0], fitted, confidence))
+
+
+def _expected(promise: Promise, cut: float, fitted: tuple[Floats, Flags]) -> tuple[float, float]:
+    """The share of rows that count at a cut, and the share of hits among them, by held-out scores of fitted rows."""
+    n, hits = promise.counts(fitted[0] >= cut, fitted[1])
+    return n / len(fitted[0]), hits / n if n else 0.0
+
+
+def _power(promise: Promise, cut: float, fitted: tuple[Floats, Flags], n_apart: int, confidence: float) -> float:
+    """The standardised distance of the expected share of hits from the target, less what the level needs."""
+    counted, share = _expected(promise, cut, fitted)
+    n = counted * n_apart
+    if n < math.log(1 - confidence) / math.log(promise.target):  # not even hits alone suffice
+        return n - _ENOUGH
+    return (share - promise.target) * math.sqrt(n / (promise.target * (1 - promise.target)))
+
+
+def _needed(promise: Promise, cut: float, fitted: tuple[Floats, Flags], confidence: float) -> int | None:
+    """About how many rows apart would suffice if the shares stay as they are; None if no number does."""
+    shares = {at: _expected(promise, at, fitted) for at in [*np.unique(fitted[0])[:: max(len(fitted[0]) // 200, 1)]]}
+    best = max(shares, key=lambda at: shares[at][1] if shares[at][0] > _FEWEST else 0.0)
+    for at in (cut, best):
+        counted, share = _expected(promise, at, fitted)
+        n = 10
+        while counted and share > promise.target and n <= _ENOUGH:
+            rows = round(n * counted)
+            if promise.holds(rows, math.floor(rows * share), confidence):
+                return n
+            n = math.ceil(n * 1.1)
+    return None
+
+
+def ready_threshold(promise: Promise, scores: Floats, good: Flags, confidence: float) -> Threshold:
+    """The cut of a promise for a score that was not made from these labels, tested on all of them.
+
+    The cuts are tested from the strictest one on that may hold: in an order that the scores alone set.
+    """
+    cuts = np.unique(np.quantile(scores, np.linspace(0, 1, _STEPS + 1)[:-1], method="nearest"))
+    order = cuts.tolist() if promise.name == "recall" else cuts[::-1].tolist()
+    least = _START * math.log(1 - confidence) / math.log(promise.target)
+    if promise.name == "precision":
+        order = [cut for cut in order if (scores >= cut).sum() >= least] or order[-1:]
+    return _tested(promise, order, (scores, good), confidence)
+
+
+def _tested(promise: Promise, order: Sequence[float], rows: tuple[Floats, Flags], confidence: float) -> Threshold:
+    """The best of the cuts before the first that does not hold; without one, the counts at the first cut."""
+    good: list[tuple[float, int, int]] = []
+    first = promise.counts(rows[0] >= order[0], rows[1])
+    for cut in order:
+        n, hits = promise.counts(rows[0] >= cut, rows[1])
+        if not promise.holds(n, hits, confidence):
+            break
+        good.append((cut, n, hits))
+    target = promise.target if promise.name != "risk" else 1 - promise.target
+    if not good:
+        return Threshold(target, confidence, None, *first)
+    return Threshold(target, confidence, *(min if promise.prefers_low else max)(good))
+
+
+def one_of_each(groups: Ints, seed: int) -> Ints:
+    """One row of each group, drawn at random: rows of a group are dependent, and the bound needs independent ones."""
+    order = np.random.default_rng([seed, len(groups)]).permutation(len(groups))
+    return np.sort(order[np.unique(groups[order], return_index=True)[1]])
+
+
+# Cuts in tables and notes.
+
+
+_PROMISES = {
+    "precision": "of the rows from the cut on, at least {target:.0%} are positive",
+    "recall": "of the positive rows, at least {target:.0%} are from the cut on",
+    "risk": "of all rows, at most {target:.0%} are from the cut on and negative",
+}
+
+
+def promise_cells(name: str, entry: Threshold) -> tuple[str, ...]:
+    """A line of a table: the promise, the cut, the rows that tested it and the hits."""
+    cut = "none" if entry.cut is None else number(entry.cut)
+    return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits)
+
+
+def promise_note(name: str, entry: Threshold) -> str:
+    """What the cut promises, or that the labels do not suffice."""
+    what = _PROMISES[name].format(target=entry.target)
+    if entry.cut is not None:
+        return f"{name}: {what}, with confidence {entry.confidence:g}"
+    more = (
+        "no number of labels would show it for this score"
+        if entry.needed is None
+        else (f"about {entry.needed:,} rows apart (a third of the labelled groups) would")
+    )
+    return f"{name}: the labels do not suffice to show that {what}; {more}"
