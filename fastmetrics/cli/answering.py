@@ -161,7 +161,8 @@ def evaluate_rag(
             echo(f"judge: {spent(done.judging)}")
         for line in folded(done.notes):
             echo(line)
-    exit_with_lacking_rows(done.failed, {"answers": done.statuses, **done.judged})
+    again = "Run the same command again"
+    exit_with_lacking_rows(done.failed, {"answers": done.statuses, **done.judged}, again)
 
 
 def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, Any]) -> Any:

@@ -58,23 +58,26 @@ no reply to a rubric or a bot can be read.
 _ANSWERED = ("ok", "identical", "truncated")
 
 
-def exit_with_lacking_rows(failed: Mapping[str, int], asked: Mapping[str, Mapping[str, int]]) -> None:
+def exit_with_lacking_rows(
+    failed: Mapping[str, int], asked: Mapping[str, Mapping[str, int]], again: str = "Run again with --overwrite"
+) -> None:
     """Print why rows have no reply and how to ask again, and exit with a code of their own, if there are any.
 
-    ``failed`` counts the rows whose calls failed, by status; ``asked`` has all rows by status, of each rubric or bot.
+    ``failed`` counts the rows whose calls failed, by status; ``asked`` has all rows by status, of each rubric or bot;
+    ``again`` says how to ask again.
     """
     if failed:
         by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
         print_error(
             f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
-            "complete. Run again with --overwrite to ask for them: all other replies come from the store"
+            f"complete. {again} to ask for them: all other replies come from the store"
         )
         raise typer.Exit(FAILED_ROWS)
     without = sum(statuses.get("budget", 0) for statuses in asked.values())
     if without:
         print_error(
-            f"{without:,} rows have the status budget: run again with --overwrite to make their calls; all other "
-            "replies come from the store"
+            f"{without:,} rows have the status budget. {again} to make their calls: all other replies come from the "
+            "store"
         )
         raise typer.Exit(SPENT_BUDGET)
     for name, statuses in asked.items():

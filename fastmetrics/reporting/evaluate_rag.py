@@ -488,7 +488,7 @@ class RagRun:
             options = {"watch": watch, **self._again()}
             done = answer(self.stages.path(RETRIEVED), self.bot, output=path, **options)
             self.spending.append(done.spending)
-            return not done.failed
+            return not done.failed and done.spending.refusal is None
 
         bot = {**self.bot.settings, "name": self.bot.name}
         settings = {"bot": bot, "repeats": self.repeats}

@@ -421,7 +421,7 @@ def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeyp
         spent = program(*command, "--max-calls", "24")
         assert (spent.code, "24 of 30 rows judged in" in spent.out) == (10, True)
         resumed = program(*command, "--resume")  # nothing is asked again
-        assert (resumed.code, "6 rows have the status budget: run again with --overwrite" in resumed.err) == (10, True)
+        assert (resumed.code, "6 rows have the status budget. Run again with --overwrite" in resumed.err) == (10, True)
         again = program(*command, "--overwrite")
         assert (again.code, "\n30 rows judged in" in again.out) == (0, True)
     with judge_server(reply=lambda body: PROSE) as judge:

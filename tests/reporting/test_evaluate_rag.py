@@ -454,6 +454,15 @@ def test_failed_and_unaffordable_judgements_are_asked_for_again(questions: Path,
     assert pq.read_table(folder / "judged.parquet")["judge_safety"].null_count == 0
 
 
+def test_unaffordable_answers_are_asked_for_again(questions: Path, chunks: Path, tmp_path: Path) -> None:
+    with judge_server(reply=lambda body: "At 9.") as server:
+        settings: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "calls.sqlite"}
+        done = run(questions, chunks, fm.GivenContextsBot("m", max_calls=3, **settings), tmp_path / "rag")
+        assert done.statuses == {"budget": 5, "ok": 3}
+        done = run(questions, chunks, fm.GivenContextsBot("m", **settings), tmp_path / "rag")
+        assert (done.statuses, done.spending.requests) == ({"ok": 8}, 5)
+
+
 def test_the_model_of_a_bot_judges_too(
     questions: Path, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
