@@ -7,9 +7,10 @@ A unit is a row, or a question with several answers; units of one cluster depend
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -108,38 +109,52 @@ def value_of_counts(
 # Changes of a quantity between two runs: of paired units, of independent ones, and of corpus metrics.
 
 
-class Change(Protocol):
-    """The change of a quantity from one run to another."""
+class Change(ABC):
+    """The change of a quantity from one run to another; by default nothing is known of single units."""
 
     @property
-    def before(self) -> float: ...
-    @property
-    def after(self) -> float: ...
-    @property
-    def delta(self) -> float: ...
-    @property
-    def n_clusters(self) -> int | None: ...
+    @abstractmethod
+    def before(self) -> float:
+        """The quantity of the first run."""
 
+    @property
+    @abstractmethod
+    def after(self) -> float:
+        """The quantity of the second run."""
+
+    @property
+    @abstractmethod
+    def n_clusters(self) -> int | None:
+        """The number of clusters, if units are clustered."""
+
+    @abstractmethod
     def interval(self, method: Method) -> Interval:
         """The interval of the change."""
 
+    @abstractmethod
     def p(self, test: str, method: Method) -> float:
         """The two-sided p of a test; NaN for a test that does not fit."""
 
+    @property
+    def delta(self) -> float:
+        """The change."""
+        return self.after - self.before
+
     def p_note(self, test: str) -> str | None:
         """Why p of a test may not hold its level."""
+        return None
 
     def detectable(self, alpha: float) -> float:
         """The smallest true change that such units detect with probability 0.8; NaN if unknown."""
+        return math.nan
 
     def signs(self, better: Better) -> dict[str, Any]:
-        """``d_z``, ``wins``, ``ties`` and ``losses``, which need the difference of each unit."""
+        """``d_z``, ``wins``, ``ties`` and ``losses`` of the second run, which need the difference of each unit."""
+        return {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
 
     def margins(self, better: Better, margin: float) -> dict[str, float]:
-        """``p_equivalent`` within the margin, and ``p_not_worse`` by more, from the default interval."""
-
-
-_NO_SIGNS: dict[str, Any] = {"d_z": math.nan, "wins": None, "ties": None, "losses": None}
+        """``p_equivalent`` within the margin, ``p_not_worse`` by more: the levels at which the interval reaches it."""
+        return {}
 
 
 def _margins(interval: At, better: Better, margin: float) -> dict[str, float]:
@@ -148,7 +163,7 @@ def _margins(interval: At, better: Better, margin: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class PairedMeans:
+class PairedMeans(Change):
     """The change of a mean over units that both runs have."""
 
     first: Floats
@@ -232,7 +247,7 @@ class PairedMeans:
 
 
 @dataclass(frozen=True)
-class IndependentMeans:
+class IndependentMeans(Change):
     """The change of a mean between two runs that share no units."""
 
     first: Sample
@@ -247,11 +262,6 @@ class IndependentMeans:
     def after(self) -> float:
         """The mean of the second run."""
         return self.second.mean
-
-    @property
-    def delta(self) -> float:
-        """The difference of the means."""
-        return self.second.mean - self.first.mean
 
     @property
     def n_clusters(self) -> int | None:
@@ -288,17 +298,13 @@ class IndependentMeans:
             return math.nan
         return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, 0.8)) * spread.error)
 
-    def signs(self, better: Better) -> dict[str, Any]:
-        """Independent units have no differences."""
-        return _NO_SIGNS
-
     def margins(self, better: Better, margin: float) -> dict[str, float]:
         """The levels at which the default interval reaches the margin."""
         return _margins(self._at, better, margin)
 
 
 @dataclass(frozen=True)
-class CountedValues:
+class CountedValues(Change):
     """The change of a corpus metric over units that both runs counted."""
 
     pair: PairedCounts
@@ -319,11 +325,6 @@ class CountedValues:
         return self._values[1]
 
     @property
-    def delta(self) -> float:
-        """The difference of the values."""
-        return self.after - self.before
-
-    @property
     def n_clusters(self) -> int | None:
         """The number of clusters, if units are clustered."""
         return None if self.pair.sizes is None else len(self.pair.sizes)
@@ -340,22 +341,6 @@ class CountedValues:
     def p(self, test: str, method: Method) -> float:
         """The p of approximate randomisation; other tests do not exist."""
         return swap_p(self.pair, method.resamples, method.seed, method.threads) if test == "fisher" else math.nan
-
-    def p_note(self, test: str) -> str | None:
-        """There is none."""
-        return None
-
-    def detectable(self, alpha: float) -> float:
-        """Unknown."""
-        return math.nan
-
-    def signs(self, better: Better) -> dict[str, Any]:
-        """Units of a corpus metric have no scores."""
-        return _NO_SIGNS
-
-    def margins(self, better: Better, margin: float) -> dict[str, float]:
-        """There are none."""
-        return {}
 
 
 # One metric over one part of the units of several runs.
