@@ -17,7 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 import fastmetrics as fm
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.models.calls import Reply
+from fastmetrics.models.calls import answer_in
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import program
 
@@ -92,7 +92,7 @@ def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, cal
 
     async def send(client, call):
         reply = json.dumps({"score": 3, "better": "tie", "show": True})
-        return Reply(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
+        return answer_in(json.dumps({"choices": [{"message": {"content": reply}}]}), float(next(latency)))
 
     monkeypatch.setattr("fastmetrics.models.clients.ChatClient.send", send)
     options = {"model": "m", "repeats": 3, "base_url": "http://127.0.0.1:9/v1", "store": tmp_path / "s.sqlite"}
