@@ -246,6 +246,24 @@ LANGUAGES_OF = (
 """What works on Russian and on other scripts: the metrics, Russian, other scripts."""
 
 
+RUSSIAN = (
+    ("`avg_rouge1_f`", "0.411", "0.64", "769 pairs of image captions, people's similarity"),
+    ("`rouge1_f1`", "0.000", "–", "the same pairs: no Latin letter or digit is left of them; a note"),
+    ("`avg_rouge2_f`", "0.228", "0.55", "the same pairs"),
+    ("`avg_rougeL_f`", "0.404", "0.64", "the same pairs"),
+    ("`avg_bleu`", "19.9", "0.58", "the same pairs; 0.58 with `tokenizer='intl'` too"),
+    ("`chrf`", "40.5", "0.68", "the same pairs: endings differ, so characters tell more than words"),
+    ("`token_f1`, `token_cosine`, `keyword_recall`", "0.407, 0.412, 0.418", "0.65, 0.64, 0.63", "the same pairs"),
+    ("`tfidf_cosine`, `jaccard`", "0.299, 0.300", "0.65, 0.64", "the same pairs as question and answer"),
+    ("`hit_rate@1`, `hit_rate@5`, `hit_rate@10`", "0.834, 0.928, 0.943", "–", "598 XQuAD questions, a BM25 run"),
+    ("`mrr`, `ndcg@5`, `ndcg@10`", "0.876, 0.887, 0.892", "–", "the same; the labels are the relevant paragraphs"),
+    ("`hallucination`, `drift`", "0.000, 0.000", "–", "598 gold answers, all in their paragraph"),
+    ("`hallucination`", "0.90", "0.49", "1,469 English answers to Russian passages, AUC: worthless, with a note"),
+    ("`abstained`", "0.20", "0.59", "3,003 answers of eleven models, AUC against unanswerable questions"),
+)
+"""The metrics of the tiers on Russian tables: the mean, its worth (Spearman's ρ with people, or AUC), and the rows."""
+
+
 def sources_page() -> str:
     """docs/sources.md: every name of the source documents, with what it is called here and what differs."""
     parts = [
@@ -256,6 +274,9 @@ def sources_page() -> str:
         "names, where the number is, and what differs from the document and why.",
         "## Languages",
         table(("what", "Russian", "other scripts"), LANGUAGES_OF),
+        "## Russian tables",
+        "The mean, and what it is worth there: Spearman's ρ with people's grades, or the AUC against a label.",
+        table(("metric", "mean", "worth", "rows"), RUSSIAN),
     ]
     for short, (name, about) in SOURCES.items():
         rows = [(f"`{one.name}`", f"`{one.where}`", one.differs) for one in NAMES if one.source == short]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, Tokens
+from fastmetrics.base.arrays import Flags, Floats, Tokens
 from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
-from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words
+from fastmetrics.kernels.folding import FOREIGN
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words, written
 from fastmetrics.metrics.claim_support import (
     TRIPLES,
     WORDS,
@@ -79,9 +80,24 @@ def other_keywords(options: Options) -> Caution:
     return _STOP_WORDS if options["stop_words"] == STOP_WORDS else UNSPACED
 
 
-def other_verbs(options: Options) -> Caution:
-    """The caution of claims that are found by lists of verbs, or by a parser."""
-    return _VERBS if options["claims"] in (TRIPLES, WORDS) else UNSPACED
+def _apart(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
+    """The rows whose answer is in Latin letters and whose contexts are not, or the reverse."""
+    answer, contexts = (written(FOREIGN)(batch, options, [column]) for column in ("answer", "contexts"))
+    if answer is None or contexts is None:
+        return contexts if answer is None else answer
+    return answer != contexts
+
+
+_APART = Caution(
+    "have an answer in another script than the contexts",
+    "the words of one cannot occur in the other, only numbers and dates can",
+    _apart,
+)
+
+
+def other_verbs(options: Options) -> tuple[Caution, ...]:
+    """The cautions of claims that are found by lists of verbs, or by a parser; and of answers in another script."""
+    return _VERBS if options["claims"] in (TRIPLES, WORDS) else UNSPACED, _APART
 
 
 @metric(
@@ -111,7 +127,7 @@ def completeness(keywords: Tokens, answer: Tokens) -> Floats:
     return divide(counts.shared, counts.a, empty=1.0)
 
 
-@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=UNSPACED)
+@metric(bounds=(0, 0.2), better="lower", source="S3, topic drift gate", caution=(UNSPACED, _APART))
 def drift(answer: Passages, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 

@@ -94,7 +94,12 @@ NAMES: Sequence[SourceName] = [
         ("Avg F1", "token_f1", "mean", "no articles are removed, which SQuAD's squad_f1 does"),
         ("Abstain Rate", "abstained", "mean", "the phrases are English and Russian, and an option adds others"),
         ("Avg EM", "exact_match(normalize='plain')", "mean", '"after normalization" is that of the same source\'s F1'),
-        ("Avg Total Tokens", "total_tokens", "mean", "rows of one id are rounds of one question: summed first"),
+        (
+            "Avg Total Tokens",
+            "total_tokens",
+            "mean",
+            "of list columns the sum over rounds; fm.tokens_by_id sums rows of one id",
+        ),
         ("Total Tokens", "total_tokens", "mean"),
         ("P50 Latency (ms)", "latency_ms", "p50"),
         ("IDK+Cit Count", "idk_citations", "sum"),

@@ -214,7 +214,7 @@ def test_verdicts_note_rows_whose_words_are_in_no_list(metrics, chosen, words):
     assert note.startswith(f"{metrics.replace(',', ', ')}: 1 of 3 scored rows (33 %) are in a script other than Latin")
     assert f"the {words} are English and Russian" in note
     score = parse(chosen)
-    assert "without spaces" in score.metric.caution(score.options).cause
+    assert "without spaces" in score.metric.cautions(score.options)[0].cause
 
 
 def test_word_pairs_and_common_words_need_spaces():
@@ -317,3 +317,17 @@ def test_invalid_caution_counts_raise():
     table = pa.table({"token_f1": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps(claim)})
     with pytest.raises(fm.base.errors.FileFormatError, match="cautions: expected pairs"):
         summarize(table)
+
+
+def test_an_answer_in_another_script_than_its_contexts_has_a_note() -> None:
+    contexts = [["Музей открылся в 1998 году."]] * 3
+    rows = {"answer": ["The museum opened in 1998.", "Музей открылся.", "It opened."], "contexts": contexts}
+    notes = fm.summarize(fm.score(rows, "hallucination,drift")).notes
+    found = [note for note in notes if "2 of 3 scored rows (67 %) have an answer in another script" in note]
+    assert [note.partition(":")[0] for note in found] == ["hallucination, drift"]
+    assert not any(
+        "another script than the contexts" in note
+        for note in fm.summarize(
+            fm.score({"answer": ["Музей открылся."] * 3, "contexts": contexts}, "hallucination")
+        ).notes
+    )
