@@ -70,6 +70,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "estimate_answering: plan_answering(sample)",  # for the metadata only
         "scored_columns: slices(threads)",  # read in turn
         "_pacmap: nearest(seed)",  # exact neighbours
+        "alpha_interval: Pairs.of(clusters)",  # of the added row, which is in no cluster
     },
 }
 
