@@ -245,6 +245,7 @@ __all__ = [
     "novel_name_rate",
     "novel_number_rate",
     "novel_word_rate",
+    "number_match",
     "overall_accuracy",
     "overall_quality",
     "overlap_faithfulness",
@@ -376,6 +377,9 @@ def answer_in_context(contexts: Column, reference: Column, *, k: int | None = No
 
 def choice_match(answer: Column, reference: Column, choices: Column = None, *, threads: int | None = None) -> NDArray[np.float64]:
     """1 if the answer states the choice that is right, else 0."""
+
+def number_match(answer: Column, reference: Column, *, absolute: float = 0.0, relative: float = 0.0, which: Literal['any', 'last'] = 'any', threads: int | None = None) -> NDArray[np.float64]:
+    """1 if the answer states the number, date, time, or yes or no of the reference, else 0."""
 
 def wer(answer: Column, reference: Column, *, tokenizer: str = 'none', threads: int | None = None) -> NDArray[np.float64]:
     """Word error rate: the edits that turn the reference into the answer, for each word of the reference."""

@@ -663,3 +663,47 @@ def count_names(marks: Marks, ids: Ids, roles: Bytes, contexts: Passages, n_word
                 names[row] += 1
                 novel[row] += seen[ids[k]] != row
     return names, novel
+
+
+@kernel
+def values_match(
+    answer: Values, reference: Values, groups: Ints, absolute: float, relative: float, last_only: bool, most: int
+) -> Bytes:
+    """Per text of the reference: 1 if the row's answer has all its values, 0 if not, 2 if there is none, 3 if there are
+    more than ``most`` pairs of values to compare.
+
+    Numbers may differ by ``absolute``, or by ``relative`` times that of the reference.  Weak numbers are compared if
+    there is nothing else.  Of the answer only the last value counts if ``last_only``.
+    """
+    matches = np.full(len(reference.bounds) - 1, 2, np.uint8)
+    for row in range(len(groups) - 1):
+        first, stop = answer.bounds[row], answer.bounds[row + 1]
+        if last_only and stop > first:
+            last = stop - 1
+            while last > first and answer.kinds[last] == WEAK:
+                last -= 1
+            first = last if answer.kinds[last] != WEAK else stop - 1
+        for text in range(groups[row], groups[row + 1]):
+            begin, end = reference.bounds[text], reference.bounds[text + 1]
+            if not last_only and (end - begin) * (stop - first) > most:
+                matches[text] = 3
+                continue
+            strong = False
+            for v in range(begin, end):
+                strong |= reference.kinds[v] != WEAK
+            for v in range(begin, end):
+                kind, x, y = reference.kinds[v], reference.a[v], reference.b[v]
+                if kind == WEAK and strong:
+                    continue
+                found = kind == DATE and date_holds(answer, first, stop, np.int64(x), np.int64(y))
+                for w in range(first, stop):
+                    other, p, q = answer.kinds[w], answer.a[w], answer.b[w]
+                    if kind in (NUMBER, WEAK) and other in (NUMBER, WEAK):
+                        near = abs(p - x) <= max(absolute, relative * abs(x)) or p == x
+                        found |= near and (q == y or q * y == 0)
+                    elif kind == TIME and other == TIME:
+                        found |= p == x or ((q != 0 or y != 0) and p % 720 == x % 720)
+                    elif kind == WEEKDAY and other == WEEKDAY:
+                        found |= p == x
+                matches[text] = (matches[text] != 0) and found
+    return matches

@@ -384,8 +384,8 @@ def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags]
     """The values of the answers, and whether each is among those of its contexts."""
 
     def make() -> tuple[Values, Flags]:
-        own = _values(answer)
-        return own, _supported(own, _values(contexts), contexts.groups)
+        own = values_of(answer)
+        return own, _supported(own, values_of(contexts), contexts.groups)
 
     return answer.memo.of("values", (contexts,), make)
 
@@ -413,8 +413,12 @@ def _supported(answer: Values, context: Values, groups: Ints) -> Flags:
     return supported
 
 
+def values_of(passage: Passage) -> Values:
+    """The values of a column, found once; ``first`` and ``last`` count all of its words."""
+    return passage.memo.of("own values", (), lambda: _values(passage))
+
+
 def _values(passage: Passage) -> Values:
-    """The values of a column; ``first`` and ``last`` count all of its words."""
     senses, tokens = passage.senses, passage.tokens
     picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.of_values)
     if picked is None:  # lower case changes the tokens of some text

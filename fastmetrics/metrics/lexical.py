@@ -156,7 +156,7 @@ def token_f1(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTok
     is compared by its symbols (✓ and ✗, 👍 and 👎, ★★★ and ★), and the signs +, ++, # and - right behind one or two
     Latin letters at the end of a word are a token (C++ and C#, A+ and A−); other signs and punctuation do not count.
 
-    ``plain`` deletes the point and the minus of numbers: 3.14 equals 314, and -5 equals 5.
+    ``plain`` deletes the point and the minus of numbers: 3.14 equals 314, and -5 equals 5 (see ``number_match``).
 
     >>> import fastmetrics as fm
     >>> fm.token_f1(["the cat sat"], ["The cat sat down."]).round(3)

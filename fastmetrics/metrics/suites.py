@@ -16,7 +16,7 @@ from fastmetrics.metrics.plugins import load_entry_points
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
-    "matching": ("matching", "choices"),
+    "matching": ("matching", "choices", "numbers"),
     "edit_distance": ("edit_distance", "ter"),
     "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),

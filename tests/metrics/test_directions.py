@@ -47,6 +47,8 @@ SILENT = {
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
+    "choice_match": {"choices": [["It is solar.", GOOD]] * 2},
+    "answer_in_context": {"contexts": [[GOOD], [BAD]]},
     "aurc": {"confidence": [0.9] * 2},
     "wrong_on_answerable": {"answer": [GOOD, "Bananas"]},
     "novel_name_rate": {"answer": ["They were made by Ada.", "They were made by Bob."], "contexts": [["Ada"]] * 2},

@@ -24,6 +24,7 @@ from tests.reference import (
     lexical,
     matching,
     novelty,
+    numbers,
     packages,
     retrieval,
     writing,
@@ -278,6 +279,7 @@ CASES = {
         for name in ("token_f1", "token_precision", "token_recall", "token_cosine")
     },
     "choice_match": Case(each(stated, rights, texts), choices.choice_match),
+    "number_match": some(each(prose, texts), numbers.number_match),
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},
