@@ -44,7 +44,7 @@ _BOX = re.compile(r"\\(?:boxed|fbox)\s*")
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}")
 
 
-def _unmarked(text: str, row: int = 0) -> str:
+def _unmarked(text: str, row: int) -> str:
     for pattern, rest in _MARKDOWN:
         text = pattern.sub(rest, text)
     return text.strip()
@@ -74,7 +74,7 @@ def _hashes(text: str, row: int) -> str | None:
 
 def _answer(text: str, row: int) -> str | None:
     """What follows the last "the answer is", "Answer:" or "Ответ:", up to the end of the sentence or line."""
-    text = _unmarked(text)
+    text = _unmarked(text, row)
     for found in reversed(list(_ANSWER.finditer(text))):
         rest = text[found.end() :].lstrip(" \t:")
         end = _END.search(rest.lstrip("\n"))

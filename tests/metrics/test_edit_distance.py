@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from tests.reference import edit_distance
 from tests.support import strategies
-from tests.support.optional_parts import needs
 
 FEW = st.lists(st.sampled_from(["a", "b", "A", " ", "é"]), max_size=12).map("".join)
 TEXTS = FEW | strategies.texts
@@ -57,7 +56,6 @@ def pairs() -> tuple[list[str], list[str]]:
     return answers, references
 
 
-@needs("jiwer", "rapidfuzz")
 def test_equal_to_the_packages(pairs: tuple[list[str], list[str]]) -> None:
     import jiwer
     from rapidfuzz import fuzz

@@ -33,6 +33,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "_side_table: open_run(table)",
         "_sheet: with_texts(texts)",
         "_by_system: open_run(table)",
+        "_check_unambiguous: parse(own)",
         "as_table: as_arrow(name)",
         "Scores.of: open_frame(name)",
         "by_grade: fixed_ids(starts)",
@@ -70,6 +71,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "estimate_answering: plan_answering(sample)",  # for the metadata only
         "scored_columns: slices(threads)",  # read in turn
         "_pacmap: nearest(seed)",  # exact neighbours
+        "percentile_interval: Sample.of(bounds)",  # of flags, whose bounds are 0 and 1
         "alpha_interval: Pairs.of(clusters)",  # of the added row, which is in no cluster
     },
 }
