@@ -35,7 +35,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.stats.mean_interval import LEAST_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS, PAGE = ROOT / "bench" / "results" / "levels.json", ROOT / "docs" / "comparing.md"
+RESULTS, PAGE = ROOT / "bench" / "results" / "levels.json", ROOT / "docs" / "studies" / "levels.md"
 ROWS, CLUSTERS = (5, 10, 20, 60, 200, 1000), (5, 10, 20, 60)
 TRIALS, AT_ONCE, RESAMPLES = 2000, 100, 1000
 LEVEL = 0.95

@@ -83,6 +83,7 @@ def number_match(
     array([1., 0., 1.])
     """
     groups, own, wanted = reference.groups, values_of(answer), values_of(reference)
+    absolute, relative = float(absolute), float(relative)
     owner = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     matches = values_match(own, wanted, groups, absolute, relative, which == "last", SIZES.compared_values)
     for text in np.flatnonzero(matches == 3).tolist():

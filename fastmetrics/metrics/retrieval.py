@@ -134,7 +134,7 @@ def retrieval_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *,
     number retrieved.  Also called :func:`precision_at_k`.
 
     >>> import fastmetrics as fm
-    >>> fm.retrieval_precision([["a", "b", "c"]], [["a", "c"]], k=5)
+    >>> fm.retrieval_precision([["a", "b", "c", "d", "e"]], [["a", "c"]], k=5)
     array([0.4])
     """
     return _binary(ranked.precision, retrieved_ids, k=k)
@@ -213,7 +213,7 @@ def ndcg(
     that of all judged grades.
 
     >>> import fastmetrics as fm
-    >>> fm.ndcg([["a", "b", "c"]], [["b", "c"]], [[2, 1]], k=10).round(4)
+    >>> fm.ndcg([["a", "b", "c"]], [["b", "c"]], [[2, 1]], k=3).round(4)
     array([0.6697])
     """
     judged = graded(retrieved_ids, relevant_ids, relevance)

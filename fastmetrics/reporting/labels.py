@@ -487,7 +487,7 @@ def headed(grid: Grid, language: str) -> Grid:
     """The table with its headings in this language, and with the names of figures that are words.
 
     >>> headed(Grid(("figure", "bm25"), [("rows", "9")]), "ru")
-    Grid(header=['показатель', 'bm25'], rows=[('строк', '9')], label_columns=1)
+    Grid(header=('показатель', 'bm25'), rows=(('строк', '9'),), label_columns=1)
     """
     if language == "en":
         return grid

@@ -389,8 +389,11 @@ class Scores:
         if self.independent:
             return IndependentMeans(self._sample(a), self._sample(b))
         both = self.has[a] & self.has[b]
-        clusters = self.clusters_of(both)
-        return PairedMeans(self.values[a][both], self.values[b][both], clusters, self.bounds, self.rounding)
+        if both.all():  # no copies of columns with millions of scores
+            return PairedMeans(self.values[a], self.values[b], self.clusters, self.bounds, self.rounding)
+        return PairedMeans(
+            self.values[a][both], self.values[b][both], self.clusters_of(both), self.bounds, self.rounding
+        )
 
 
 @dataclass(frozen=True)

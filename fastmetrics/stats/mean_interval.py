@@ -130,7 +130,7 @@ def drawn(
 
 # The confidence interval of a mean: of scores or of differences of paired scores, of rows or of clusters.
 #
-# The default kind depends on the data; docs/comparing.md shows how often it contains the truth:
+# The default kind depends on the data; docs/studies/levels.md shows how often it contains the truth:
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
 # - ``exact``: for scores of 0 and 1, Clopper and Pearson 1934

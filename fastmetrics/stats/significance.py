@@ -186,6 +186,8 @@ def p_note(test: str, differences: Sample) -> str | None:
     """
     if test == "mcnemar" or differences.kind == "flag differences" or len(differences.units) < 2:
         return None
+    if not differences.units.any():  # p is 1: no row differs
+        return None
     if abs(differences.spread.skew) > _SKEWED:
         return "approximate: few and skewed differences"
     return shape_note(differences)
@@ -609,7 +611,7 @@ class Aim:
         """The fewest questions that are enough for ``delta``; at least two clusters.
 
         >>> Aim(0.05, 0.8).questions(0.25, 0.05), Aim(0.05, 0.8, equivalent=True).questions(0.25, 0.05)
-        (787, 858)
+        (787, 859)
         """
         if not delta > 0:
             raise InputError(f"expected a difference above 0, got {delta}")

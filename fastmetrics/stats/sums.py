@@ -301,7 +301,7 @@ def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> N
         values = np.concatenate(chunks)
         values.partition(ranks)
         return _between(values[below], values[above], places - below)
-    ranked = order_statistics(batches, ranks, budget)
+    ranked = order_statistics(lambda: map(_defined, batches()), ranks, budget)
     low, high = (np.array([ranked[rank] for rank in side.tolist()]) for side in (below, above))
     return _between(low, high, places - below)
 
@@ -317,7 +317,7 @@ def _between(low: NDArray[np.float64], high: NDArray[np.float64], part: NDArray[
 
 
 def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
-    """The values at the ``ranks`` (from 0) of the sorted values, without NaN; see :func:`quantiles`."""
+    """The values at the ``ranks`` (from 0) of the sorted values, infinite ones too, without NaN; see :func:`quantiles`."""
     inside = {rank: (0, rank) for rank in ranks}  # rank -> leading digits of its key, rank among their values
     for digit in range(_DIGITS):
         counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)
@@ -336,7 +336,7 @@ def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dic
 def _histograms(batches: Batches, prefixes: Sequence[int], digit: int) -> dict[int, NDArray[np.int64]]:
     counts = {prefix: np.zeros(1 << _DIGIT, np.int64) for prefix in prefixes}
     for batch in batches():
-        head = _keys(_defined(batch)) >> np.uint64(64 - _DIGIT * (digit + 1))
+        head = _keys(_ordered(batch)) >> np.uint64(64 - _DIGIT * (digit + 1))
         for prefix, count in counts.items():
             chosen = head[head >> np.uint64(_DIGIT) == np.uint64(prefix)] if digit else head
             count += np.bincount((chosen & np.uint64(0xFFFF)).astype(np.int64), minlength=1 << _DIGIT)
@@ -348,7 +348,7 @@ def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: i
     shift = np.uint64(64 - _DIGIT * digits)
     chunks = []
     for batch in batches():
-        keys = _keys(_defined(batch))
+        keys = _keys(_ordered(batch))
         chunks.append(keys[np.isin(keys >> shift, prefixes)])
     keys = np.sort(np.concatenate(chunks))
     starts = dict(zip(prefixes.tolist(), np.searchsorted(keys >> shift, prefixes).tolist(), strict=True))
@@ -360,6 +360,11 @@ def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: i
 def _defined(batch: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.asarray(batch, np.float64)
     return values[np.isfinite(values)] + 0.0  # makes −0.0 equal to 0.0 bit by bit
+
+
+def _ordered(batch: NDArray[np.float64]) -> NDArray[np.float64]:
+    values = np.asarray(batch, np.float64)
+    return values[~np.isnan(values)] + 0.0
 
 
 def _keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:

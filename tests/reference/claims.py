@@ -278,6 +278,7 @@ def hallucination(
 def keyword_completeness(question: str, answer: str) -> float:
     """The share of the question's keywords that the answer holds."""
     capitals = {match.lower() for match in re.findall(r"\w+", question) if len(match) == 2 and match.isupper()}
+    capitals |= {word.replace("ς", "σ") for word in capitals}  # what follows decides on the form of a sigma
     keywords = {word for word in words(question) if word not in STOP and (len(word) > 2 or word in capitals)}
     return len(keywords & set(words(answer))) / len(keywords) if keywords else 1.0
 

@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import Select
 
 import fastmetrics as fm
 from fastmetrics.base.display import number
-from fastmetrics.results.comparison import bounds, signed
+from fastmetrics.results.comparison import bounds, p_value, signed
 from tests.support.browser import complaints
 
 ROWS = 40
@@ -64,7 +64,8 @@ def test_cells_of_the_comparison_are_those_of_compare(driver, page):
     for one in compared:
         shown = [cell.text for cell in cells[one.metric]]
         assert shown[1:3] == [signed(one.delta), bounds(one.low, one.high, "†" if one.interval_note else "")]
-        assert shown[4:] == [number(n) for n in (one.mean_baseline, one.mean_other, one.p_corrected, one.n_paired)]
+        means = [number(one.mean_baseline), number(one.mean_other)]
+        assert shown[4:] == [*means, p_value(one.p_corrected, one.p_note), number(one.n_paired)]
         assert counts[one.metric][:2] == [number(one.n_only_baseline), number(one.n_only_other)]
         assert counts[one.metric][2] == f"{one.wins} / {one.ties} / {one.losses}"
     assert len({one.n_paired for one in compared}) == 3

@@ -106,9 +106,10 @@ def coherence_parts(text: str, tokens: Tokens, connector_share: float, topic_thr
     return [connector, 1 - unclear / total if total else 1.0, topic]
 
 
-def keywords_of(found: list[str]) -> set[str]:
+def keywords_of(found: list[str], shortest: int = 2) -> set[str]:
+    """The words of a prompt that ask for something; of two characters, as AI, too."""
     small = {*LISTS["stop"], *LISTS["pronouns"], *LISTS["tasks"]}
-    return {word for word in found if len(word) >= 3 and word not in small}
+    return {word for word in found if len(word) >= shortest and word not in small}
 
 
 def completeness_parts(question: str, text: str, tokens: Tokens, length_ratio: float) -> list[float | None]:
@@ -141,7 +142,7 @@ def structure_parts(question: str, text: str, tokens: Tokens, paragraph_words: i
     paragraphs = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
     sentences = sentences_of(text)
     first, last = sentences[0], sentences[-1]
-    introduces = len(first) > 20 and bool(set(tokens(first)) & keywords_of(tokens(question)))
+    introduces = len(first) > 20 and bool(set(tokens(first)) & keywords_of(tokens(question), shortest=3))
     concludes = len(last) > 15 and bool(phrases_in(tokens(last), LISTS["summary"]))
     expected = math.ceil(len(tokens(text)) / paragraph_words)
     return [min(len(paragraphs) / expected, 1.0), float(introduces), float(concludes)]

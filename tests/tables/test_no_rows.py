@@ -47,7 +47,7 @@ def test_empty_output_of_every_format_is_readable(tmp_path, name, rows):
     told = json.loads(again.out)
     assert (told["n_rows"], list(told["metrics"])) == (0, ["token_f1", "latency_ms"])
     assert told["metrics"]["token_f1"]["n_error"] == (2 if rows == "bad" else 0)
-    assert told["figures"]["corpus_bleu"] == 0
+    assert told["figures"]["corpus_bleu"] is None
     assert program("summarize", name).out.split("\n\n")[0] in done.out
     held = program("validate", name, name, "--label", "latency_ms", "--json")
     assert (held.code, held.err) == (0, "")
