@@ -169,7 +169,8 @@ def metrics(
 
 def _by_family() -> Iterator[str]:
     """The metrics by family, each with its columns and its summary."""
-    from fastmetrics.metrics.suites import REGISTRY
+    import fastmetrics.metrics.suites  # noqa: F401 - declares the metrics
+    from fastmetrics.metrics.metric import REGISTRY
 
     width = max(map(len, REGISTRY))
     families = itertools.groupby(REGISTRY.values(), lambda metric: metric.function.__module__.rpartition(".")[2])

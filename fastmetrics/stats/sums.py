@@ -317,7 +317,7 @@ def _between(low: NDArray[np.float64], high: NDArray[np.float64], part: NDArray[
 
 
 def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
-    """The values at the ``ranks`` (from 0) of the sorted values, infinite ones too, without NaN; see :func:`quantiles`."""
+    """The values at the ``ranks`` (from 0) of the sorted values, also infinite ones; see :func:`quantiles`."""
     inside = {rank: (0, rank) for rank in ranks}  # rank -> leading digits of its key, rank among their values
     for digit in range(_DIGITS):
         counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)

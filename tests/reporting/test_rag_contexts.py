@@ -41,7 +41,7 @@ def contexts(source: Any, ranked: list[list[Any]], type_: pa.DataType) -> list[l
     ids = pa.array(ranked, pa.large_list(type_))
     rankings = pa.table({"retrieved_ids": ids, "retrieved_scores": [[1.0] * len(row) for row in ranked]})
     questions = pa.table({"id": list(range(len(ranked)))})
-    table = with_contexts(questions, rankings, source, "chunks", id="id", text="text", k=10)
+    table = with_contexts(questions, rankings, source, "chunks", id="id", text="text", k=100)
     assert table["retrieved_ids"].to_pylist() == table["context_ids"].to_pylist() == ranked
     texts: list[list[str]] = table["contexts"].to_pylist()
     return texts
