@@ -367,7 +367,7 @@ class Scores:
         some = None if self.clusters is None else self.clusters[rows]
         return replace(self, values=self.values[:, rows], clusters=some)
 
-    def clusters_of(self, units: Flags) -> Ints | None:
+    def clusters_of(self, units: Flags | slice) -> Ints | None:
         """The clusters of some units."""
         return None if self.clusters is None else self.clusters[units]
 
@@ -389,11 +389,9 @@ class Scores:
         if self.independent:
             return IndependentMeans(self._sample(a), self._sample(b))
         both = self.has[a] & self.has[b]
-        if both.all():  # no copies of columns with millions of scores
-            return PairedMeans(self.values[a], self.values[b], self.clusters, self.bounds, self.rounding)
-        return PairedMeans(
-            self.values[a][both], self.values[b][both], self.clusters_of(both), self.bounds, self.rounding
-        )
+        units = slice(None) if both.all() else both  # no copies of columns with millions of scores
+        clusters = self.clusters_of(units)
+        return PairedMeans(self.values[a][units], self.values[b][units], clusters, self.bounds, self.rounding)
 
 
 @dataclass(frozen=True)
