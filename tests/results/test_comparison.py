@@ -286,6 +286,14 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
         fm.compare([{**base, "own": base["token_f1"]}] * 2, main="own", **SMALL)
 
 
+def test_p_of_equal_runs_is_1_without_a_note_and_that_of_few_skewed_differences_has_one():
+    rows = {"id": list(range(40)), "token_f1": [0.1, 0.4] * 20}
+    same = fm.compare([rows, rows], **SMALL)["token_f1"]
+    assert (same.p, same.p_note) == (1.0, None)
+    skewed = {**rows, "token_f1": [0.9, *rows["token_f1"][1:]]}
+    assert fm.compare([rows, skewed], **SMALL)["token_f1"].p_note is not None
+
+
 def test_several_systems_are_compared_in_pairs_and_ranked():
     found = fm.compare({"old": OLD, "new": NEW, "same": NEW}, **SMALL)
     assert [(one.baseline, one.other) for one in found] == [("old", "new"), ("old", "same"), ("new", "same")]
