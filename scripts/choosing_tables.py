@@ -1,4 +1,4 @@
-"""How far metrics agree with people's labels: ``bench/results/choosing.json`` and the tables of ``docs/choosing.md``.
+"""How far metrics agree with people's labels: ``bench/results/choosing.json`` and the tables of ``docs/metrics.md``.
 
 The data sets are in ``$FASTMETRICS_DATA/dev``; the run takes about ten seconds.
 
@@ -23,7 +23,7 @@ import fastmetrics as fm
 from fastmetrics.metrics.suites import find
 
 RESULTS = Path(__file__).parent.parent / "bench" / "results" / "choosing.json"
-PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
+PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
 MARKERS = "<!-- agreement: {name} -->"
 
 

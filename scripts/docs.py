@@ -2,8 +2,8 @@
 
 ::
 
-    python -m scripts.docs           write docs/ and the README's throughput table
-    python -m scripts.docs --check   write nothing; exit 1 if a file is out of date
+    python -m scripts.docs           write the tables of the pages, and docs/reference, which is not committed
+    python -m scripts.docs --check   write nothing; exit 1 if a committed file is out of date
 """
 
 from __future__ import annotations
@@ -50,24 +50,40 @@ KINDS = {
 
 
 def pages() -> dict[str, str]:
-    """Every generated file, by its path from the root."""
+    """Every committed file with something generated in it, by its path from the root."""
     reports = throughput.read_reports(ROOT / "bench" / "results")
-    readme, scaling, ranking = (
-        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/scaling.md", "docs/ranking.md")
-    )
     measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
+    columns, presets = column_tables()
     return {
         "fastmetrics/__init__.pyi": stubs.stub(),
-        "docs/metrics.md": metrics_page(),
         "docs/sources.md": sources_page(),
-        "docs/columns.md": columns_page(),
-        "docs/cli.md": cli_page(),
-        "docs/functions.md": functions_page(),
-        "docs/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
-        "docs/ranking.md": measure_tables.page(ranking),
-        "docs/scaling.md": scaling_tables.page(scaling, measured),
-        "README.md": throughput.between_markers(readme, throughput.headline(reports)),
+        "docs/studies/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
+        "docs/studies/scaling.md": filled("docs/studies/scaling.md", figures=measured),
+        "docs/data.md": filled("docs/data.md", columns=columns, presets=presets),
+        "docs/retrieval.md": filled("docs/retrieval.md", measures=measure_tables.tables()),
+        "README.md": filled("README.md", throughput=throughput.headline(reports)),
     }
+
+
+def reference_pages() -> dict[str, str]:
+    """The pages of docs/reference, which are not committed: every metric, function and command."""
+    pages = {"metrics": metrics_page(), "functions": functions_page(), "commands": commands_page()}
+    return {f"docs/reference/{name}.md": text for name, text in pages.items()}
+
+
+def filled(name: str, **contents: str) -> str:
+    """The text of a page with each of the contents between the markers of its name.
+
+    Raises ``ValueError`` if the page has not exactly one pair of them.
+    """
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for marker, content in contents.items():
+        begin, end = f"<!-- {marker}, written by scripts/docs.py -->", f"<!-- end of {marker} -->"
+        if text.count(begin) != 1 or text.count(end) != 1:
+            raise ValueError(f"{name}: expected one {begin} and one {end}")
+        before, after = text.split(begin)
+        text = f"{before}{begin}\n{content}\n{end}{after.split(end)[1]}"
+    return text
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -111,7 +127,7 @@ def bounds(metric: Metric) -> str:
 
 
 def metrics_page() -> str:
-    """docs/metrics.md: one table of all metrics, then each in full."""
+    """docs/reference/metrics.md: one table of all metrics, then each in full."""
     titles, described = ["Metrics", "Sources"], []
     for family in FAMILIES:
         module = importlib.import_module(f"fastmetrics.metrics.{family}")
@@ -141,7 +157,7 @@ def metrics_page() -> str:
         "## Sources",
         "\n".join(f"- **{words}**: {title}." for words, title in SOURCES.values()),
         "The text conventions that the definitions name (`words`, `light`, `plain`, `squad`, …) are described in "
-        "[design.md](design.md#text-conventions).",
+        "[Choosing and metrics](../metrics.md#text-conventions).",
     ]
     return "\n\n".join([*parts, *described]) + "\n"
 
@@ -171,19 +187,6 @@ def _metric(metric: Metric) -> Iterator[str]:
     facts += [f"a summary adds {', '.join(metric.statistics)}"] if metric.statistics else []
     yield "\n".join(f"- {fact}" for fact in [*facts, f"source: {in_words(metric.source)}"])
     yield markdown(metric.function.__doc__)
-
-
-PATHS = (
-    ("`output.answer`", "the field `answer` of the object `output`"),
-    ('`meta."model.name"`', "a field with a dot in its name; without quotes it is found too"),
-    ("`choices[0].message.content`", "the first item of a list; `[-1]` is the last"),
-    ("`docs[].text`", "a list: the field of every item; of two `[]`, one flat list"),
-    ("`messages[role=user].content`", "the first item whose field `role` is `user`"),
-    ("`input[-1].content || input`", "the first of several paths that has a value in the row"),
-    ("`output.text unless error`", "the text, and missing in a row that has an error"),
-    ("`end_time since start_time`", "milliseconds between times in ISO 8601, or in numbers since 1970"),
-)
-"""The forms of paths."""
 
 
 LANGUAGES_OF = (
@@ -285,8 +288,8 @@ def sources_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def columns_page() -> str:
-    """docs/columns.md: the input columns and the presets."""
+def column_tables() -> tuple[str, str]:
+    """The tables of docs/data.md: the input columns, and the presets."""
     columns = [
         (f"`{c.name}`", KINDS[c.kind], c.meaning, ", ".join(f"`{alias}`" for alias in c.aliases))
         for c in COLUMNS.values()
@@ -300,64 +303,13 @@ def columns_page() -> str:
         for preset in PRESETS.values()
     ]
     return (
-        "\n\n".join(
-            [
-                f"# Input columns\n\n{NOTE}",
-                "A column is found under its own name or, whatever their case, under one of its aliases. Its own name "
-                "wins over aliases; two aliases without it are an error that names both, and so are a name beside its "
-                "plural (`reference` and `references`) or beside another case of it, if a metric needs the column. "
-                "`columns={canonical: yours}` (`--columns canonical=yours`) wins over a preset `schema=`, and that "
-                "wins over the names. Which columns were read is said below a summary and in the metadata of a file.",
-                table(("column", "holds", "meaning", "also found as"), columns),
-                "A blank cell of CSV or TSV is a missing value, whatever the column holds, as in pandas and Polars; a "
-                'quoted empty cell (`""`) is an empty text. `--blank empty` (`files=fm.FileSettings(blank="empty")`) '
-                "reads blank cells of text as empty texts. In a file of one column a blank line is a blank cell, as in "
-                "Polars; in others it is no row. The delimiter of CSV (a comma, `;`, tab or `|`) is the one that "
-                "divides the header and the first row alike, a comma in doubt; `--delimiter` names it, and "
-                "`--encoding` an encoding other than UTF-8 (`cp1251`); UTF-16 is known by its byte order mark. A "
-                "workbook of Excel (`.xlsx`, with the extra `xlsx`) is read as CSV is; of several sheets, `--sheet` "
-                "names one. `--excel` writes CSV that Excel opens with all its letters: it begins with a byte order "
-                "mark. Messages name rows of CSV from 0 for the first below the header, as those of Parquet, and "
-                "JSON lines by their line.",
-                "CSV and TSV have no lists: a cell of ids, grades or vectors is a list as JSON, Python or NumPy writes "
-                'it (`["d1", "d2"]`, `[1 2]`), and a cell of `reference` or `contexts` is one text, as in a column of '
-                "text in any format. A note says which columns hold texts that look like lists, chats or other JSON, "
-                "or parts joined by a pipe, and which option reads them: `lists=['reference']` (`--lists reference`) "
-                "parses lists, `lists=['contexts=|']` divides texts at a separator, and a path reads within JSON. A "
-                "number, a flag or a list of one in place of an answer or reference is read as text, and noted. CSV "
-                "that this package wrote is no exception: Parquet keeps lists and other types.",
-                "What a reasoning model thought before its answer, as in `<think>…</think>`, is part of the answer "
-                "unless `strip_thoughts=True` (`--strip-thoughts`) leaves it out; a note tells of such answers.",
-                "Where the answer stands within a longer text, `extract` (`--extract`, repeatable) takes it out for "
-                "all metrics: `boxed` (the last `\\boxed{…}`), `hashes` (after the last `####`), `answer` (after the "
-                "last "
-                '"the answer is", "Answer:" or "Ответ:"), `last_number`, `first_line`, `last_line`, `code` (the last '
-                "fenced block), `json:PATH` (the first JSON in the text that has the path, as `json:result.answer`), "
-                "`regex:PATTERN` (the first group of the last match), `markdown` (the text without its marks) and "
-                "`whole`. Of several, the first that finds an answer counts; a text without one counts as an empty "
-                "answer, so it is wrong, not missing, and a note counts such texts. Thoughts are left out before.",
-                "## Paths\n\nWhere the data are nested, a column is a path, in `columns`, `keep` and wherever a "
-                "column of yours is named: JSON lines, structs and lists of Parquet and Arrow, dicts and lists in a "
-                "frame, and JSON in a column of text, as databases and CSV have it. A column of exactly that name "
-                "comes first.",
-                table(("path", "leads to"), PATHS),
-                "What is missing on the way is missing; a value of another kind on the way, such as a text where the "
-                "path goes into an object, is a bad row. A path that no row has is an error that names what is near.",
-                "## Presets\n\nWhere the files of other tools have the columns. Files of a preset with ✓ are "
-                "recognised by their contents, and a note says so; `schema=` and `--schema` name a preset. Those of "
-                "Inspect, promptfoo, DeepEval and OpenTelemetry are tested on files that the tools wrote, the others "
-                "on rows in the form that the tool documents. `columns` "
-                "changes or adds a column. The answer of a call that failed is missing, and a note counts the reasons. "
-                "`fastmetrics/base/presets.py` is the table of all presets.",
-                table(("schema", "of", "columns"), presets),
-            ]
-        )
-        + "\n"
+        table(("column", "holds", "meaning", "also found as"), columns),
+        table(("schema", "of", "columns"), presets),
     )
 
 
-def cli_page() -> str:
-    """docs/cli.md: every command with its arguments, options and defaults, and the exit codes."""
+def commands_page() -> str:
+    """docs/reference/commands.md: every command with its arguments, options and defaults, and the exit codes."""
     parts = [f"# Command line\n\n{NOTE}", markdown(program.__doc__)]
     for name, call in all_commands().items():
         arguments, options = _parameters(call)
@@ -391,7 +343,7 @@ def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[t
 
 
 def functions_page() -> str:
-    """docs/functions.md: the public functions that are no metrics, and the errors they raise."""
+    """docs/reference/functions.md: the public functions that are no metrics, and the errors they raise."""
     parts = [
         f"# Functions\n\n{NOTE}",
         "`import fastmetrics as fm`; functions that are metrics are in [metrics.md](metrics.md). Examples that name "
@@ -433,15 +385,15 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m scripts.docs", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a committed file is out of date")
     check = parser.parse_args().check
     stale = []
-    for name, text in pages().items():
+    for name, text in (pages() if check else pages() | reference_pages()).items():
         path = ROOT / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)
             if not check:
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
     for name in stale:
         print(f"{name}: out of date; run python -m scripts.docs" if check else f"{name}: written")

@@ -6,15 +6,8 @@ import inspect
 
 from fastmetrics.retrieval.measures import FAMILIES, UNSUPPORTED, Family
 
-BEGIN, END = "<!-- measures, written by scripts/docs.py -->", "<!-- end of measures -->"
 WRITTEN = {"level": "rel"}
 """Options whose usual name is not that of the formula's parameter."""
-
-
-def page(text: str) -> str:
-    """The page with the table between the markers."""
-    before, after = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{tables()}\n{END}{after.split(END)[1]}"
 
 
 def tables() -> str:

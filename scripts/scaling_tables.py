@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- figures, written by scripts/docs.py -->", "<!-- end of figures -->"
 NOTHING = "_No results are committed yet; `scripts/scaling --kills 10` makes them._"
 
 ROWS = 1_000_000_000
@@ -102,7 +101,7 @@ def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
             memory = (cores * one_worker["peak_mb"]["worker"] + one_worker["peak_mb"]["driver"]) / 1e3
             rows.append((str(cores), output, f"{seconds / 60:,.1f}", f"{cost:,.2f}", f"{memory:,.0f}"))
     return [
-        "### A billion rows",
+        "## A billion rows",
         f"A worker reads, scores, finishes and transfers {rate:,.0f} rows per second. Nothing is shuffled: workers do "
         f"not communicate. The driver writes a single file at {bound:,.0f} rows per second; for a folder it only saves "
         "bytes that workers have encoded, which the model treats as free. So\n\n"
@@ -111,9 +110,3 @@ def _model(report: dict[str, Any], runs: dict[str, Any]) -> list[str]:
         "The cost includes one more core, for the driver. The model extrapolates linearly from one worker on one "
         "machine. It ignores networks, object stores and slow nodes, and has not been checked on a cluster.",
     ]
-
-
-def page(text: str, new_section: str) -> str:
-    """The page with the section between its markers replaced."""
-    head, _, after = text.partition(BEGIN)
-    return f"{head}{BEGIN}\n{new_section}\n{END}{after.partition(END)[2]}"

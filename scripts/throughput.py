@@ -1,4 +1,4 @@
-"""Benchmark results as Markdown tables: a selection for the README, all of them for docs/throughput.md."""
+"""Benchmark results as Markdown tables: a selection for the README, all of them for docs/studies/throughput.md."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-BEGIN, END = "<!-- throughput, written by scripts/docs.py -->", "<!-- end of throughput -->"
 
 HEADLINES = (
     "score against per-row Python",
@@ -21,7 +19,7 @@ HEADLINES = (
     "100,000 queries × 100, whole process, against pytrec_eval",
     "100,000 queries × 100, evaluation alone, one thread, ids ready",
 )
-"""The benchmarks in the README's table, one or two for each kind of work; docs/throughput.md has them all."""
+"""The benchmarks in the README's table, one or two for each kind of work; docs/studies/throughput.md has them all."""
 
 NOTHING = "_No results are committed yet; `scripts/bench` makes them._"
 
@@ -72,7 +70,7 @@ def headline(reports: list[Report]) -> str:
             *lines,
             "",
             f"Rows per second, measured alternately in one run of `scripts/bench`{ran}; functions use one thread. "
-            "[docs/throughput.md](docs/throughput.md) lists all benchmarks, including those where the peer is faster.",
+            "[All benchmarks](docs/studies/throughput.md), including those where the peer is faster.",
         ]
     )
 
@@ -154,14 +152,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value or "")
-
-
-def between_markers(text: str, content: str) -> str:
-    """``text`` with ``content`` between the markers; raises ``ValueError`` if it has not exactly one pair."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"README.md: expected one {BEGIN} and one {END}")
-    before, after = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{content}\n{END}{after.split(END)[1]}"
 
 
 def _line(contest: dict[str, Any]) -> str:

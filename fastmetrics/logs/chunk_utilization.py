@@ -549,7 +549,7 @@ def chunk_utilization(
     - ``share``: Report how many chunks fill this share of all positions.
     - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

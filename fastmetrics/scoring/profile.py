@@ -165,7 +165,7 @@ def profile(
     - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
       ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``reading``: How the files are read, a ``ReadSettings``.
     - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
       profile one.

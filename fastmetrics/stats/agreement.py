@@ -415,7 +415,7 @@ def agreement(
     figure over units, or over ``clusters`` of dependent units, a column with the cluster of each unit: Student's t on
     Fisher's scale artanh, with the standard error of the delta method and degrees of freedom that count how many units
     carry it.  One more unit, spread over all pairs of ratings, takes part in it, so that it holds for rare ratings
-    (docs/judging.md).  The ratio alpha of more than 1,000 distinct amounts has none; ``confidence=None`` leaves them
+    (docs/judges.md).  The ratio alpha of more than 1,000 distinct amounts has none; ``confidence=None`` leaves them
     out.
 
     >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa

@@ -19,7 +19,7 @@ from fastmetrics.stats.sums import exact_sum
 # The influence ψ of a row is the derivative of the figure with respect to the row's weight, times the sum of the
 # weights; it adds up to 0.  Its spread gives the standard error of the figure (the delta method), as the residuals do
 # for a mean.  Two things make that hold for rare classes and for figures near ±1 too (the simulation is in
-# docs/judging.md):
+# docs/judges.md):
 #
 # - One more row, spread over all combinations of values, takes part in the interval.  Two raters who name 6 of 60
 #   units each, and never the same one, are so not taken for raters who cannot name the same one.

@@ -1,4 +1,4 @@
-"""``docs/choosing.md``: its tables are those of the script, and its metrics exist."""
+"""``docs/metrics.md``: its tables are those of the script, and its metrics exist."""
 
 from __future__ import annotations
 

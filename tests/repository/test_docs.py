@@ -25,29 +25,37 @@ from scripts import docs, throughput
 from tests.support.program import program
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.parent.name != "reference")
+REFERENCE = docs.reference_pages()
 
 
 def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def headings(name: str) -> set[str]:
-    return set(re.findall(r"^#+ (.+)$", read(name), re.MULTILINE))
+def headings(text: str) -> set[str]:
+    return set(re.findall(r"^#+ (.+)$", text, re.MULTILINE))
 
 
-def anchors(name: str) -> dict[str, str]:
+def anchors(text: str) -> dict[str, str]:
     """The headings of a page by the anchors that GitHub gives them."""
     found: dict[str, str] = {}
-    for heading in re.findall(r"^#+ (.+)$", read(name), re.MULTILINE):
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         bare = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
         number = sum(re.fullmatch(rf"{re.escape(bare)}(-\d+)?", anchor) is not None for anchor in found)
         found[f"{bare}-{number}" if number else bare] = heading
     return found
 
 
-def blocks(name: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", read(name), re.MULTILINE | re.DOTALL)
+def section(name: str, heading: str) -> str:
+    """A section of a page with its subsections."""
+    found = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^\1 |\Z)", read(name), re.MULTILINE | re.DOTALL)
+    assert found is not None, (name, heading)
+    return found[2]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -59,15 +67,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_name_is_documented() -> None:
-    assert set(REGISTRY) <= headings("docs/metrics.md")
-    assert set(fm.HOMES) <= headings("docs/functions.md")
-    assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings("docs/functions.md")
-    assert set(all_commands()) <= headings("docs/cli.md")
-    columns = read("docs/columns.md")
-    assert [name for name in [*COLUMNS, *PRESETS] if f"| `{name}` " not in columns] == []
+def test_every_name_is_in_the_reference() -> None:
+    metrics, functions, commands = (
+        REFERENCE[f"docs/reference/{name}.md"] for name in ("metrics", "functions", "commands")
+    )
+    assert set(REGISTRY) <= headings(metrics)
+    assert set(fm.HOMES) <= headings(functions)
+    assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings(functions)
+    assert set(all_commands()) <= headings(commands)
     raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert [name for name in raised if name not in read("docs/functions.md")] == []
+    assert [name for name in raised if name not in functions] == []
+    columns = read("docs/data.md")
+    assert [name for name in [*COLUMNS, *PRESETS] if f"| `{name}` " not in columns] == []
 
 
 def test_commands_are_those_of_the_program() -> None:
@@ -79,14 +90,14 @@ def test_commands_are_those_of_the_program() -> None:
 
 def test_every_parameter_of_a_command_has_a_line() -> None:
     for name, call in all_commands().items():
-        section = read("docs/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        lines = [line for line in section.splitlines() if line.startswith("| `")]
+        described = REFERENCE["docs/reference/commands.md"].partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        lines = [line for line in described.splitlines() if line.startswith("| `")]
         assert len(lines) == len(inspect.signature(call).parameters), name
         assert all(len(line.split(" | ")[1]) > 5 for line in lines), name
 
 
 def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = blocks("README.md", "python")[0]
+    first = blocks(read("README.md"), "python")[0]
     assert len([line for line in first.splitlines() if line]) <= 8
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
@@ -96,7 +107,7 @@ def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    lines = [line for block in blocks(read("README.md"), "sh") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("fastmetrics ")]
     assert [line.split()[1] for line in lines] == ["score", "score", "report", "compare", "gate"]
     monkeypatch.chdir(folder)
@@ -112,7 +123,9 @@ def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyP
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
-    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", read("docs/first_steps.md"), re.M | re.S):
+    for language, block in re.findall(
+        r"^```(python|sh)\n(.*?)^```$", section("docs/start.md", "First steps beyond lexical scores"), re.M | re.S
+    ):
         if language == "python":
             exec(block, names)
             continue
@@ -126,21 +139,22 @@ def test_the_first_commands_of_pages_run_after_those_of_the_readme(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    for line in blocks("README.md", "sh")[1].splitlines()[:2]:
+    for line in blocks(read("README.md"), "sh")[1].splitlines()[:2]:
         assert program(*shlex.split(line)[1:], "-m", "token_f1,keyword_recall").code == 0
-    first = "".join(blocks(f"docs/{name}.md", "sh")[0] for name in ("report", "comparing"))
+    compare, report = (section("docs/comparing.md", name) for name in ("Comparing systems", "The report"))
+    first = "".join(blocks(text, "sh")[0] for text in (report, compare))
     lines = first.replace("\\\n", " ").splitlines()
-    lines += blocks("docs/report.md", "sh")[1].splitlines()[:2]
+    lines += blocks(report, "sh")[1].splitlines()[:2]
     for line in lines:
         done = program(*shlex.split(line)[1:])
         assert (done.code, done.err) == (int("gate" in line), ""), line
-    exec(blocks("docs/usage.md", "python")[0], {})
+    exec(blocks(read("docs/logs.md"), "python")[0], {})
 
 
 def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     shutil.copy(ROOT / "examples" / "rag_bot.py", "examples")
-    rows, evaluated = blocks("docs/rag.md", "sh")[0].splitlines()
+    rows, evaluated = blocks(section("docs/retrieval.md", "Evaluating a RAG system"), "sh")[0].splitlines()
     subprocess.run([sys.executable, *shlex.split(rows, comments=True)[1:]], check=True)
     done = program(*shlex.split(evaluated)[1:], "-m", "token_f1,retrieval_recall@5")
     assert (done.code, done.err) == (0, "")
@@ -149,31 +163,33 @@ def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pyte
 
 
 def test_the_page_on_comparing_runs() -> None:
-    exec(blocks("docs/comparing.md", "python")[0], {})
-    rules = blocks("docs/comparing.md", "toml")[0]
+    exec(blocks(read("docs/comparing.md"), "python")[0], {})
+    rules = blocks(read("docs/comparing.md"), "toml")[0]
     assert len(tomllib.loads(rules)["require"]) == 4
 
 
 def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
-    exec(blocks("docs/judging.md", "python")[0], {})
+    exec(blocks(read("docs/judges.md"), "python")[0], {})
     assert "token_f1  1.0000" in capsys.readouterr().out
 
 
 def test_the_rubric_on_the_page_of_judges_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    made, checked = blocks("docs/judging.md", "sh")[0].splitlines()
+    made, checked = blocks(read("docs/judges.md"), "sh")[0].splitlines()
     Path("tone.toml").write_text(program(*shlex.split(made.partition(" > ")[0])[1:]).out)
     assert program(*shlex.split(checked)[1:]).out == Path("tone.toml").read_text()
-    Path("tone.toml").write_text(blocks("docs/judging.md", "toml")[0])
+    Path("tone.toml").write_text(blocks(read("docs/judges.md"), "toml")[0])
     rubric = read_rubric("tone.toml")
     assert (rubric.axis, rubric.range, rubric.columns) == ("judge_tone", (1.0, 3.0), ["channel", "question", "answer"])
-    table = read("docs/judging.md").partition("| field | meaning |")[2].partition("\n\n")[0]
+    table = read("docs/judges.md").partition("| field | meaning |")[2].partition("\n\n")[0]
     named = {field for line in table.splitlines() for field in re.findall(r"`(\w+)`", line.split(" | ")[0])}
     assert named == set(FIELDS)
 
 
 def test_the_metric_that_the_design_adds_works() -> None:
-    exec(blocks("docs/design.md", "python")[0], {**vars(lexical), "__name__": "overlaps"})
+    exec(
+        blocks(section("docs/extending.md", "In this package"), "python")[0], {**vars(lexical), "__name__": "overlaps"}
+    )
     scores = fm.overlap_coefficient(["in Paris", "", None], ["Paris", "Rome", "Oslo"])
     np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
 
@@ -189,25 +205,26 @@ def test_links_have_targets() -> None:
         file = page.parent / target if target else page
         assert file.exists(), link
         if anchor:
-            assert anchor in anchors(str(file.relative_to(ROOT))), link
+            assert anchor in anchors(file.read_text(encoding="utf-8")), link
 
 
 def test_links_to_metrics_lead_to_them() -> None:
-    lines = re.findall(r"^\| \[`(.+?)`\]\(#(.+?)\)", read("docs/metrics.md"), re.MULTILINE)
-    places = anchors("docs/metrics.md")
+    page = REFERENCE["docs/reference/metrics.md"]
+    lines = re.findall(r"^\| \[`(.+?)`\]\(#(.+?)\)", page, re.MULTILINE)
+    places = anchors(page)
     assert {name: places[anchor] for name, anchor in lines} == {name: name for name in REGISTRY}
 
 
 def test_users_read_the_names_of_sources_in_words() -> None:
-    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES} | REFERENCE
     texts |= {name: inspect.getdoc(getattr(fm, name)) or "" for name in fm.__all__}
     texts |= {name: inspect.getdoc(command) or "" for name, command in all_commands().items()}
     assert [name for name, text in texts.items() if re.search(r"\bS[0-4]\b(?! or Google Cloud)", text)] == []
-    assert all(words in texts["metrics.md"] for words, _ in SOURCES.values())
+    assert all(words in texts["docs/reference/metrics.md"] for words, _ in SOURCES.values())
 
 
 def test_imports_of_pages_name_what_exists() -> None:
-    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    text = "\n".join([*(page.read_text(encoding="utf-8") for page in PAGES), *REFERENCE.values()])
     lines = re.findall(r"^ *((?:from|import) fastmetrics\b.*)$", text, re.MULTILINE)
     statements = [line for line in lines if re.fullmatch(r"from \S+ import [\w, ]+|import [\w., ]+", line)]
     assert len(statements) > 10
@@ -230,17 +247,26 @@ def test_markdown_of_a_docstring() -> None:
 
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     shutil.copy(ROOT / "README.md", tmp_path)
-    (tmp_path / "docs").mkdir()
-    for name in ("ranking.md", "scaling.md"):
-        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
+    for name in ("data.md", "retrieval.md", "studies/scaling.md"):
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs" / name)
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     assert _main(monkeypatch, "--check") == 1
-    assert "docs/metrics.md: out of date" in capsys.readouterr().out
-    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["ranking.md", "scaling.md"]
+    assert "docs/sources.md: out of date" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["data.md", "retrieval.md", "studies"]
     assert _main(monkeypatch) == 0
+    assert sorted(path.name for path in (tmp_path / "docs" / "reference").iterdir()) == [
+        "commands.md",
+        "functions.md",
+        "metrics.md",
+    ]
     assert _main(monkeypatch, "--check") == 0
-    (tmp_path / "docs" / "cli.md").write_text("old")
+    page = tmp_path / "docs" / "data.md"
+    page.write_text(page.read_text().replace("| `reference` |", "| `gold` |"))
     assert _main(monkeypatch, "--check") == 1
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="expected one"):
+        docs.filled("docs/data.md", columns="new")
 
 
 def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -316,14 +342,10 @@ def test_throughput_without_peers(tmp_path: Path) -> None:
 def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert throughput.headline(throughput.read_reports(tmp_path)) == throughput.NOTHING
     assert "no results yet" in capsys.readouterr().out
-    text = f"before\n{throughput.BEGIN}\nold\n{throughput.END}\nafter\n"
-    assert throughput.between_markers(text, "new") == text.replace("old", "new")
-    with pytest.raises(ValueError, match="expected one"):
-        throughput.between_markers("no markers", "new")
 
 
 def test_first_screen_installs_what_its_commands_need() -> None:
     """In a clone: nothing is released, and ``report`` is the only extra that a command there needs."""
-    install, commands = blocks("README.md", "sh")[:2]
+    install, commands = blocks(read("README.md"), "sh")[:2]
     assert shlex.split(install, comments=True) == ["pip", "install", ".[report]"]
     assert {line.split()[1] for line in commands.splitlines()} & {"report", "judge", "plot", "project"} == {"report"}

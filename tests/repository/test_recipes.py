@@ -1,4 +1,4 @@
-"""Every recipe of docs/recipes.md runs, in the order of the page."""
+"""Every recipe of docs/start.md runs, in the order of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.support.judge_server import judge_server
 from tests.support.program import program
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "docs" / "recipes.md").read_text("utf-8"), re.M | re.S)
+RECIPES = (ROOT / "docs" / "start.md").read_text("utf-8").partition("\n## Recipes\n")[2].partition("\n## ")[0]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", RECIPES, re.M | re.S)
 SERVER = "http://127.0.0.1:8080/v1"
 
 

@@ -1,4 +1,4 @@
-"""docs/coming_from.md: where it says "the same", both sides give the same number."""
+"""docs/start.md: where it says "the same", both sides give the same number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/coming_from.md: the metrics of Ragas and DeepEval that ask no model, beside ours.
+"""docs/start.md: the metrics of Ragas and DeepEval that ask no model, beside ours.
 
 Their requirements contradict those of the extras, so they have an environment of their own, which ``.ci/run`` makes.
 """

@@ -80,7 +80,7 @@ TREE = (["", "x", "x/y", ".h"], ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".
     ],
 )
 def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
-    """The rules that docs/paths.md writes down, in a listing and on a disk, whatever this Python's glob says."""
+    """The rules that docs/data.md writes down, in a listing and on a disk, whatever this Python's glob says."""
     for file in TREE[1]:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()

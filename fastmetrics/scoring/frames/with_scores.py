@@ -187,7 +187,7 @@ def with_scores(
       a dict of columns, or a list of dicts.
     - ``metrics``: names of metrics with one score per row, with options, as in :func:`fastmetrics.score`.
     - ``columns``: your names of input columns, ``{canonical: yours}``.
-    - ``schema``: the preset of a tool: ragas, deepeval, mlflow, hf, autorag … (docs/columns.md).
+    - ``schema``: the preset of a tool: ragas, deepeval, mlflow, hf, autorag … (docs/data.md).
     - ``suites``: families of metrics whose columns exist.
     - ``embedder``: computes missing embeddings from the texts.
     - ``cache``: a folder that stores embeddings.

@@ -1,4 +1,4 @@
-"""docs/frames.md: its examples run."""
+"""docs/data.md: the examples of frames run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.optional_parts import needs
 
-PAGE = Path(__file__).parents[3] / "docs" / "frames.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Frames:")[2].partition("\n## ")[0], re.DOTALL)
 
 
 @pytest.mark.slow
