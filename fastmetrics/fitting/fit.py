@@ -147,8 +147,8 @@ def fit(
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
     ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/comparing.md).  The
-    file stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone: ``columns``,
-    ``schema``, ``lists`` and ``strip_thoughts``.
+    file stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone:
+    ``columns``, ``schema``, ``lists`` and ``strip_thoughts``.
 
     Parameters:
 
