@@ -41,7 +41,9 @@ BUT = ("but", "however", "но", "однако")
 YES = ("yes", "да")
 
 TURN = 4
-"""Number of words after a "but" that count as an answer."""
+"""Number of words after a "but" that count as an answer; fewer do if one of them is a name or a number."""
+
+_CITED = re.compile(r"\[[0-9][0-9, ]*\]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +51,8 @@ class Refusals:
     """The answers that contain a phrase, split into sentences; ``rows`` are their rows among all ``n_rows``.
 
     Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` marks the sentences that say "I don't know",
-    ``filler`` marks sentences with an apology or similar words, ``openings`` is the first word of each sentence that is
-    not a number.
+    ``filler`` marks sentences with an apology or similar words, ``turns`` those that begin an answer with a "but",
+    ``openings`` is the first word of each sentence that is not a number.
     """
 
     n_rows: int
@@ -60,6 +62,7 @@ class Refusals:
     tokens: Tokens
     idk: Flags
     filler: Flags
+    turns: Flags
     openings: list[str]
 
 
@@ -96,12 +99,19 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     sentences = statements(batch.text(column).take(rows))
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
-    filler, whole, openings = _looks(sentences)
+    strings = sentences.strings()
+    filler, whole, openings = _looks(strings)
     affirms = np.array([opening in YES for opening in openings], np.bool_)
-    idk = _says_idk(batch, tokens, phrases, filler) & ~affirms
+    named = _names_after_but(tokens, strings, vocabulary)
+    idk = _says_idk(batch, tokens, phrases, filler, named) & ~affirms
     if patterns == PHRASES:
         idk |= whole
-    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, openings)
+    contrast = set(lexicon("contrast"))
+    turns = np.array([word in contrast for word in openings], np.bool_) & (tokens.counts > TURN)
+    # Models that reach their limit stop within a sentence: "However, context 1".
+    whole_but = [word in BUT and not text[-1].isalnum() for word, text in zip(openings, strings, strict=True)]
+    turns |= named & np.array(whole_but, np.bool_)
+    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, turns, openings)
 
 
 def _hold_phrase(ids: Ids, starts: Ints, stops: Ints, vocabulary: Vocabulary, phrases: Phrases) -> Flags:
@@ -110,13 +120,27 @@ def _hold_phrase(ids: Ids, starts: Ints, stops: Ints, vocabulary: Vocabulary, ph
     return kernels.holds_phrase(ids, starts, stops, openings, letters, phrases.table, phrases.final)
 
 
-def _looks(sentences: Text) -> tuple[Flags, Flags, list[str]]:
+def _names_after_but(tokens: Tokens, strings: list[str], vocabulary: Vocabulary) -> Flags:
+    """Whether the words after the last "but" of each sentence, fewer than ``TURN``, have a name or a number.
+
+    That is a word that no small letter begins, as in "but it was Paris", other than "I" and the number of a citation.
+    """
+    named = np.zeros(len(strings), np.bool_)
+    last = np.maximum(tokens.stops - TURN, tokens.starts)
+    left = kernels.words_after(tokens.ids, last, tokens.stops, vocabulary.places_in(BUT))
+    for sentence in np.flatnonzero(left > 0).tolist():  # few: most are longer
+        text = _CITED.sub(lambda mark: re.sub("[0-9]+", "x", mark[0]), strings[sentence])
+        words = re.findall(r"\w+", text)[-left[sentence] :]
+        named[sentence] = any(not word[0].islower() and word != "I" for word in words)
+    return named
+
+
+def _looks(strings: list[str]) -> tuple[Flags, Flags, list[str]]:
     """Whether each sentence contains filler, and is one of ``WHOLE``; and its first word that is not a number.
 
     In Python, for few sentences.
     """
     filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
-    strings = sentences.strings()
     words = {
         sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(strings)
     }  # refusals are often identical
@@ -127,14 +151,16 @@ def _looks(sentences: Text) -> tuple[Flags, Flags, list[str]]:
     return fillers, wholes, [first[sentence] for sentence in strings]
 
 
-def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> Flags:
+def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags, named: Flags) -> Flags:
     """Whether each sentence contains a phrase that is not one of several choices and not followed by a "but"."""
     vocabulary = batch.vocabulary("words")
     contrast, choice, but = map(vocabulary.places_in, (lexicon("contrast"), ("or", "или"), BUT))
     letters = phrases.letters(vocabulary)
     begins, ends = kernels.last_phrase(tokens.ids, tokens.starts, tokens.stops, letters, phrases.table, phrases.final)
     has_phrase = ends >= 0
-    words_left = kernels.words_after(tokens.ids, tokens.starts + np.maximum(ends, 0), tokens.stops, contrast)
+    after = tokens.starts + np.maximum(ends, 0)
+    words_left = kernels.words_after(tokens.ids, after, tokens.stops, contrast)
+    named = named & (kernels.words_after(tokens.ids, after, tokens.stops, but) > 0)
     before = tokens.ids[np.maximum(tokens.starts + begins - 1, 0)[has_phrase]]
     offered = np.zeros(len(has_phrase), np.bool_)
     offered[has_phrase] = (begins[has_phrase] > 0) & (choice[before] >= 0)
@@ -142,7 +168,7 @@ def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags) -> 
     ends_there = tokens.starts + before_but
     again = _hold_phrase(tokens.ids, tokens.starts, ends_there, vocabulary, phrases)
     answered = (before_but > PREAMBLE) & ~filler & ~again
-    return has_phrase & ~offered & ~answered & (words_left < TURN)
+    return has_phrase & ~offered & ~answered & (words_left < TURN) & ~named
 
 
 def _words_before_but(tokens: Tokens, begins: Ints, but: Ids) -> Ints:
@@ -181,10 +207,11 @@ def abstained(answer: Answers) -> Floats:
 
     A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,
     ``[a]`` matches a or nothing); set them for other languages.  Exceptions: the phrase is one of several choices ("…
-    or I don't know"), four or more words follow a "but" after the phrase, more than eight words without a phrase
-    precede a "but" before it, or the sentence starts with "Yes".  The answer abstains if at most eight words precede
-    such a sentence, excluding apologies and with none after a "Yes", and no later sentence turns to an answer
-    ("However, …").  Other sentences of any length may follow and give reasons.  An empty answer does not abstain.
+    or I don't know"), four or more words follow a "but" after the phrase, or fewer with a name or a number ("but it was
+    Paris"), more than eight words without a phrase precede a "but" before it, or the sentence starts with "Yes".  The
+    answer abstains if at most eight words precede such a sentence, excluding apologies and with none after a "Yes", and
+    no later sentence turns to an answer ("However, …").  Other sentences of any length may follow and give reasons.  An
+    empty answer does not abstain.
 
     A summary notes answers in other scripts than Latin and Cyrillic.  It does not note other languages in these two
     scripts, such as German: short answers have too few words to recognise their language.
@@ -193,13 +220,11 @@ def abstained(answer: Answers) -> Floats:
     >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
     array([1., 0., 1.])
     """
-    contrast = set(lexicon("contrast"))
     sizes = answer.tokens.counts
-    turns = np.array([word in contrast for word in answer.openings], np.bool_) & (sizes > TURN)
     affirms = np.array([word in YES for word in answer.openings], np.bool_)
     weights = np.where(affirms, PREAMBLE + 1, sizes)
     result = np.zeros(answer.n_rows)
-    result[answer.rows] = kernels.abstains(answer.groups, answer.idk, answer.filler, turns, weights, PREAMBLE)
+    result[answer.rows] = kernels.abstains(answer.groups, answer.idk, answer.filler, answer.turns, weights, PREAMBLE)
     return result
 
 

@@ -9,6 +9,7 @@ from tests.reference.text import words
 CLOSERS = "\"'”’»›)]}」』）"
 MARK = r"\[[0-9][0-9, ]*\]"
 TAIL = re.compile(rf"(?:[^\S\n]*[.!?…。！？]|[{re.escape(CLOSERS)}]|[^\S\n]*{MARK})*")
+BUT = ("but", "however", "но", "однако")
 NEW_LINE = re.compile(r"[^\S\n]*(?:\n|\Z|[-*•] |[0-9]{1,3}[.)] )")
 
 
@@ -59,6 +60,17 @@ def opening(sentence: str) -> str:
     return next((word for word in words(sentence) if not word.isdigit()), "")
 
 
+def names_after_but(sentence: str) -> bool:
+    """Whether one to three words after a "but" end the sentence, one of them a name or a number."""
+    own = words(sentence)
+    places = [k for k in range(max(len(own) - 4, 0), len(own) - 1) if own[k] in BUT]
+    if not places:
+        return False
+    shown = re.sub(MARK, lambda mark: re.sub("[0-9]+", "x", mark.group()), sentence)
+    following = re.findall(r"\w+", shown)[places[0] + 1 - len(own) :]
+    return any(not word[0].islower() and word != "I" for word in following)
+
+
 def expand(pattern: str) -> Iterator[tuple[str, ...]]:
     """Every sequence of words that a phrase stands for."""
     pieces = re.findall(r"\([^)]*\)|\[[^\]]*\]|[^()\[\]]+", pattern)
@@ -105,11 +117,13 @@ class Refusing:
         end = max(stop for k, stop in matches if k == begin)
         if (begin and words_of_sentence[begin - 1] in ("or", "или")) or opening(sentence) in ("yes", "да"):
             return False
-        clauses = [k for k in range(begin) if words_of_sentence[k] in ("but", "however", "но", "однако")]
+        clauses = [k for k in range(begin) if words_of_sentence[k] in BUT]
         again = any(stop <= clauses[-1] for _, stop in matches) if clauses else False
         if clauses and clauses[-1] > 8 and not self.is_filler(sentence) and not again:
             return False
         buts = [k for k in range(end, len(words_of_sentence)) if words_of_sentence[k] in self.contrast]
+        if any(word in BUT for word in words_of_sentence[end:]) and names_after_but(sentence):
+            return False
         return not buts or len(words_of_sentence) - buts[0] - 1 < 4
 
     def is_filler(self, sentence: str) -> bool:
@@ -130,7 +144,11 @@ class Refusing:
         before = sum(map(len, preamble)) + 9 * any(text in ("yes", "да") for text in openings)
         later = [text for text, itself in zip(sentences, idk, strict=True) if not itself]
         later = later[first:]
-        answered = any(opening(text) in self.contrast and len(words(text)) > 4 for text in later)
+        answered = any(
+            (opening(text) in self.contrast and len(words(text)) > 4)
+            or (opening(text) in BUT and names_after_but(text) and not text[-1].isalnum())
+            for text in later
+        )
         return float(before <= 8 and not answered)
 
     def idk_citations(self, answer: str | None, pattern: str = r"\[\d+\]") -> float | None:
