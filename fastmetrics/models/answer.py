@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import Threads, make_columns
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot, PromptBot
@@ -31,7 +32,7 @@ from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, 
 from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.opening import Files, FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
@@ -278,22 +279,31 @@ def _by_status(observed: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def answer(
-    table: Any,
-    bot: Any,
+    table: shared.Table,
+    bot: shared.Bot,
     *,
-    output: str | Path | None = None,
-    system: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    keep: Sequence[str] | str | None = None,
-    repeats: int = 1,
-    retry: Sequence[str] | str = (),
-    sample: int | None = None,
-    seed: int = 0,
-    files: FileSettings | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-    watch: Callable[[Spending], None] | None = None,
+    output: shared.Output = None,
+    system: Annotated[str | None, Help("The value of the column system. Default: the bot's name.")] = None,
+    columns: shared.Columns = None,
+    keep: shared.KeepAll = None,
+    repeats: Annotated[
+        int, Help("Answers of each question, each from a call of its own; rows get the number of the repeat.")
+    ] = 1,
+    retry: Annotated[
+        Sequence[str] | str, Help("Repeat stored calls with these statuses: unparsed,truncated,refused.")
+    ] = (),
+    sample: shared.Sample = None,
+    seed: shared.Seed = 0,
+    files: Files = None,
+    resume: shared.Resume = False,
+    overwrite: shared.Overwrite = False,
+    progress: Annotated[
+        Callable[[Progress], None] | None,
+        Help("A function that is called with the progress while questions are answered."),
+    ] = None,
+    watch: Annotated[
+        Callable[[Spending], None] | None, Help("A function that is called with the spending before the first call.")
+    ] = None,
 ) -> Any:
     """Let a bot answer every question of ``table``, in memory or in files, as ``score`` accepts them.
 
@@ -316,27 +326,6 @@ def answer(
     replies are stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses
     (unparsed, truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with
     ``seed``.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
-      each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
-      of the columns that its parameters name.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``system``: The value of the column system. Default: the bot's name.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``repeats``: Answers of each question, each from a call of its own; rows get the number of the repeat.
-    - ``retry``: Repeat stored calls with these statuses: unparsed,truncated,refused.
-    - ``sample``: Read only a random sample of this many rows.
-    - ``seed``: Random seed.
-    - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
-    - ``overwrite``: Replace the output if it exists.
-    - ``progress``: A function that is called with the progress while questions are answered.
-    - ``watch``: A function that is called with the spending before the first call.
 
     >>> import fastmetrics as fm
     >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})

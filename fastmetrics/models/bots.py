@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, about, argument, with_parameters
+from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models import call_setup
 from fastmetrics.models.call_sender import Budget, CallSender
@@ -80,8 +81,8 @@ Answer the question from the passages below. If the passages do not hold the ans
 {{question}}
 </question id={{fence}}>
 Answer:"""
-NAME = about("The name of the bot.")
-PROMPT = about(call_setup.TEMPLATE)
+NAME = Help("The name of the bot.")
+PROMPT = Help(call_setup.TEMPLATE)
 _FENCE = "fence"
 """The placeholder of a code that occurs in no text of the row."""
 
@@ -90,8 +91,8 @@ _FENCE = "fence"
 class PromptBot(BotOptions, CallSettings):
     """Base class of the bots of a model: ``template`` with the row's columns is the prompt."""
 
-    name: str = field(metadata=NAME)
-    template: str = field(metadata=PROMPT)
+    name: Annotated[str, NAME]
+    template: Annotated[str, PROMPT]
 
     kind = ""
     """The name of this kind of bot."""
@@ -177,7 +178,6 @@ class PromptBot(BotOptions, CallSettings):
         return {"bot": self.kind, **self.configured_model.identity, "text": digest}
 
 
-@with_parameters
 @dataclass(frozen=True)
 class GivenContextsBot(PromptBot):
     """A bot that answers from the contexts of each row: p = template(columns of the row), a = M(p).
@@ -189,8 +189,6 @@ class GivenContextsBot(PromptBot):
     A row in which one of the columns is null, or an empty list, has no answer and the status ``missing``.  Limits are
     as in :class:`FullContextBot`, the other settings as in :func:`judge`.
 
-    {parameters}
-
     >>> bot = GivenContextsBot("m", base_url="http://localhost:8000/v1", template="{contexts} {question}")
     >>> bot.prompt(contexts=["Paris is the capital."], question="Which city is it?")
     'Paris is the capital. Which city is it?'
@@ -200,9 +198,9 @@ class GivenContextsBot(PromptBot):
     Source: the RAG benchmark, tier 2.
     """
 
-    model: str = field(metadata=about(MODEL))
-    name: str = field(default="given-contexts", kw_only=True, metadata=NAME)
-    template: str = field(default=CONTEXTS_TEMPLATE, kw_only=True, metadata=PROMPT)
+    model: Annotated[str, Help(MODEL)]
+    name: Annotated[str, NAME] = field(default="given-contexts", kw_only=True)
+    template: Annotated[str, PROMPT] = field(default=CONTEXTS_TEMPLATE, kw_only=True)
     kind = "given-contexts"
 
 
@@ -223,7 +221,6 @@ Answer the question from the text below. If the text does not hold the answer, s
 Answer:"""
 
 
-@with_parameters
 @dataclass(frozen=True)
 class FullContextBot(PromptBot):
     """A bot that sends each question with the whole ``knowledge``: p = template(knowledge, question), a = M(p).
@@ -232,8 +229,6 @@ class FullContextBot(PromptBot):
     table and ``{fence}``, as in :class:`GivenContextsBot`.  A prompt of more than ``max_chars`` characters, or of more
     tokens than the ``context_window`` (estimated at four bytes each), is an error before the first call, because no
     part of the knowledge may be dropped silently.  The other settings are as in :func:`judge`.
-
-    {parameters}
 
     >>> bot = FullContextBot("Paris is the capital of France.", "m", base_url="http://localhost:8000/v1")
     >>> print(bot.prompt(question="Which city is the capital?").splitlines()[-3])
@@ -244,10 +239,10 @@ class FullContextBot(PromptBot):
     Source: the QA framework, full-context baseline.
     """
 
-    knowledge: str = field(metadata=about(KNOWLEDGE))
-    model: str = field(metadata=about(MODEL))
-    name: str = field(default="full-context", kw_only=True, metadata=NAME)
-    template: str = field(default=FULL_CONTEXT_TEMPLATE, kw_only=True, metadata=PROMPT)
+    knowledge: Annotated[str, Help(KNOWLEDGE)]
+    model: Annotated[str, Help(MODEL)]
+    name: Annotated[str, NAME] = field(default="full-context", kw_only=True)
+    template: Annotated[str, PROMPT] = field(default=FULL_CONTEXT_TEMPLATE, kw_only=True)
     kind = "full-context"
 
     def check_placeholders(self) -> None:
@@ -304,30 +299,20 @@ class FunctionBot:
     With a ``store``, an SQLite file, answers are stored under ``name``, the code of the function (its file, and those
     that it imports from the same folder) and the values that it receives, and reused.
 
-    Parameters:
-
-    - ``function``: the function of a row
-    - ``name``: the name of the bot
-    - ``returns``: further columns that the function returns
-    - ``reads``: the columns that it receives
-    - ``concurrency``: the questions at the same time
-    - ``timeout``: the seconds of a call
-    - ``store``: the file that stores answers
-
     >>> bot = FunctionBot(lambda question: question.upper(), name="loud")
     >>> import fastmetrics as fm
     >>> fm.answer({"question": ["why?"]}, bot)["answer"].to_pylist()
     ['WHY?']
     """
 
-    function: Callable[..., Any]
+    function: Annotated[Callable[..., Any], Help("The function of a row.")]
     _: KW_ONLY
-    name: str = ""
-    returns: Sequence[str] = ()
-    reads: Sequence[str] = ()
-    concurrency: int = 1
-    timeout: float = 3_600.0
-    store: str | os.PathLike[str] | None = None
+    name: Annotated[str, Help("The name of the bot.")] = ""
+    returns: Annotated[Sequence[str], Help("Further columns that the function returns.")] = ()
+    reads: Annotated[Sequence[str], Help("The columns that it receives.")] = ()
+    concurrency: Annotated[int, Help("The questions at the same time.")] = 1
+    timeout: Annotated[float, Help("The seconds of a call.")] = 3_600.0
+    store: Annotated[str | os.PathLike[str] | None, Help("The file that stores answers.")] = None
 
     def __post_init__(self) -> None:
         """Check all settings; the default name is the function's."""

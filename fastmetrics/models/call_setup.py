@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, about, argument
+from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Message, Model
@@ -54,18 +55,16 @@ STORE = "calls.sqlite"
 class CallOptions:
     """The settings of all model calls: the client, the parameters of the model, and what replaces the client's own."""
 
-    client: ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None = field(
-        default=None, metadata=about(CLIENT)
-    )
-    base_url: str | None = field(default=None, metadata=about(BASE_URL))
-    parameters: Mapping[str, Any] | None = field(
-        default=None,
-        metadata=about("Parameters of each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
-    )
-    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
-    concurrency: int | None = field(default=None, metadata=about(CONCURRENCY))
-    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
-    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
+    client: Annotated[ClientSettings | Mapping[str, Any] | str | os.PathLike[str] | None, Help(CLIENT)] = None
+    base_url: Annotated[str | None, Help(BASE_URL)] = None
+    parameters: Annotated[
+        Mapping[str, Any] | None,
+        Help("Parameters of each call: temperature=0.5,max_tokens=200. Default: temperature=0."),
+    ] = None
+    store: Annotated[str | os.PathLike[str] | None, Help(STORED)] = None
+    concurrency: Annotated[int | None, Help(CONCURRENCY)] = None
+    max_calls: Annotated[int | None, Help(MAX_CALLS)] = None
+    max_cost: Annotated[float | None, Help(MAX_COST)] = None
 
 
 def client_with(client: Any, **own: Any) -> ClientSettings:
@@ -81,24 +80,22 @@ def client_with(client: Any, **own: Any) -> ClientSettings:
 class JudgeOptions(CallOptions):
     """The settings of a judge besides its rubrics and its model."""
 
-    language: str = field(default="en", metadata=about("The language of the rubrics: en or ru."))
-    repeats: int = field(default=1, metadata=about("Number of repeats of each call."))
-    structured: bool = field(default=True, metadata=about("Request structured output if the server supports it."))
-    retry: Sequence[str] | str = field(
-        default=(), metadata=about("Repeat stored calls with these statuses: unparsed,truncated,refused.")
-    )
-    max_unparsed: int = field(
-        default=20, metadata=about("Stop if none of this many first replies has a score; 0 never stops.")
-    )
-    keep_replies: bool = field(default=False, metadata=about("Copy the model's replies and reasoning to the output."))
+    language: Annotated[str, Help("The language of the rubrics: en or ru.")] = "en"
+    repeats: Annotated[int, Help("Number of repeats of each call.")] = 1
+    structured: Annotated[bool, Help("Request structured output if the server supports it.")] = True
+    retry: Annotated[
+        Sequence[str] | str, Help("Repeat stored calls with these statuses: unparsed,truncated,refused.")
+    ] = ()
+    max_unparsed: Annotated[int, Help("Stop if none of this many first replies has a score; 0 never stops.")] = 20
+    keep_replies: Annotated[bool, Help("Copy the model's replies and reasoning to the output.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class BotOptions(CallOptions):
     """The settings of a bot of a model besides its prompt and its model."""
 
-    context_window: int | None = field(
-        default=None, metadata=about("The maximum tokens of a prompt, estimated at four bytes a token.")
+    context_window: Annotated[int | None, Help("The maximum tokens of a prompt, estimated at four bytes a token.")] = (
+        None
     )
 
 

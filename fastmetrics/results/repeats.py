@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import RepeatedRun, repeated_run
 from fastmetrics.results.score_file import declared_bounds
@@ -140,13 +142,13 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
 
 
 def repeats(
-    scores: Any,
+    scores: shared.Scores,
     *,
-    metrics: Sequence[str] | str | None = None,
-    k: Sequence[int] | int = (1, 2, 3, 5),
-    threshold: float | None = None,
-    on: str | None = None,
-    confidence: float = 0.95,
+    metrics: shared.OnlyMetrics = None,
+    k: Annotated[Sequence[int] | int, Help("Numbers of answers for pass@k and pass^k; repeatable.")] = (1, 2, 3, 5),
+    threshold: Annotated[float | None, Help("Scores of at least this value are correct.")] = None,
+    on: Annotated[str | None, Help("The column that names the question; by default the id.")] = None,
+    confidence: shared.Confidence = 0.95,
 ) -> RepeatReport:
     """Split the variance of repeated answers into between and within questions, and compute pass@k and pass^k.
 
@@ -158,15 +160,6 @@ def repeats(
     For scores of 0 and 1, or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
     that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
     C(n, k) and C(c, k) / C(n, k); each question counts once, and questions with fewer than k answers are left out.
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``k``: Numbers of answers for pass@k and pass^k; repeatable.
-    - ``threshold``: Scores of at least this value are correct.
-    - ``on``: The column that names the question; by default the id.
-    - ``confidence``: Confidence level of the intervals.
 
     >>> import fastmetrics as fm
     >>> table = {"id": [1, 1, 2, 2, 3, 3], "exact_match": [1, 0, 1, 1, 0, 0]}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.options import Seed, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.estimate import score_of
 from fastmetrics.results.open_runs import are_several, open_run
 from fastmetrics.results.pairing import PairedRuns, pair_runs
@@ -24,15 +26,15 @@ _TEXTS = ("question", "reference", "answer")
 
 
 def sample_rows(
-    judged: Any,
+    judged: shared.Judged,
     *,
-    n: int = 200,
-    strategy: Strategy = "random",
-    seed: int = 0,
-    score: str | None = None,
-    label: str = "human",
-    texts: Any = None,
-    on: str | None = None,
+    n: shared.N = 200,
+    strategy: Annotated[Strategy, Help("Strategy: random, stratified (by score) or disagreement.")] = "random",
+    seed: shared.Seed = 0,
+    score: shared.Score = None,
+    label: Annotated[str, Help("The name of the empty column for labels.")] = "human",
+    texts: Annotated[Any, Help("The file that was judged, for its texts.")] = None,
+    on: shared.On = None,
 ) -> pa.Table:
     """A sheet for human labels: ids and texts of ``n`` judged rows (or all, if fewer), and an empty label column.
 
@@ -43,17 +45,6 @@ def sample_rows(
     finds difficult rows and cannot estimate the mean.  The same ``seed`` selects the same rows in any order of the
     rows.  Question, reference and answer come from the first judged file if it kept them, otherwise from ``texts``, a
     file or table of answers with the same ids.  The sheet omits the scores, because they would influence people.
-
-    Parameters:
-
-    - ``judged``: Judged files or tables.
-    - ``n``: Number of rows.
-    - ``strategy``: Strategy: random, stratified (by score) or disagreement.
-    - ``seed``: Random seed.
-    - ``score``: The column of scores; by default the only judged column.
-    - ``label``: The name of the empty column for labels.
-    - ``texts``: The file that was judged, for its texts.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
 
     >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
     >>> sheet = sample_rows(judged, n=2)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.input_columns import distinct, listed
@@ -99,16 +100,16 @@ def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
 
 
 def summarize_by(
-    scores: Any,
+    scores: shared.Scores,
     *,
-    by: Sequence[str] | str | None = None,
-    metrics: Sequence[str] | str | None = None,
-    cluster: str | None = None,
-    confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
-    bootstrap: int = 2_000,
-    seed: int = 0,
-    threads: int | None = None,
+    by: shared.By = None,
+    metrics: shared.OnlyMetrics = None,
+    cluster: shared.Cluster = None,
+    confidence: shared.Confidence = 0.95,
+    interval: shared.Interval = "auto",
+    bootstrap: shared.Bootstrap = 2_000,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> IntervalSummary:
     """The mean of each metric with its interval, over all rows and over each segment.
 
@@ -117,19 +118,6 @@ def summarize_by(
     undefined or infinite are counted.  Rows with one id are several answers to a question, whose score is their mean.
     ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
     ``threads`` are as in :func:`fastmetrics.results.compare.compare`.
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
-    - ``bootstrap``: Samples for each bootstrap interval.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.summarize_by import summarize_by
@@ -107,17 +109,17 @@ def _drawn(point: TrendPoint, least: float, most: float) -> str:
 
 
 def trend(
-    folder: str | Path,
-    metric: str,
+    folder: Annotated[str | Path, Help("A folder of outputs, or its address.")],
+    metric: shared.Metric,
     *,
-    by: Sequence[str] | str | None = None,
-    segment: str | None = None,
-    cluster: str | None = None,
-    confidence: float = 0.95,
-    interval: Literal["auto", "t", "percentile", "bca", "studentised"] = "auto",
-    bootstrap: int = 2_000,
-    seed: int = 0,
-    threads: int | None = None,
+    by: shared.By = None,
+    segment: shared.Segment = None,
+    cluster: shared.Cluster = None,
+    confidence: shared.Confidence = 0.95,
+    interval: shared.Interval = "auto",
+    bootstrap: shared.Bootstrap = 2_000,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> Trend:
     """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
 
@@ -125,20 +127,6 @@ def trend(
     segment="language=ru"``.  Runs without the metric or the segment are omitted.  Runs without times (``score
     --times``) come last, sorted by name.  Rows with one id are several answers to a question, whose score is their
     mean.
-
-    Parameters:
-
-    - ``folder``: A folder of outputs, or its address.
-    - ``metric``: The metric.
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``segment``: Only rows of this segment of the columns in by: language=ru.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``confidence``: Confidence level of the intervals.
-    - ``interval``: Kind of the intervals; auto chooses the one that fits the data.
-    - ``bootstrap``: Samples for each bootstrap interval.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
 from fastmetrics.stats.agreement import Agreement, Level, PairAgreement, agreement
@@ -26,6 +28,7 @@ from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.promises import (
     CutPromises,
     Promise,
+    Promises,
     Threshold,
     one_of_each,
     promise_cells,
@@ -40,19 +43,23 @@ _SCALE = 20  # a metric with at most this many values, all of them labels too, u
 
 
 def validate(
-    scores: Any,
-    labels: Any,
+    scores: Annotated[Any, Help("A score file, or a table of scores.")],
+    labels: Annotated[Any, Help("Human labels: a file, a table, a column, or columns by name.")],
     *,
-    label: str | None = None,
-    raters: Sequence[str] | str = (),
-    on: str | None = None,
-    metrics: Sequence[str] | str | None = None,
-    positive: float | None = None,
-    thresholds: Mapping[str, float] | None = None,
-    promises: CutPromises | None = None,
-    confidence: float = 0.95,
-    cluster: str | None = None,
-    better: Mapping[str, str] | None = None,
+    label: shared.Label = None,
+    raters: Annotated[Sequence[str] | str, Help("Columns of labels, one for each person: ann,bob.")] = (),
+    on: Annotated[
+        str | None, Help("The column that pairs the rows; by default the id, or without one the position.")
+    ] = None,
+    metrics: shared.OnlyMetrics = None,
+    positive: shared.Positive = None,
+    thresholds: Annotated[
+        Mapping[str, float] | None, Help("Thresholds of metrics, instead of the best: token_f1=0.5.")
+    ] = None,
+    promises: Promises = None,
+    confidence: shared.Confidence = 0.95,
+    cluster: shared.Cluster = None,
+    better: shared.Better = None,
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
@@ -79,21 +86,6 @@ def validate(
 
     ``promises`` finds, for each metric, cuts that keep a precision, recall or risk with ``confidence``, tested on all
     labels: the metric was not made from them.  Of rows of a group, one drawn at random takes part.
-
-    Parameters:
-
-    - ``scores``: A score file, or a table of scores.
-    - ``labels``: Human labels: a file, a table, a column, or columns by name.
-    - ``label``: The column of labels; by default the only numeric column.
-    - ``raters``: Columns of labels, one for each person: ann,bob.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``metrics``: Only these metrics: token_f1,mrr.
-    - ``positive``: Labels (of judge-report also scores) of at least this value are positive.
-    - ``thresholds``: Thresholds of metrics, instead of the best: token_f1=0.5.
-    - ``promises``: The promises of cuts, a ``CutPromises``.
-    - ``confidence``: Confidence level of the intervals.
-    - ``cluster``: The column whose equal values mark dependent rows: document, session or question.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1])
     >>> found["token_f1"].auc.value

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
 from fastmetrics.base.options import Flag, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run, open_runs, two_runs
 from fastmetrics.results.pairing import check_settings, pair_runs
 from fastmetrics.results.score_file import direction_of
@@ -27,20 +29,24 @@ TEXTS = ("question", "reference", "answer", "contexts")
 
 
 def worst_rows(
-    scores: Any,
-    metric: str,
+    scores: shared.Scores,
+    metric: shared.Metric,
     *,
-    n: int = 20,
-    answers: Any = None,
-    baseline: Any = None,
-    best: bool = False,
-    on: str | None = None,
-    by: Sequence[str] | str | None = None,
-    segment: str | None = None,
-    system: str | None = None,
-    other: str | None = None,
-    better: Mapping[str, str] | None = None,
-    allow_differences: bool = False,
+    n: shared.N = 20,
+    answers: Annotated[Any, Help("The file that was scored, for its texts.")] = None,
+    baseline: Annotated[
+        Any, Help("Scores of another run, or with a system its name: show the rows with the largest changes.")
+    ] = None,
+    best: Annotated[bool, Help("Show the best rows, or the largest gains.")] = False,
+    on: shared.On = None,
+    by: shared.By = None,
+    segment: shared.Segment = None,
+    system: shared.System = None,
+    other: Annotated[
+        str | None, Help("The name of the run that is compared with the baseline, if one file has several systems.")
+    ] = None,
+    better: shared.Better = None,
+    allow_differences: shared.AllowDifferences = False,
 ) -> pa.Table:
     """The ``n`` rows with the worst scores of a metric, worst first.
 
@@ -54,22 +60,6 @@ def worst_rows(
     ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
     ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
     used.  ``allow_differences`` is as in ``compare``.
-
-    Parameters:
-
-    - ``scores``: A score file, folder, address or table.
-    - ``metric``: The metric.
-    - ``n``: Number of rows.
-    - ``answers``: The file that was scored, for its texts.
-    - ``baseline``: Scores of another run, or with a system its name: show the rows with the largest changes.
-    - ``best``: Show the best rows, or the largest gains.
-    - ``on``: The column that pairs the rows; by default the id (of validate, without one, the position).
-    - ``by``: Columns whose values define segments: language,topic; compare takes several divisions of rows.
-    - ``segment``: Only rows of this segment of the columns in by: language=ru.
-    - ``system``: The column of one file that names the systems.
-    - ``other``: The name of the run that is compared with the baseline, if one file has several systems.
-    - ``better``: Which direction is better, of scores and labels: my_score=lower,hallucinated=lower.
-    - ``allow_differences``: Compare runs even if their options or versions differ.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}

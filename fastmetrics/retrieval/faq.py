@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.base.columns import as_array, as_text, check_type
 from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import ColumnError, InputError, quoted
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Neighbours, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import inverted_index as kernels
 from fastmetrics.tables.opening import is_paths, open_table
@@ -268,15 +270,17 @@ class MatchedQuestions:
 
 
 def match(
-    questions: Any,
-    faq: Any,
+    questions: Annotated[Any, Help("A table with the column ``question``, or paths of files.")],
+    faq: Annotated[Any, Help("A table with the columns ``question`` and ``answer``, or paths of files.")],
     *,
-    output: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
-    threads: int | None = None,
-    overwrite: bool = False,
-    guard: bool = True,
-    excel: bool = False,
+    output: shared.Output = None,
+    columns: shared.Columns = None,
+    threads: shared.Threads = None,
+    overwrite: shared.Overwrite = False,
+    guard: shared.Guard = True,
+    excel: Annotated[
+        bool, Help("Write CSV that Excel opens with all its letters: it begins with a byte order mark.")
+    ] = False,
 ) -> Any:
     """Answer every question from the row of a FAQ whose question shares the most words with it.
 
@@ -284,18 +288,6 @@ def match(
     column ``question``, the FAQ ``question`` and ``answer``.  ``columns={canonical: yours}`` maps the column names of
     both tables, where they exist.  Returns a table: id (if there is one), question, answer, score and index (the row of
     the FAQ), by a :class:`StrictMatchBot`.  ``match_faq`` gives the ``k`` best rows for columns of questions.
-
-    Parameters:
-
-    - ``questions``: A table with the column ``question``, or paths of files.
-    - ``faq``: A table with the columns ``question`` and ``answer``, or paths of files.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``overwrite``: Replace the output if it exists.
-    - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
-    - ``excel``: Write CSV that Excel opens with all its letters: it begins with a byte order mark.
 
     >>> import fastmetrics as fm
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}

@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, numpy_values
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, number
@@ -23,6 +24,7 @@ from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, of_hint
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import rankings as id_kernels
 from fastmetrics.kernels.rankings import Ids, all_ranked, in_rank_order
@@ -513,20 +515,26 @@ MEASURES = ("ndcg@10", "mrr", "recall@100")
 
 
 def rank(
-    rankings: Any,
-    qrels: Any,
-    measures: str | Sequence[str] = MEASURES,
+    rankings: Annotated[Any, Help("A ranking, several paths, or rankings by name in a dict.")],
+    qrels: Annotated[Any, Help("The relevance judgements.")],
+    measures: shared.Measures = MEASURES,
     *,
-    output: str | Path | None = None,
-    relevance_level: float = 1,
-    no_relevant: Literal["zero", "undefined"] = "undefined",
-    duplicates: Literal["error", "first"] = "error",
-    depth: int | None = None,
-    drop_self: bool = False,
-    missing: Literal["zero", "skip"] | None = None,
-    threads: int | None = None,
-    overwrite: bool = False,
-    guard: bool = True,
+    output: Annotated[str | Path | None, Help("Write the values of each query to this file.")] = None,
+    relevance_level: shared.RelevanceLevel = 1,
+    no_relevant: shared.NoRelevant = "undefined",
+    duplicates: shared.Duplicates = "error",
+    depth: shared.Depth = None,
+    drop_self: shared.DropSelf = False,
+    missing: Annotated[
+        Literal["zero", "skip"] | None,
+        Help(
+            "Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one "
+            "ranking), or zero (score 0, as by trec_eval -c; the default for several)."
+        ),
+    ] = None,
+    threads: shared.Threads = None,
+    overwrite: shared.Overwrite = False,
+    guard: shared.Guard = True,
 ) -> Any:
     """Evaluate a ranking, or several, against ``qrels``, query by query, with trec_eval's numbers.
 
@@ -546,25 +554,6 @@ def rank(
     trec_eval (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed
     twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
     ``drop_self`` leaves out documents with the id of their query, as BEIR does.
-
-    Parameters:
-
-    - ``rankings``: A ranking, several paths, or rankings by name in a dict.
-    - ``qrels``: The relevance judgements.
-    - ``measures``: Measures: ndcg@10,mrr,RBP(p=0.8).
-    - ``output``: Write the values of each query to this file.
-    - ``relevance_level``: The lowest grade that counts as relevant.
-    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
-      as in trec_eval.
-    - ``duplicates``: A document listed twice for one query: error, or first (keep the first).
-    - ``depth``: Use only this many documents of each query.
-    - ``drop_self``: Leave out documents whose id is that of the query.
-    - ``missing``: Judged queries that a ranking lacks: skip (left out, as by trec_eval; the default for one ranking),
-      or zero (score 0, as by trec_eval -c; the default for several).
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``overwrite``: Replace the output if it exists.
-    - ``guard``: Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).
 
     >>> ranking = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(ranking, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import ColumnError, UnknownNameError
@@ -19,7 +20,7 @@ from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, 
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.metrics import suites as families
 from fastmetrics.tables.file_columns import Widened, fields_of
-from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import good_batches
@@ -113,24 +114,17 @@ class FoundColumns(Shown):
 
 
 def columns(
-    table: Any,
+    table: shared.Table,
     *,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
 ) -> FoundColumns:
     """What a table holds, in memory or in files, and what ``score`` would read of it.
 
     It shows the preset by which a file was recognised, the column or path of each column that is found with its first
     value, how many metrics of each suite can be computed and what the others lack, and what else the table holds.
     Only its first rows are read.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
 
     >>> import tempfile, pathlib, fastmetrics as fm
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")

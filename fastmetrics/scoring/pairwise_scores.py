@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import as_array, check_type
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, quoted, warn_of
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.metrics.batch import Batch, sides
 from fastmetrics.metrics.metric import REGISTRY, Metric, caution_name
@@ -131,14 +132,16 @@ class PairwiseFile:
 
 
 def pairwise_scores(
-    candidates: Any,
-    references: Any,
-    metric: str,
+    candidates: Annotated[
+        Any, Help("A column of texts, or the path of a file, of which the column ``answer`` is read.")
+    ],
+    references: Annotated[Any, Help("Likewise; of a file, the column ``reference``.")],
+    metric: Annotated[str, Help("The name of a metric, optionally with options.")],
     *,
-    output: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
-    threads: int | None = None,
-    overwrite: bool = False,
+    output: shared.Output = None,
+    columns: shared.Columns = None,
+    threads: shared.Threads = None,
+    overwrite: shared.Overwrite = False,
 ) -> Any:
     """Score every candidate against every reference: a matrix of float64, candidates × references.
 
@@ -164,17 +167,6 @@ def pairwise_scores(
     With ``output``, the scores are written as rows (candidate, reference, score), of all references of the first
     candidate, then of the second; the first two are row numbers from 0.  Undefined scores are null.  Memory then holds
     128 MB of scores.
-
-    Parameters:
-
-    - ``candidates``: A column of texts, or the path of a file, of which the column ``answer`` is read.
-    - ``references``: Likewise; of a file, the column ``reference``.
-    - ``metric``: The name of a metric, optionally with options.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``overwrite``: Replace the output if it exists.
 
     Raises ``OptionError`` for a metric that does not compare two texts, ``UnknownNameError`` for an unknown one,
     ``ColumnError`` for a column that is missing or holds no text, lists included, ``InputError`` for text that is not

@@ -6,22 +6,24 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import Threads, make_columns, open_output
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, fitted, score_batch
 from fastmetrics.scoring.score import ScoreMaker, score
-from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 
 T = TypeVar("T")
@@ -132,43 +134,23 @@ class WatchedScorer:
 
 
 def profile(
-    table: Any,
-    metrics: Sequence[str] | str | None = None,
+    table: shared.Table,
+    metrics: shared.Metrics = None,
     *,
-    suites: Sequence[str] | str = (),
-    no_relevant: Literal["zero", "undefined"] = "undefined",
-    lists: Sequence[str] | str = (),
-    strip_thoughts: bool = False,
-    extract: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    reading: ReadSettings | None = None,
-    threads: int = 1,
+    suites: shared.Suites = (),
+    no_relevant: shared.NoRelevant = "undefined",
+    lists: shared.Lists = (),
+    strip_thoughts: shared.StripThoughts = False,
+    extract: shared.Extract = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+    threads: Annotated[int, Help("Number of threads, from 1 to 1,024.")] = 1,
 ) -> Profile:
     """Score a table, in memory or in files, into a temporary file, and time every stage and metric.
 
     The arguments are those of ``score``, but for the default of ``threads``.  The first batch is scored once
     before the measurement, so that the times are those of compiled kernels.  Times are in seconds, summed over threads.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
-      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
-      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
-      and latency_and_cost.
-    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
-      as in trec_eval.
-    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
-    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
-    - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
-      ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``reading``: How the files are read, a ``ReadSettings``.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> import tempfile, pathlib
     >>> rows = pathlib.Path(tempfile.mkdtemp(), "rows.jsonl")
@@ -227,10 +209,13 @@ _VALUES: list[tuple[str, list[Any]]] = [
 
 
 def warm_up(
-    metrics: Sequence[str] | str | None = None,
+    metrics: shared.Metrics = None,
     *,
-    suites: Sequence[str] | str = (),
-    progress: Callable[[str, int], None] | None = None,
+    suites: shared.Suites = (),
+    progress: Annotated[
+        Callable[[str, int], None] | None,
+        Help("A function that is called with each metric before it is warmed, and the number of kernels compiled."),
+    ] = None,
 ) -> int:
     """Compile the kernels of metrics ahead, and load them and what else a first call loads; return how many were made.
 
@@ -241,15 +226,6 @@ def warm_up(
 
     It scores two made rows by each metric, and by all of them into a file.  Metrics of columns that the rows
     do not have, such as embeddings, raise ``ColumnError``.
-
-    Parameters:
-
-    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
-      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
-      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
-      and latency_and_cost.
-    - ``progress``: A function that is called with each metric before it is warmed, and the number of kernels compiled.
 
     >>> import fastmetrics as fm
     >>> fm.warm_up("answer_length", progress=lambda name, compiled: print(name)) >= 0

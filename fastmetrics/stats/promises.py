@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from typing import Annotated
 
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.display import number
-from fastmetrics.base.options import Optional, Real, about, argument, with_parameters
+from fastmetrics.base.options import Optional, Real, argument
+from fastmetrics.base.shared_parameters import Help
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,9 @@ class Threshold:
 _Share = Optional(Real(0.0, 1.0, above=True, below=True))
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class CutPromises:
     """The promises for which :func:`fit` and :func:`validate` find cuts of a score, tested on labelled rows.
-
-    {parameters}
 
     >>> CutPromises(precision=0.95)
     CutPromises(precision=0.95, recall=None, risk=None)
@@ -47,20 +46,19 @@ class CutPromises:
     Raises ``OptionError`` for a share that is not between 0 and 1.
     """
 
-    precision: float | None = field(
-        default=None, metadata=about("Find the lowest cut from which on this share of rows is positive.")
-    )
-    recall: float | None = field(
-        default=None, metadata=about("Find the highest cut above which this share of the positive rows is.")
-    )
-    risk: float | None = field(
-        default=None, metadata=about("Find the lowest cut with at most this share of rows above it and negative.")
-    )
+    precision: Annotated[float | None, Help("Find the lowest cut from which on this share of rows is positive.")] = None
+    recall: Annotated[float | None, Help("Find the highest cut above which this share of the positive rows is.")] = None
+    risk: Annotated[
+        float | None, Help("Find the lowest cut with at most this share of rows above it and negative.")
+    ] = None
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid share."""
         for setting in fields(self):
             argument(setting.name, getattr(self, setting.name), _Share)
+
+
+Promises = Annotated[CutPromises | None, Help("The promises of cuts, a ``CutPromises``.")]
 
 
 # Thresholds with a promise, tested on rows kept apart from the fit.

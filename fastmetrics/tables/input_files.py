@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
-from fastmetrics.base.options import Choice, Optional, about, argument, with_parameters
+from fastmetrics.base.options import Choice, Optional, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import as_local, is_url, last_name, parse, shown_address
 from fastmetrics.tables.remote_files import cause, patiently, plainly, store
@@ -28,12 +29,9 @@ from fastmetrics.tables.remote_files import cause, patiently, plainly, store
 # How files are read: one declaration for the options of all commands and the settings of all functions.
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class ReadSettings:
     """How files of rows are read.
-
-    {parameters}
 
     >>> import pathlib, tempfile, fastmetrics as fm
     >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.csv")
@@ -44,39 +42,34 @@ class ReadSettings:
     Raises ``OptionError`` for an invalid setting.
     """
 
-    format: str | None = field(
-        default=None,
-        metadata=about(
-            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, arrow, eval, "
-            "xlsx."
+    format: Annotated[
+        str | None,
+        Help(
+            "The format of all files, if their suffixes do not show it: parquet, jsonl, json, csv, tsv, "
+            "arrow, eval, xlsx."
         ),
-    )
-    query: str | None = field(
-        default=None,
-        metadata=about("The query whose rows are read, if the input is the address of a database: select …"),
-    )
-    max_row_bytes: int | None = field(
-        default=None, metadata=about("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
-    )
-    records: str | None = field(
-        default=None,
-        metadata=about(
-            "The path of the list of records in JSON documents, or in each line: results.results, data[].items."
-        ),
-    )
-    blank: Literal["missing", "empty"] = field(
-        default="missing",
-        metadata=about('A blank cell of text in CSV or TSV: missing, or empty (an empty text, as "" always is).'),
-    )
-    delimiter: str | None = field(
-        default=None,
-        metadata=about("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows."),
-    )
-    encoding: str | None = field(
-        default=None,
-        metadata=about("The encoding of CSV, if it is not UTF-8: cp1251 …; UTF-16 is known by its byte order mark."),
-    )
-    sheet: str | None = field(default=None, metadata=about("The sheet of a workbook (xlsx); by default its only one."))
+    ] = None
+    query: Annotated[
+        str | None, Help("The query whose rows are read, if the input is the address of a database: select …")
+    ] = None
+    max_row_bytes: Annotated[
+        int | None, Help("Maximum bytes of a row; a longer row is a bad row. Default: 67108864 (64 MiB).")
+    ] = None
+    records: Annotated[
+        str | None,
+        Help("The path of the list of records in JSON documents, or in each line: results.results, data[].items."),
+    ] = None
+    blank: Annotated[
+        Literal["missing", "empty"],
+        Help('A blank cell of text in CSV or TSV: missing, or empty (an empty text, as "" always is).'),
+    ] = "missing"
+    delimiter: Annotated[
+        str | None, Help("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows.")
+    ] = None
+    encoding: Annotated[
+        str | None, Help("The encoding of CSV, if it is not UTF-8: cp1251 …; UTF-16 is known by its byte order mark.")
+    ] = None
+    sheet: Annotated[str | None, Help("The sheet of a workbook (xlsx); by default its only one.")] = None
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
@@ -97,6 +90,7 @@ class ReadSettings:
 
 _OF_CELLS = ("blank", "delimiter", "encoding", "records", "sheet")
 PLAIN = ReadSettings()
+Reading = Annotated[ReadSettings | None, Help("How the files are read, a ``ReadSettings``.")]
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 

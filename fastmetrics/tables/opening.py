@@ -7,14 +7,15 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote, unquote
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import STANDARD, ReadSizes
-from fastmetrics.base.options import Choice, Optional, Rows, Whole, about, argument, with_parameters
+from fastmetrics.base.options import Choice, Optional, Rows, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.tables import remote_files
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import (
@@ -108,12 +109,9 @@ def open_table(
 # The settings of files that users hand on as one object.
 
 
-@with_parameters
 @dataclass(frozen=True, kw_only=True)
 class FileSettings(ReadSettings):
     """How files of rows are read, and how results are written to files.
-
-    {parameters}
 
     >>> import pathlib, tempfile, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -125,24 +123,17 @@ class FileSettings(ReadSettings):
     Raises ``OptionError`` for an invalid setting.
     """
 
-    batch_rows: int | None = field(default=None, metadata=about("Maximum rows per batch."))
-    on_error: str = field(
-        default="fail", metadata=about("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")
-    )
-    work: str | Path | None = field(
-        default=None,
-        metadata=about("The local folder for results before they are uploaded; by default in ~/.cache."),
-    )
-    guard: bool = field(
-        default=True,
-        metadata=about(
-            "Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …)."
-        ),
-    )
-    excel: bool = field(
-        default=False,
-        metadata=about("Write CSV that Excel opens with all its letters: it begins with a byte order mark."),
-    )
+    batch_rows: Annotated[int | None, Help("Maximum rows per batch.")] = None
+    on_error: Annotated[str, Help("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")] = "fail"
+    work: Annotated[
+        str | Path | None, Help("The local folder for results before they are uploaded; by default in ~/.cache.")
+    ] = None
+    guard: Annotated[
+        bool, Help("Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).")
+    ] = True
+    excel: Annotated[
+        bool, Help("Write CSV that Excel opens with all its letters: it begins with a byte order mark.")
+    ] = False
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
@@ -153,6 +144,9 @@ class FileSettings(ReadSettings):
     def open(self, table: Any, schema: str | None = None) -> TableSource:
         """A table in memory or in files, which the preset ``schema`` describes; raises the errors of opening it."""
         return open_table(table, self, schema=schema)
+
+
+Files = Annotated[FileSettings | None, Help("The settings of files, a ``FileSettings``.")]
 
 
 # Files, by paths, addresses and queries.

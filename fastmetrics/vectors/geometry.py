@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import InputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Seed, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.vectors.pair_scan import BLOCK, Cloud, Floats, Join, Survey, digests, farthest, join, scan, survey
 from fastmetrics.vectors.vector_arrays import METRICS, Metric, Vectors, VectorsLike, one_blas_thread
@@ -168,16 +170,16 @@ class _Samples(NamedTuple):
 
 
 def geometry(
-    vectors: VectorsLike,
+    vectors: Annotated[VectorsLike, Help("An array, table, column or file of vectors.")],
     *,
-    metric: Metric = "cosine",
-    k: int = 10,
-    column: str | None = None,
-    sample: int = 4096,
-    pair_sample: int = 200_000,
-    exact_work: float = 5e11,
-    seed: int = 0,
-    threads: int | None = None,
+    metric: Annotated[Metric, Help("Distance: cosine or euclidean.")] = "cosine",
+    k: Annotated[int, Help("Number of neighbours of each row.")] = 10,
+    column: shared.Column = None,
+    sample: Annotated[int, Help("Size of the sample of rows for neighbours, if there are more rows.")] = 4096,
+    pair_sample: Annotated[int, Help("Number of random pairs of rows.")] = 200_000,
+    exact_work: Annotated[float, Help("Multiplications up to which all pairs of rows are compared.")] = 5e11,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
 ) -> Geometry:
     """Measure the embedding space of N vectors of D numbers.
 
@@ -199,19 +201,6 @@ def geometry(
     ``vectors`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
     folder, glob or address of tables in any format that ``score`` reads, or of .npy arrays; ``column`` names the column
     of vectors of a table.
-
-    Parameters:
-
-    - ``vectors``: An array, table, column or file of vectors.
-    - ``metric``: Distance: cosine or euclidean.
-    - ``k``: Number of neighbours of each row.
-    - ``column``: The column of vectors; by default the only one.
-    - ``sample``: Size of the sample of rows for neighbours, if there are more rows.
-    - ``pair_sample``: Number of random pairs of rows.
-    - ``exact_work``: Multiplications up to which all pairs of rows are compared.
-    - ``seed``: Random seed.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality

@@ -8,17 +8,19 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import feather
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.display import Grid, first_rows, html_of, number, rows_note
 from fastmetrics.base.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.input_files import local_path
@@ -90,17 +92,17 @@ class Neighbors(NamedTuple):
 
 
 def nearest(
-    vectors: VectorsLike,
-    queries: VectorsLike | None = None,
+    vectors: Annotated[VectorsLike, Help("An array, table, column or file of vectors.")],
+    queries: Annotated[VectorsLike | None, Help("The vectors to search for; by default the rows themselves.")] = None,
     *,
-    k: int = 10,
-    metric: Distance = "cosine",
-    method: str | None = None,
-    exact_work: float = EXACT_WORK,
-    recall: float = RECALL,
-    recall_sample: int = 1000,
-    seed: int = 0,
-    threads: int | None = None,
+    k: Annotated[int, Help("The number of neighbours of each row.")] = 10,
+    metric: Annotated[Distance, Help("``cosine``, ``euclidean`` or ``dot``.")] = "cosine",
+    method: Annotated[str | None, Help("``exact``, ``ivf``, ``hnsw`` or ``pq``; by default chosen by size.")] = None,
+    exact_work: Annotated[float, Help("The multiplications up to which the result is exact.")] = EXACT_WORK,
+    recall: Annotated[float, Help("The share of the true neighbours to find.")] = RECALL,
+    recall_sample: Annotated[int, Help("The queries on which the recall is measured.")] = 1000,
+    seed: Annotated[int, Help("The seed of all draws.")] = 0,
+    threads: shared.Threads = None,
 ) -> Neighbors:
     """The ``k`` nearest rows of ``vectors`` for each query, or of each row, without itself.
 
@@ -112,19 +114,6 @@ def nearest(
     effort until it finds the share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the
     share found.  Distances of the returned rows are computed in float64.  The same call gives the same rows for any
     number of threads.
-
-    Parameters:
-
-    - ``vectors``: an array, table, column or file of vectors
-    - ``queries``: the vectors to search for; by default the rows themselves
-    - ``k``: the number of neighbours of each row
-    - ``metric``: ``cosine``, ``euclidean`` or ``dot``
-    - ``method``: ``exact``, ``ivf``, ``hnsw`` or ``pq``; by default chosen by size
-    - ``exact_work``: the multiplications up to which the result is exact
-    - ``recall``: the share of the true neighbours to find
-    - ``recall_sample``: the queries on which the recall is measured
-    - ``seed``: the seed of all draws
-    - ``threads``: the number of threads; by default one for each core
 
     >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall

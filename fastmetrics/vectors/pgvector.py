@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -16,11 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.base.input_columns import is_id, kept_columns
 from fastmetrics.base.options import Choice, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
@@ -199,37 +201,26 @@ class LoadedVectors(FigureTable):
 
 
 def load_vectors(
-    vectors: VectorsLike,
-    database: str,
+    vectors: Annotated[
+        VectorsLike,
+        Help("A file, folder, glob or address of vectors; their ids, or row numbers, become the primary key."),
+    ],
+    database: Annotated[str, Help("The address of the database: ``postgresql://host/db``.")],
     *,
-    table: str,
-    vector: str = "embedding",
-    id: str = "id",
-    column: str | None = None,
-    keep: Sequence[str] | str = (),
-    metric: Distance = "cosine",
-    method: str = "hnsw",
-    overwrite: bool = False,
+    table: Annotated[str, Help("The name of the new table.")],
+    vector: Annotated[str, Help("The column of vectors in the table.")] = "embedding",
+    id: Annotated[str, Help("The column of ids in the table.")] = "id",
+    column: shared.Column = None,
+    keep: shared.Keep = (),
+    metric: Annotated[Distance, Help("Distance of the index: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[str, Help("Index of pgvector: hnsw, ivfflat or none.")] = "hnsw",
+    overwrite: shared.Overwrite = False,
 ) -> LoadedVectors:
     """Load vectors, of files or in memory, into a new table with an index of pgvector, for trying :func:`search`.
 
     One transaction writes the rows, in binary, and builds the index: the table is there with all rows or not at all.
     The extension ``vector`` is created if it is absent.  With ``keep="text"``, the table of chunks has what
     ``evaluate_rag`` reads.
-
-    Parameters:
-
-    - ``vectors``: A file, folder, glob or address of vectors; their ids, or row numbers, become the primary key.
-    - ``database``: The address of the database: ``postgresql://host/db``.
-    - ``table``: The name of the new table.
-    - ``vector``: The column of vectors in the table.
-    - ``id``: The column of ids in the table.
-    - ``column``: The column of vectors; by default the only one.
-    - ``keep``: Columns to copy to the output besides the id, or 'all'; answer and embed copy all by default. A name
-      with a comma: '"a,b"'.
-    - ``metric``: Distance of the index: cosine, euclidean or dot.
-    - ``method``: Index of pgvector: hnsw, ivfflat or none.
-    - ``overwrite``: Replace the output if it exists.
 
     >>> load_vectors("chunks.parquet", "sqlite:///chunks.db", table="chunks")
     Traceback (most recent call last):

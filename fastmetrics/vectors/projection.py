@@ -10,16 +10,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError, MissingExtraError
 from fastmetrics.base.options import Choice, Seed, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.vectors.geometry import Moments
 from fastmetrics.vectors.neighbors import nearest
@@ -287,14 +289,16 @@ class Points(Shown):
 
 
 def project(
-    vectors: VectorsLike,
+    vectors: Annotated[VectorsLike, Help("An array, table, column or file of vectors.")],
     *,
-    method: str = "pca",
-    dims: int = 2,
-    sample: int = 5_000,
-    seed: int = 42,
-    column: str | None = None,
-    threads: int | None = None,
+    method: Annotated[str, Help("Method of a projection: pca, pacmap or umap; the last two are extras.")] = "pca",
+    dims: Annotated[int, Help("Dimensions of a projection: 2 or 3.")] = 2,
+    sample: Annotated[
+        int, Help("Rows that pacmap and umap are fitted on; the others are placed by their neighbours.")
+    ] = 5_000,
+    seed: shared.Seed = 42,
+    column: shared.Column = None,
+    threads: shared.Threads = None,
 ) -> Points:
     """Place vectors in two or three dimensions, to be looked at; a picture is never a metric.
 
@@ -307,17 +311,6 @@ def project(
 
     ``vectors`` is what ``geometry`` takes; the rows of tables in files are called by their ``id``, others by their
     numbers.  The same input and seed give the same points for any number of threads.
-
-    Parameters:
-
-    - ``vectors``: An array, table, column or file of vectors.
-    - ``method``: Method of a projection: pca, pacmap or umap; the last two are extras.
-    - ``dims``: Dimensions of a projection: 2 or 3.
-    - ``sample``: Rows that pacmap and umap are fitted on; the others are placed by their neighbours.
-    - ``seed``: Random seed.
-    - ``column``: The column of vectors; by default the only one.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
 
     >>> found = project([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]])
     >>> found.points[:, 0].round(4).tolist(), [round(share, 6) for share in found.explained]

