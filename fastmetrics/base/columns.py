@@ -1,4 +1,10 @@
-"""Users' tables and columns of any kind of container as Arrow data: the only converter of user input."""
+"""Users' tables and columns of any kind of container as Arrow data: the only converter of user input.
+
+**Columns of any kind** (lists, NumPy, pandas, Polars, Arrow in every layout) are converted by ``base/columns.py`` and
+by nothing else, so all public functions accept the same kinds and give the same results; a test calls each function
+with each kind. Dictionaries of text keep their layout, because kernels read them without decoding. The bytes of null
+text are never read: Arrow may hold anything there.
+"""
 
 from __future__ import annotations
 

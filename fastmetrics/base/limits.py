@@ -122,7 +122,7 @@ class ReadSizes:
     """Row groups of a remote Parquet file up to this size are fetched as a whole."""
 
     split_bytes: int = 32 << 20
-    """Bytes of a split of whole files (see docs/design.md, "Splits")."""
+    """Bytes of a split of whole files (see tables/table_chunks.py)."""
     parquet_split_rows: int = 131_072
     """Rows of a split of Parquet row groups."""
     parquet_split_bytes: int = 256 << 20

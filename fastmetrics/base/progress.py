@@ -1,6 +1,9 @@
 """What a long function is doing, reported by it, and shown to those who wait.
 
 Numba and rich, which take long to import, are not needed to report.
+
+**Progress** is reported by long functions, and shown by one display: a bar of rich on a terminal, a line every 30
+seconds elsewhere.
 """
 
 from __future__ import annotations

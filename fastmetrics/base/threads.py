@@ -1,5 +1,8 @@
 """Thread pools with results in the order of the input and bounded memory, and reports of what a long function is
 doing.
+
+**Threads, not processes**, on one machine. Kernels release the interpreter lock, so a pool of threads shares one copy
+of all data.
 """
 
 from __future__ import annotations

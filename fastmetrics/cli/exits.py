@@ -1,6 +1,11 @@
 """How the program ends: by a signal, or by an error that nobody expects; it never takes the exit code of a gate.
 
 Nothing here imports another package, so that a broken installation ends like this too.
+
+**Interrupts** (Ctrl-C, SIGTERM, SIGHUP) have one handler, which raises an exception: files are closed and temporary
+folders deleted on its way out, and the program prints one line and ends with code 130, 143 or 129. A second signal ends
+the process at once. Rows are scored on background threads while the caller's thread waits for signals, so a long row
+delays neither the exception nor the exit of Python; finished parts stay for ``--resume``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The Ray engine: a cluster, workers that compute parts, and the driver that writes them in order."""
+"""The Ray engine: a cluster, workers that compute parts, and the driver that writes them in order.
+
+**Clusters.** The result of a split is a pure function of the split. Ray and Spark map this function and repeat failed
+work. The driver numbers the parts and saves them in order, so a run can be resumed on any engine.
+"""
 
 from __future__ import annotations
 

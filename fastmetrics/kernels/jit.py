@@ -1,4 +1,14 @@
-"""Decorators that compile kernels, by Numba's public decorator, and a guard for the machine code on disk."""
+"""Decorators that compile kernels, by Numba's public decorator, and a guard for the machine code on disk.
+
+**Kernels are compiled by Numba's public decorator** (``kernels.jit``) at their first use, and cached on disk; if no
+folder is writable, every process compiles them again. A kernel's name in the cache has a digest of the source of all
+kernels, because the machine code of a kernel contains that of the kernels it calls, and Numba compares only its own
+file. A file of the cache that was cut, zeroed or written for other types counts as missing, and a full disk is no
+error: the kernel is compiled again. Two processes that start at once each compile for themselves. ``fm.warm_up`` and
+``fastmetrics warm-up`` compile ahead: a first call in a process takes a second or two even from a warm cache, most of
+it for the imports of Numba, SciPy, PyArrow and pandas. With ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python,
+slowly, with the same results.
+"""
 
 from __future__ import annotations
 

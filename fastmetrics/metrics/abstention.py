@@ -3,6 +3,12 @@
 The built-in phrases are English and Russian.  Answers in other scripts than Latin and Cyrillic are counted, and a
 summary notes them; other languages in these two scripts (German, Ukrainian) are not told apart from English and
 Russian.  The option ``phrases`` replaces the phrases, and with them the note.
+
+**Abstention.** An answer abstains if, as a whole, it says "I don't know". A sentence says so if it contains one of the
+phrases, unless the phrase is one of several choices ("… or I don't know") or a "but" follows with four or more words,
+or with a name or a number ("but it was Paris"). At most eight words, apologies excluded, may precede the phrase, and no
+later sentence may start an answer ("However, …"). An empty answer does not abstain. The phrases are English and
+Russian; an option replaces them, and with them the note on other scripts.
 """
 
 from __future__ import annotations

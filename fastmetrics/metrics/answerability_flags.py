@@ -1,4 +1,12 @@
-"""The decision of a system on each question, to answer or to abstain, and whether the question is answerable."""
+"""The decision of a system on each question, to answer or to abstain, and whether the question is answerable.
+
+**Answerable questions.** The label ``answerable`` decides. Where the label is null or absent, a question is answerable
+if it has a reference that does not itself abstain. A row without a reference is unknown where the label is null, and
+scored null; in a table without labels it is unanswerable, as in SQuAD 2.0. A table with neither column is not scored.
+Answerability metrics are NaN on rows outside their scope, so each mean is a share of the questions that its name
+states. The F1 of abstention is NaN if no question is unanswerable and no answer abstains; scikit-learn would warn and
+return 0.
+"""
 
 from __future__ import annotations
 

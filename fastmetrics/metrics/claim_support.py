@@ -1,4 +1,32 @@
-"""The anchors of answers and their support by the contexts, the basis of the hallucination scores."""
+"""The anchors of answers and their support by the contexts, the basis of the hallucination scores.
+
+**Claims.** An assertive claim is one anchor, the source's triple of subject, verb and object. Its rules fill what the
+source leaves open:
+
+- *Clauses.* A verb is a word of the list ``assertive`` or a word that ends in "ed". Each verb, or group of verbs with
+  at most two stop words between them, makes a clause and each clause at most one triple; a list of objects is one
+  object. A hedge ("may", "suggests") voids its own clause; "I think" does not. A question claims nothing, but its
+  numbers are anchors as everywhere. Numbers of list items and citation marks are no words of a claim.
+- *Subject*: the content words between the last punctuation and the verb. A clause without them has the subject of the
+  clause before; a third-person pronoun refers to the subject of the previous sentence. "I", "we" and "you" are words
+  that a context must contain.
+- *Object*: the content words from the verb to the next verb, or to the punctuation before the next clause's subject.
+  Without any, the verb is the object ("the tower closed"), or, if it says nothing ("it is"), there is no claim. A
+  sentence without a verb is an object without a subject; so is each line of a list.
+- *Numbers and dates* are anchors of their own and words of no triple, so a wrong number fails one anchor, not two. If
+  nothing else is left of an object, they alone are checked.
+- *Support*: one stretch of one context must contain three quarters of the subject's stems and three quarters of the
+  object's (of one, two or three: all), with no two further apart than ``window`` words. A subject that no context
+  contains is thus unsupported. The verb is not compared: the source asks for subject and object only ("released" for
+  "announced"). Of the shares a half, two thirds, three quarters and all, three quarters agreed best with labels:
+  docs/studies/validity.md has the study, also of ``claims="words"``.
+
+With ``claims="words"``, a triple is checked word by word, so one wrong word does not fail a long claim. Each content
+word of an object must occur near a word of its subject, and each content word before a sentence's first verb near a
+word of its object. A subject that no context mentions is unsupported. If that subject is a name (a capital within the
+sentence), its objects are unsupported too; otherwise they only need to occur, since "the firm" may stand for a name in
+the context.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""The values of corpus metrics from summed counts, and notes for the reader of scores."""
+"""The values of corpus metrics from summed counts, and notes for the reader of scores.
+
+**Metrics that need all rows at once**, such as repeats of a question, the geometry of vectors and the agreement of
+raters, are computed from a column of lists of integers that a run stores beside the scores: 16-byte keys of texts and
+ids, or the bits of vectors and ratings. Metrics that need the same data share the column. After all rows are scored,
+the column is read twice. Repeats hold 24 bytes per row and the rows that repeat in memory, geometry and agreement hold
+the whole column. Rows keep the order of the input, so engines, threads and parts do not change the result.
+
+**Resampling corpus metrics** takes the counts of each row, which a run stores only on request because they are large.
+Several columns of counts share a 64-bit word, and equal columns are stored once, so the kernels that resample scores
+also resample counts, with the same draws. Metrics that are resampled often have a vectorised formula beside ``finish``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The logged cost of a call, time and tokens, with percentiles in summaries (the QA framework, the RAG project)."""
+"""The logged cost of a call, time and tokens, with percentiles in summaries (the QA framework, the RAG project).
+
+**Rounds.** Token counts of several rounds are a list, and their sum is used. Where each round is its own row, each row
+is scored separately, and ``fm.tokens_by_id`` adds up the rows of one id. A sum that lacks a round would be too small,
+and fewer tokens are better, so an empty list and a list with a null count as missing.
+"""
 
 from __future__ import annotations
 

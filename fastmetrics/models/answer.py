@@ -1,4 +1,8 @@
-"""Answering the questions of a table with a bot, ``fm.answer``: statuses, latency and tokens beside the answers."""
+"""Answering the questions of a table with a bot, ``fm.answer``: statuses, latency and tokens beside the answers.
+
+**Latency** is that of one question or one judgement. A FAQ bot answers questions one by one for it; ``match``, which
+looks them up together, has none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Sending calls within limits of rate and money: each distinct call is sent once, and stored calls are not sent."""
+"""Sending calls within limits of rate and money: each distinct call is sent once, and stored calls are not sent.
+
+**Model calls are paid for once.** A column maker turns a batch of rows into calls, submits them to the sender, and
+builds columns from the replies. It is run by the same function as scoring, so it shares outputs, parts, resuming and
+summaries. Only the sender knows the store, the client, the limits, the budget and the circuit breaker. The key of a
+stored call contains the exact messages, so rubrics need no version numbers, and a follow-up question after an
+unreadable reply is a call like any other. When many calls fail, a call that worked before (or a short prompt, if none
+has; for a function, another row) tells whether the server is down or the rows are at fault: only a server that does not
+answer ends the run, and rows whose calls fail keep their status. A resumed run recomputes a part if one of its rows
+failed for a transient reason. Three batches are in progress at a time, so that the last calls of one batch do not idle
+the sender.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A store on disk of all calls and their results, which several runs may share, so that no call is paid for twice."""
+"""A store on disk of all calls and their results, which several runs may share, so that no call is paid for twice.
+
+**Runs that share a store** take turns: one of those that ask the same model at the same server holds a lock of the file
+system, which ends with its process, and the store says which process that is. The others wait for its end, and then
+find its replies in the store. Whether a reply is older than the run (``--retry``) follows from the order of arrival in
+the store. So no step of a clock repeats a call.
+"""
 
 from __future__ import annotations
 

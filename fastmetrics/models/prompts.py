@@ -1,4 +1,14 @@
-"""Rubrics, and the prompts made from a rubric and a row, with the row's texts in unforgeable delimiters."""
+"""Rubrics, and the prompts made from a rubric and a row, with the row's texts in unforgeable delimiters.
+
+**Prompts name columns.** Templates of bots and rubrics are split at their placeholders once, and texts of a row are
+filled in once, so no text can add a placeholder. Repeats of a question keep its id and differ in the number of the
+repeat, which is in the key of the call. Rows stay pure functions of the row: a row cannot know that another one shares
+its call, so the metrics of repeats, which see all rows, count them.
+
+**Scales of a judge.** Two scales of one quality are two rubrics with two names (``faithfulness`` 1 to 5,
+``answer_faithfulness`` 0 to 1), since readings, primary tables and comparisons go by name. Two identical answers are a
+tie that no judge needs to see.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""What rules read: the metrics and rows that each names, and the figures of rows and of corpus metrics."""
+"""What rules read: the metrics and rows that each names, and the figures of rows and of corpus metrics.
+
+**Gates do not pass by failing.** In a rule, a row that failed counts as the worst score of the metric's bounds, by its
+direction, or without one as the least favourable for the rule. A row that only the baseline scores failed, whatever the
+reason. A row that only the scores have is in no change: counting it for the baseline as the worst score would let new
+easy rows hide a drop on the old ones. Rows that the metric does not apply to (undefined) are no failures. Files store
+missing and undefined scores as null; their metadata tell the two apart for all rows, and where a rule reads some rows
+of a metric that has both, up to as many as failed count. A mean reads the mean, since people compare it with the table;
+a rule on a change reads the bound of its interval: if the data cannot decide, the rule fails. A rule that met no rows
+has not passed. The default minimum of rows is that below which all intervals of numbers have a note.
+"""
 
 from __future__ import annotations
 

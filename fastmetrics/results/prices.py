@@ -1,4 +1,12 @@
-"""The cost of calls: a user's table of prices, the price of a model, and estimates of tokens before any call."""
+"""The cost of calls: a user's table of prices, the price of a model, and estimates of tokens before any call.
+
+**What a call costs.** One definition everywhere: the tokens of all replies to it, as the server counts them, by a table
+of prices, each call once. Rows that share a call have one call in common, whose key stands beside their replies;
+metadata hold no sums of tokens, which would count shared calls repeatedly. A limit is kept by reserving the highest
+possible cost of a call until it returns. The dry run uses the code of the run, with a sender that records calls instead
+of making them. A judge without a score in its first replies stops: the first judgements are made before the others, so
+that this costs twenty replies, whatever the concurrency.
+"""
 
 from __future__ import annotations
 

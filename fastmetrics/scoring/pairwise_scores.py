@@ -1,4 +1,12 @@
-"""``fm.pairwise_scores``: one metric of all pairs of two columns of texts, in blocks that count each text once."""
+"""``fm.pairwise_scores``: one metric of all pairs of two columns of texts, in blocks that count each text once.
+
+**All pairs.** ``pairwise_scores`` calls the function of the metric, so the formulas and the bits are those of rows;
+only the counts are computed otherwise. The k-th occurrence of an n-gram in a text is a feature with a number, and the
+overlap of two texts is the number of features that they share. The references of a block are numbered once, and a
+candidate adds one to the references that have each of its features. Features of an eighth of the references or more are
+bits, 64 of which are compared at a time. The command writes rows (candidate, reference, score): a wide table of
+thousands of columns suits no tool, and every format can hold rows.
+"""
 
 from __future__ import annotations
 

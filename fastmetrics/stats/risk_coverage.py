@@ -1,4 +1,11 @@
-"""The risk-coverage curve: exact, in bounded memory."""
+"""The risk-coverage curve: exact, in bounded memory.
+
+**Risk and coverage.** Rows of equal confidence have no defined order, so the curve is the mean over all their orders,
+which has a closed form. The area needs all rows sorted and cannot be added up from counts of a fixed size. It is
+computed from two score columns that a run adds to its output. Losses are integer multiples of 2⁻⁵², their sums are
+exact, and the mean of the curve is rounded once. Up to 2,097,152 rows are sorted in memory. For more rows, exact order
+statistics split the confidences into ranges of at most half as many rows, and the columns are read once for each range.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Scores in any form, split by file and summed part by part, with order-independent fingerprints of their rows."""
+"""Scores in any form, split by file and summed part by part, with order-independent fingerprints of their rows.
+
+**Fingerprints.** The metadata hold a fingerprint of the ids, and one of ids and questions: the number of rows, and two
+sums modulo 2⁶⁴ of a hash of each row. The order of rows does not change it, and fingerprints of parts can be added. It
+detects accidents, not forgery. Questions are read for it if a metric reads them, the user keeps them or the run has a
+name (``--name``); other runs read no additional column. The start and end of a run are stored only on request
+(``--times``): they differ between two runs of the same rows, whose outputs are otherwise the same bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,10 @@
 """Exact, mergeable mean, standard deviation, extremes and percentiles of a column, independent of split and order of
 rows.
+
+**Exact sums.** A summary adds integers (a float64 is a multiple of 2⁻¹⁰⁷⁴), so the order of rows and the split into
+batches cannot change it. Mean and standard deviation are rounded once, at the end. The standard deviation is that of
+the population (divided by n), since a table of scores is complete, not a sample. Percentiles are exact, interpolate as
+NumPy does, and take bounded memory.
 """
 
 from __future__ import annotations

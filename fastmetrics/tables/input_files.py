@@ -1,4 +1,16 @@
-"""A file of an input: its identity and its bytes, of a disk, an address, a stream or a compressed file."""
+"""A file of an input: its identity and its bytes, of a disk, an address, a stream or a compressed file.
+
+**Score files record their inputs**: how many files, their bytes, a digest of all names and sizes, and the name and size
+of the first five. A summary of several score files can thus tell different inputs from one input counted twice. The
+names omit folders and addresses: they would reveal where the data are kept, and the same data at another place would
+produce other bytes. A stream has no name to record. Renaming an input therefore changes the bytes of the output.
+Resuming uses a stricter check, the whole path and the modification time, which stay in the work folder. The metadata
+are at the end of a Parquet file, otherwise in a file beside the output, once for all parts.
+
+**Streams.** Standard input and pipes (``<(command)``) are first copied to an unnamed file in the folder for temporary
+files, because Parquet is read from its end and a run may read its input twice. The copy leaves 1 GiB of that disk free:
+a stream that does not end is an error before the disk is full.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Opening what users give as a table: paths, folders, patterns, addresses, streams, queries, or a table in memory."""
+"""Opening what users give as a table: paths, folders, patterns, addresses, streams, queries, or a table in memory.
+
+**Paths, tables and columns.** A text or a ``Path`` is a path, an address or a pattern, and a list of them is several.
+Where an argument may also be a plain column (labels, chunks, texts of pairs), a list of texts is the column, and
+``Path`` objects in a list are several files. Anything else is a table or a column in memory. ``tables/opening.py`` has
+the rule, for all functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What a run reads is never replaced by what it writes, be it named by a link, a folder, a pattern or an address."""
+"""What a run reads is never replaced by what it writes, be it named by a link, a folder, a pattern or an address.
+
+**What outputs replace** is checked in one place, before anything is read: no file that the run reads (whatever links,
+folders, patterns or addresses name it), even with ``--overwrite``; no link, device or pipe; without ``--overwrite`` no
+file, ``OUT.meta.json`` and ``OUT.rejects.jsonl`` included. Pages and figures may go into a pipe or ``/dev/stdout``,
+since nothing is replaced there. Without ``--overwrite``, a file that another run wrote after the check stays, and the
+slower run fails.
+"""
 
 from __future__ import annotations
 

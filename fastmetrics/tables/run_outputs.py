@@ -1,4 +1,16 @@
-"""The output of a run: finished parts in a work folder, from which a killed run goes on; published whole at the end."""
+"""The output of a run: finished parts in a work folder, from which a killed run goes on; published whole at the end.
+
+**Atomic outputs.** A run writes finished parts, each with a record of its checksum and its rejected rows, into
+``OUT.partial/`` and renames the output at the very end. ``--resume`` continues after the last complete part, if input,
+settings and code are the same; the result has the same bytes as an uninterrupted run. The metadata come last, so an
+output with metadata is complete: ``--resume`` of one with the same settings and inputs, none of them written later,
+ends at once with its own counts and summary. Work folders with links or unknown names are refused. Other outputs are
+written in a hidden temporary folder beside them, which a run that is killed leaves, and which blocks no other. Both are
+flushed to disk before they are renamed, and both are published by the target of their kind: a path, an address, a table
+of a database or a stream. A folder takes the place of an old one by two renames. Object stores cannot rename a folder,
+so a run that writes to one works in a local folder and uploads at the end. For a folder, the file that marks it as
+complete is uploaded last.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Chunks of a table: their positions in the input, and splitting them into batches and parts."""
+"""Chunks of a table: their positions in the input, and splitting them into batches and parts.
+
+**Splits** are ranges of the input: runs of Parquet row groups of 131,072 rows or more, or of whole files of other
+formats of 32 MB or more. They are known without reading a row. Each split is split into parts separately, so every
+engine makes the same parts and the same bytes, and one engine may finish a run that another began. A single file of
+JSON lines, CSV or Arrow is never divided.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The citations of passages in an answer, in the forms that models write, rewritten as ``[n]``."""
+"""The citations of passages in an answer, in the forms that models write, rewritten as ``[n]``.
+
+**Citations by id** are replaced by numbers before an answer is split into sentences, so a citation after a full stop
+stays with its sentence whatever its text. If an id of the row looks like a number, the id wins.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Splitting text into sentences, paragraphs, and the statements for checking citations."""
+"""Splitting text into sentences, paragraphs, and the statements for checking citations.
+
+**Statements**, the units that citations are checked against, are sentences including the citations that follow them
+(``Paris. [1]``). A full stop does not end a sentence before a lowercase letter, within a number, after an initial or a
+known abbreviation, or after the number of a list item.
+"""
 
 from __future__ import annotations
 
