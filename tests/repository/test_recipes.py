@@ -22,8 +22,8 @@ SERVER = "http://127.0.0.1:8080/v1"
 
 def commands(block: str) -> list[list[str]]:
     """The words of each command of a block, without the name of the program."""
-    lines = block.replace("\\\n", " ").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+    lines = [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines()]
+    return [line[1:] for line in lines if line[0] == "fastmetrics"]
 
 
 def reply(body: dict[str, Any]) -> str:
@@ -34,7 +34,6 @@ def reply(body: dict[str, Any]) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "examples").mkdir()
-    (tmp_path / "runs").mkdir()
     for name in ("answers.jsonl", "brief_answers.jsonl"):
         shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
@@ -52,6 +51,8 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
             elif language == "python":
                 exec(block, {})
             elif language != "yaml":
+                for made in re.findall(r"^mkdir -p (\w+)$", block, re.M):
+                    (folder / made).mkdir()
                 for words in commands(block.replace(SERVER, judge.url)):
                     store = ["--store", "calls.sqlite"] if judge.url in words else []
                     done = program(*words, *store)
