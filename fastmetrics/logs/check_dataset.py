@@ -396,26 +396,20 @@ def check_dataset(
 ) -> DatasetChecks:
     """Check a data set for faults that make its scores misleading: duplicates, leaks, empty contexts, and more.
 
-    ``table`` is a table or file paths.  The checks read the columns ``id``, ``question``, ``answer``, ``reference``,
-    ``contexts`` and ``answerable``, as far as they exist, and those that ``labels`` names:
+    The checks read the columns ``id``, ``question``, ``answer``, ``reference``, ``contexts`` and ``answerable``, as far
+    as they exist, and those that ``labels`` names:
 
-    - ``doubled id``: an id occurs in several rows;
-    - ``duplicate``: question and answer equal those of an earlier row, ignoring case and white space;
-    - ``reference in question``: the question contains a reference of at least four words, ignoring case;
-    - ``answer is context``: an answer of at least four words equals one of the contexts;
-    - ``empty contexts``: no context contains a character other than white space;
+    - ``doubled id``: an id occurs in several rows; ``duplicate``: question and answer equal those of an earlier row;
+    - ``reference in question``: the question contains a reference of at least four words;
+    - ``answer is context``: an answer of at least four words equals a context; ``empty contexts``: none has a letter;
     - ``answer cut off``: an answer of at least twenty words ends without punctuation, in a script that uses it;
-    - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON, which scores read as one
-      text unless ``lists`` of ``score`` names the column;
+    - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON;
     - ``other script``: most letters of question and answer belong to different scripts;
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 
-    Two slow checks are optional and use an even ``sample`` of the rows.  ``languages`` (ISO 639-1) enables ``other
-    language``: question and answer have at least twenty characters each, and the package py3langid assigns them
-    different languages of this list.  ``embedder`` enables ``near duplicate``: the cosine of a question and a different
-    question is at least ``near``.
-
-    Rows are read in parts.  Memory grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
+    Two slow checks use an even ``sample`` of the rows: ``languages`` enables ``other language`` (by py3langid),
+    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``.  Case is ignored.  Memory
+    grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]

@@ -535,8 +535,7 @@ def chunk_utilization(
     is relevant.
 
     ``chunks`` lists the ids of all chunks: a column, or a table or file with a column ``chunk_id``, ``id``,
-    ``document_id``, or ``chunk_column``.  A repeated id in a row counts once, at its first position.  All counts are
-    integers, so threads, files and the order of rows cannot change the result.
+    ``document_id``, or ``chunk_column``.  A repeated id in a row counts once, at its first position.
 
     Returns a ``ChunkUse``, which prints the figures; its ``to_arrow()`` has a row per chunk.
 

@@ -290,30 +290,25 @@ def domain_analysis(
     reading: Reading = None,
     threads: shared.Threads = None,
 ) -> Domain:
-    r"""Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
+    """Describe the questions of a log: words, answers, ratings, scripts, repeats and activity over time.
 
-    ``log`` is a table or paths, as for ``score``, with a column ``question``; the optional
-    columns ``answer``, ``rating`` and ``timestamp`` are read too.  A question is answered if its answer is not missing,
-    not blank and does not abstain (see ``abstained``).  Words are matches of ``[\w-]{3,}`` in lower case.  The result
-    has the 50 most frequent words of all questions, the 30 most frequent of answered and of unanswered questions, and
-    the 30 words that best distinguish these two groups, by the log-odds ratio with an informative prior (Monroe,
-    Colaresi and Quinn 2008).  For each of the ``indicators`` the questions that contain it are counted, ignoring case,
-    also within words.  The script of a question is that of most of its letters.  Repeats are questions that are equal,
-    ignoring case and white space at both ends.
+    ``log`` has a column ``question``; ``answer``, ``rating`` and ``timestamp`` are read too.  A question is answered if
+    its answer is not missing, not blank and does not abstain (see ``abstained``).  Words are matches of ``[\\w-]{3,}``
+    in lower case: the 50 most frequent of all questions, the 30 of answered and of unanswered ones, and the 30 that
+    best distinguish these two groups, by the log-odds ratio with an informative prior (Monroe, Colaresi and Quinn
+    2008).  For each of the ``indicators`` the questions that contain it are counted.  Repeats are questions that are
+    equal, ignoring case and white space at both ends.
 
-    Two slow analyses are optional and use an even ``sample`` of the distinct questions.  ``languages`` (ISO 639-1)
-    assigns each question one language of this list, with the package py3langid.  ``embedder`` counts near repeats:
-    questions whose cosine to a different question is at least ``near``.
+    Two slow analyses use an even ``sample`` of the distinct questions: ``languages`` (ISO 639-1) assigns each one
+    language of this list, by py3langid; ``embedder`` counts questions whose cosine to a different one is at least
+    ``near``.
 
-    All counts are integers, so threads, files and the order of rows cannot change them.  Memory grows with the number
-    of distinct words, and by 16 bytes per question to find repeats.  Source: the RAG benchmark.
+    Memory grows with the number of distinct words, and by 16 bytes per question.  Source: the RAG benchmark.
 
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])
     >>> found.questions, found.answered, found.distinct, dict(found.scripts), dict(found.indicators)
     (3, 1, 2, {'Latin': 2, 'Cyrillic': 1}, {'pay': 2})
-    >>> found.words[:2]
-    [('how', 2.0), ('pay', 2.0)]
 
     Raises ``ColumnError`` for a log without questions, and ``InputError`` with the row for an invalid timestamp and for
     timestamps with and without a time zone.

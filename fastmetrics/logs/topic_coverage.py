@@ -238,20 +238,17 @@ def topic_coverage(
 ) -> Topics:
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
-    ``log`` is a table or file paths with a column ``question`` or ``question_embedding``; an ``embedder`` computes
-    missing embeddings.  k-means (FAISS, the best of 5 runs on an even sample of 50,000 questions) finds at most
-    ``topics`` clusters of the unit vectors, and every question gets the topic of the nearest centre.  The same ``seed``
-    gives the same topics with any number of threads.
+    ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
+    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors.  A ``seed`` gives the same topics.
 
-    A topic has its number of questions, sample questions, and typical words by class-based TF-IDF (count in the topic ·
-    ln(1 + mean number of words per topic / count in all topics), without English and Russian stop words).  It also has
-    the number of distinct chunks in the first ``k`` positions of ``retrieved_ids``, the number of their distinct
-    sources if ``chunks`` is a table of chunks with a ``source_column``, the rates of abstained and of unanswered
-    questions, and the means of the columns that ``scores`` names.
+    A topic has its number of questions, samples, typical words by class-based TF-IDF (count in the topic · ln(1 + mean
+    number of words per topic / count in all topics), without stop words), the number of distinct chunks in the first
+    ``k`` positions of ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the rates of
+    abstained and of unanswered questions, and the means of the columns that ``scores`` names.
 
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
-    unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG
-    benchmark; Grootendorst 2022 (class-based TF-IDF).
+    unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG benchmark;
+    Grootendorst 2022 (class-based TF-IDF).
 
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
     >>> log = {"question": ["lost card", "card lost", "pay rent"], "answer": ["", "", "ok"]}

@@ -162,30 +162,21 @@ def hallucination(
 ) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
-    H = max(unsupported / total anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
-    times, and assertive claims.  A number, date or time is supported if a context contains an equal value, with
-    its sign, in any usual format.
+    H = max(unsupported / anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
+    times, and assertive claims.  A number, date or time is supported if a context contains an equal value, with its
+    sign, in any usual format.
 
     A claim is a triple of subject, verb and object: one anchor for each clause whose verb asserts.  It is supported if
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
-    context, no two of them more than ``window`` words apart; the verb is not compared.  Only content words count,
-    without their endings, and no numbers and dates, which are anchors of their own.  The object is what follows the
-    verb; without an object, the verb takes its place; an object of numbers and dates alone makes no claim.  A pronoun
-    refers to the subject of the previous sentence; without one, only the object has to occur.  Sentences without a
-    verb, questions, guesses ("may", "suggests") and courtesy ("You are welcome") claim nothing, but their numbers are
-    anchors.  The lists of verbs
-    are English and Russian; a summary notes rows in other scripts.
+    context, no two of them more than ``window`` words apart; the verb is not compared.  Questions, guesses ("may") and
+    courtesy claim nothing, but their numbers are anchors.  The lists of verbs are English and Russian; rows in other
+    scripts have a note.  With ``claims="words"``, each content word of an object is an anchor, which must occur near a
+    word of its subject.  ``claims="spacy:MODEL"``, or ``"spacy"`` for the small English model, takes the triples from
+    spaCy's parses.  ``fm.anchors`` lists anchors.
 
-    With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its subject,
-    and each content word before the first verb of a sentence one, which must occur near the object: one wrong word
-    counts less, and a long object more.  A subject that no context contains then only fails its objects if it is a name
-    (capitalised within the sentence).
+    Time grows with the length of the row, or with the occurrences of the rarest word of each claim in the contexts.
 
-    ``claims`` may be a spaCy pipeline that parses dependencies, ``"spacy:MODEL"``, or ``"spacy"`` for the small English
-    model: the triples then come from its parses.  Raises ``MissingExtraError`` without spaCy.
-
-    ``fm.anchors`` lists the anchors.  Time grows with the length of the row, or, if the words of claims occur all over
-    the contexts, with the occurrences of the rarest word of each distinct claim.
+    Raises ``MissingExtraError`` without spaCy, if ``claims`` asks for it.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall."]] * 2

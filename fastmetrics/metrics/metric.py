@@ -443,20 +443,17 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
-    The positional parameters name the columns that the function reads (``docs/data.md``); a column whose default is
-    None is optional.  The keyword-only parameters are options, each with a default and an annotation (``int``,
-    ``float``, ``str``, ``bool``, or a set of allowed values), and with a description in
-    ``Annotated[int, "the number of words"]``.  The annotation of a column decides what the function receives:
+    The positional parameters name the columns that the function reads; one whose default is None is optional.  The
+    keyword-only parameters are options, each with a default, an annotation and perhaps a description: ``Annotated[int,
+    "the number of words"]``.  The annotation of a column decides what the function receives:
 
-    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row, as Python objects.  The function
-      returns a number, or None where the score is undefined.  It runs at the speed of Python: about a million simple
-      calls a second.
-    - ``pyarrow.Array``: whole columns of a batch of some thousand rows.  The function returns one number a row, NaN
-      where the score is undefined.
+    - ``str``, ``float``, ``int``, ``bool`` or ``list[...]``: the values of one row.  The function returns a number, or
+      None where the score is undefined, at the speed of Python: about a million simple calls a second.
+    - ``pyarrow.Array``: whole columns of a batch.  The function returns one number a row, NaN where it is undefined.
     - a representation of this package's own metrics (``fastmetrics.metrics.batch``), which may change.
 
-    Rows that lack a column are not scored.  Of several references the best score counts, unless ``reference`` is a
-    ``list[str]``, which holds all references of a row.  :func:`fastmetrics.load_plugin` loads a file of such functions.
+    Of several references the best score counts, unless ``reference`` is a ``list[str]``.  ``columns`` declares columns
+    of your own, each with its meaning; docs/extending.md has more.
 
     >>> import fastmetrics as fm
     >>> @fm.metric(bounds=(0, 1), better="higher")
@@ -464,18 +461,11 @@ def metric(
     ...     return float(answer.split()[:1] == reference.split()[:1])
     >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
     [1.0, None]
-
-    ``columns`` declares columns of your own, each with its meaning; the annotation tells what they hold.  In
-    a column of lists, an empty list is a value; ``list`` without an item type takes lists of anything.
-
     >>> @fm.metric(bounds=(0, 1), better="higher", columns={"tool_calls": "the tools that the system called"})
     ... def searched(tool_calls: list[str]) -> float:
     ...     return float("search" in tool_calls)
     >>> fm.searched([["search", "answer"], []]).tolist()
     [1.0, 0.0]
-
-    Score files store ``bounds``, ``better``, ``source``, ``statistics``, ``labels`` and ``reading``, so their readers
-    do not need the declaration.
 
     Raises ``PluginError`` for a name that is already used or an invalid direction, bounds, reading or column,
     ``UnknownNameError`` for a parameter that is not a column, and ``TypeError`` for an unsupported annotation.

@@ -311,25 +311,11 @@ def answer(
 ) -> Any:
     """Let a bot answer every question of ``table``, in memory or in files, as ``score`` accepts them.
 
-    ``bot`` is a :class:`FullContextBot`, a :class:`GivenContextsBot`, a :class:`StrictMatchBot`, a
-    :class:`FunctionBot`, or a function of the question or of named columns, which is wrapped in one.  Returns the
-    table's columns, or the id, the question and the columns in ``keep``, plus ``system`` (by default the bot's name),
-    ``answer``, ``answer_status``, ``answer_reason``, ``latency_ms`` (of one call), ``prompt_tokens``,
-    ``completion_tokens`` and ``answer_call`` (equal in rows that share a call).  Score this table, and compare it by
-    ``system``.
-
-    With ``repeats``, each row is answered so many times, by a call of its own each time, and returned so many times:
-    with its id, and the number of the ``repeat`` from 1.  In a table whose rows are repeated already, a column
-    ``repeat`` numbers them, and each has a call of its own.  Metrics of repeats compare these rows.  Without, rows with
-    equal questions share one call, so their answers are equal by construction.
-
-    A row without an answer is null, and its status says why: ``missing`` (a column that the bot reads is null),
-    ``refused``, ``unparsed`` (no answer in the reply, or only thoughts), ``http`` (no reply, an error or an empty one),
-    ``timeout``, ``error`` (an exception in a function) or ``budget``.  An answer that the model cut short is
-    ``truncated``; all others are ``ok``.  The thoughts of a reasoning model are no part of its answer.  A model's
-    replies are stored in the bot's ``store`` and requested once, as in :func:`judge`; ``retry`` names statuses
-    (unparsed, truncated, refused) to request again.  ``sample`` answers a random sample of that size, drawn with
-    ``seed``.
+    ``bot`` is one of this package's or a function of the question or of named columns.  Returns the table's columns, or
+    the id, the question and the columns in ``keep``, plus ``system`` (by default the bot's name), ``answer``,
+    ``answer_status``, ``answer_reason``, ``latency_ms`` (of one call), tokens and ``answer_call`` (equal in rows that
+    share a call).  A row without an answer is null, and its status says why.  With ``repeats``, each row is answered
+    and returned so many times; without, equal questions share one call (docs/judges.md).
 
     >>> import fastmetrics as fm
     >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})
@@ -337,20 +323,18 @@ def answer(
     >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
 
-    With ``output``, the answers are written to a file that ``score`` reads; the options of outputs are those of
-    ``score``, and the result has its paths, the rows by status (``counts``), and the ``spending``.  A repeated run,
-    with or without ``resume``, pays for nothing twice.  ``watch`` receives the spending record before the first call.
+    With ``output``, the answers are written to a file that ``score`` reads, and the result has its paths, the rows by
+    status (``counts``) and the ``spending``.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "questions.jsonl").write_text('{"id": 1, "question": "Capital of France?"}')
-    >>> done = fm.answer(folder / "questions.jsonl", lambda question: "Paris", output=folder / "answers.jsonl")
-    >>> done.rows, done.counts
-    (1, {'ok': 1})
+    >>> fm.answer(folder / "questions.jsonl", lambda question: "Paris", output=folder / "answers.jsonl").counts
+    {'ok': 1}
 
-    Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column already
-    exists, ``InputError`` for a prompt that is too long for the model, before any call, ``ServiceError`` if a server or
-    a function fails repeatedly, ``OptionError`` for an unsupported bot.
+    Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column exists,
+    ``InputError`` for a prompt that is too long, before any call, ``ServiceError`` if a server or a function fails
+    repeatedly, ``OptionError`` for an unsupported bot.
     """
     chosen = bot_of(bot)
     at_once = (chosen.concurrency or 1) if isinstance(chosen, CallBot) else 1

@@ -76,60 +76,27 @@ def judge(
 
     ``rubrics`` are a :class:`JudgeSettings`, or rubrics with the settings of that class by name, of which ``model`` is
     required.  A rubric is the name of a built-in one, in a ``language``, or a .toml file of the same format.
-    ``model`` is called at ``base_url``, an address with an OpenAI-compatible chat completions API (by default the
-    environment variable OPENAI_BASE_URL, or OpenAI's own), with the key in OPENAI_API_KEY.
 
-    Returns the ``id``, the columns in ``keep`` and for each rubric X the columns ``judge_X`` (float64), ``_reason``,
-    ``_status``, ``_repairs``, ``_prompt_tokens``, ``_completion_tokens`` and ``_call`` (equal in rows that share their
-    calls).  A row without a score is null, never 0.  Its status is ``unparsed`` (also for a score outside the range),
-    ``truncated``, ``refused``, ``http``, ``timeout``, ``budget``, ``missing`` (an input is null) or ``too_long`` (a
-    prompt of more than ``max_chars`` characters); its reason gives details.  A comparison of identical answers is a tie
-    without a call, with the status ``identical``.  ``keep_replies`` adds ``_reply`` and ``_trace``, the model's
-    reasoning; ``times`` adds ``_latency_ms``, the milliseconds of one judgement.  With ``repeats``, score and latency
-    are means over the repeats that have one, and ``_scores``, ``_statuses`` and ``_latencies_ms`` list all repeats.
+    Returns the ``id``, the columns in ``keep`` and for each rubric X ``judge_X``, ``_reason``, ``_status``,
+    ``_repairs``, tokens and ``_call``; a row without a score is null, and its status says why.  Every reply is stored
+    before it is read, and none is paid for twice.  With ``pairwise``, ``table`` is two tables of answers to the same
+    questions.  docs/judges.md has columns, statuses, rubrics, limits.
 
-    Every reply is stored in ``store``, an SQLite file (by default in the user's cache), under a hash of the model, the
-    ``endpoint`` (by default host and path of the address), the ``parameters`` (by default a temperature of 0), the
-    messages and the number of the repeat.  Stored calls are not repeated, except for the statuses in ``retry``
-    (unparsed, truncated, refused); the next run repeats transient failures.  Identical prompts are sent once.
-
-    ``client``, a :class:`ClientSettings` or a TOML file of it, has the limits, time-outs, retries, store and prices of
-    calls; some are settings here too.  ``concurrency`` limits the concurrent calls; a refusal for too many requests
-    halves the limit, and replies raise it again.  After ``max_calls`` requests, or when ``max_cost`` by prices might
-    be exceeded, the remaining rows get the status ``budget``.  A call counts with its highest possible cost until it
-    returns: one token per byte of the prompt, and a reply of ``parameters["max_tokens"]`` tokens, or 4,096.  A run
-    stops if none of its first ``max_unparsed`` replies has a score (0: never), because all others would probably cost
-    money for nothing; the error shows a reply.  ``sample`` judges a random sample of that size, drawn with ``seed``.
-    ``lists`` is that of ``score``.
-
-    With ``pairwise``, ``table`` is two tables of answers to the same questions, in a list or in a dict by name, and the
-    rubrics compare two answers (``preference``).  The rows are those of the first table; the answers of the second,
-    joined by id, are the column ``other_answer``, the second of the rubric's pair.  The score is 1 if the first system
-    is better, 0 if the second is; the metadata name both, for :func:`judge_report`.
-
-    >>> import tempfile, fastmetrics as fm
+    >>> import tempfile, pathlib, fastmetrics as fm
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
-    >>> store = f"{tempfile.mkdtemp()}/calls.sqlite"
-    >>> judged = fm.judge(table, "safety", model="m", base_url="http://localhost:1/v1", store=store, max_calls=0)
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> judged = fm.judge(
+    ...     table, "safety", model="m", base_url="http://localhost:1/v1", store=folder / "calls.sqlite", max_calls=0
+    ... )
     >>> judged.select(["id", "judge_safety", "judge_safety_status"]).to_pylist()
     [{'id': 1, 'judge_safety': None, 'judge_safety_status': 'budget'}]
 
-    With ``output``, the judgements are written to a file, as the scores of ``score``, whose options of outputs these
-    are, and the result has its paths and counts, the ``summary``, the ``spending`` and the rows whose calls ``failed``
-    by status.  A repeated run, with or without ``resume``, pays for nothing twice; it
-    repeats transient failures.  ``watch`` receives the spending record before the first call.
-
-    >>> import pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=store, max_calls=0)
-    >>> judged = fm.judge(table, settings, output=folder / "judged.parquet")
-    >>> judged.summary["judge_safety"].n_error, judged.spending.requests
-    (1, 0)
+    With ``output``, the judgements are written as ``score`` writes scores, and the result has the ``summary``, the
+    ``spending`` and the ``failed`` rows by status.  ``watch`` receives the spending record before the first call.
 
     Raises the errors of ``score``, ``ServiceError`` if the server refuses calls or fails repeatedly, or if no first
     reply has a score (received replies are in the store), ``ColumnError`` for a rubric placeholder without a column,
-    ``FileFormatError`` for a file that is not a rubric, ``OptionError`` for an invalid setting, ``MissingExtraError``
-    if the package ``httpx`` is not installed.
+    ``FileFormatError`` for a file that is not a rubric, ``OptionError`` for an invalid setting.
     """
     if isinstance(rubrics, JudgeSettings) and settings:
         raise OptionError(Argument(next(iter(settings))), ": set it in the JudgeSettings")

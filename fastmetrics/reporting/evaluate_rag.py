@@ -651,27 +651,13 @@ def evaluate_rag(
 ) -> RagEvaluation:
     """Evaluate a RAG system: embed questions, search chunks, let a bot answer from them, judge, score and report.
 
-    The folder ``output`` gets a file of each stage: ``questions.parquet`` (with the embeddings of the questions),
-    ``chunks.parquet`` (the embeddings of the chunks, if they have none), ``rankings.parquet``, ``retrieved.parquet``
-    (the questions with the ``contexts`` that were retrieved), ``answers.parquet``, with ``judges`` ``judged.parquet``
-    (the answers with the columns of :func:`judge`), ``scores.parquet`` and ``report.html``.  A run that was killed goes
-    on with the same call: whole files that were made with the same settings from the same files are used as they are,
-    and answers and judgements are asked for once.  If calls failed, the same call asks for these again.
+    The folder ``output`` gets a file of each stage, from ``questions.parquet`` to ``scores.parquet`` and
+    ``report.html`` (docs/retrieval.md).  A run that was killed goes on with the same call.
 
-    ``questions`` are files of rows with a ``question`` and, for the scores that need them, ``reference`` and
-    ``relevant_ids`` (ids of chunks).  Columns of an earlier system (``answer``, ``contexts``, ``judge_…``, …) are left
-    out.  ``chunks`` is a file, folder, glob or address of a table with an ``id`` and a ``text`` and, in the only column
-    of vectors, embeddings by the same embedder; ``chunk_settings`` name other columns.  Without vectors the texts are
-    embedded.  In a table of PostgreSQL with pgvector (``postgresql://host/db?table=chunks``), PostgreSQL searches by
-    its index; other chunks are searched in the ``index`` on disk of the ``chunk_settings``, or in one that is built in
-    memory, exact up to 50,000 chunks.
-
-    ``bot`` is one of :func:`answer`: a :class:`GivenContextsBot`, or a function of ``question`` and ``contexts``.
-    ``judges`` are a :class:`JudgeSettings`, or rubrics for the model of the bot, which is called as for answers but
-    without their parameters.  Without ``metrics`` and ``suites``, the scores are those of the suites tier0 to tier3
-    that the columns allow, of latency and cost, ``abstained`` and ``hallucination``.  The scores and the report have
-    those of all rubrics.  ``keep`` copies columns of the questions to the scores, for segments; ``name`` is that of the
-    run; the report, in a ``language``, compares it with a ``baseline``, the scores of an earlier system.
+    ``questions`` are rows with a ``question`` and, for the scores that need them, ``reference`` and ``relevant_ids``.
+    ``chunks`` have an ``id``, a ``text`` and perhaps vectors by the same embedder; a table of PostgreSQL is searched
+    there.  ``bot`` is a :class:`GivenContextsBot`, or a function of ``question`` and ``contexts``.  Without ``metrics``
+    and ``suites``, the scores are those of tier0 to tier3 that the columns allow.
 
     >>> import json, pathlib, tempfile
     >>> import numpy as np, fastmetrics as fm

@@ -87,28 +87,16 @@ def report(
 ) -> Report:
     """Write an HTML report: means, distributions, a comparison, and the rows behind the figures with their texts.
 
-    ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; rows are shown
-    of the first.  ``baseline`` is the run that all others are compared with; without it, several runs are compared with
-    the first.  ``system`` is the column of one file that names its systems, of which ``baseline`` may be one.
-    ``texts`` is a file or table with ids that provides question, reference, answer, contexts, retrieved and relevant
-    ids of the first run, or of all systems if it has the column ``system``; as many files as runs provide those of
-    each run, whose answers are shown side by side.  Without it, texts kept in the score files are shown.
-    ``baseline_texts`` provides the baseline's answers.  The ``main`` metric decides, as in
-    :func:`fastmetrics.results.compare.compare`, and rows open by it.  ``by`` names kept columns whose values divide the
-    rows into segments.
-
-    Optional pages: ``judged`` (output of ``judge``) adds the judges; ``runs`` (a folder of outputs) adds the first
-    metrics over these runs; ``usage`` (results of ``chunk_utilization``, ``topic_coverage``, ``cache_hit_rate``,
-    ``context_preservation`` and ``domain_analysis``, or the JSON that these
-    commands write, one or several) adds log analysis; ``vectors`` (a file or table of vectors with ids, or one vector
-    per row) adds their first two principal components, or the points of ``project``, whose result, table or file it may
-    be; ``vectors_column`` names the column where a table has several.
+    ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; ``baseline``
+    is the run that all others are compared with.  ``texts`` is a file or table with ids that provides questions,
+    references, answers and contexts, of the first run or, with a column ``system`` or a file for each run, of all.
+    ``judged``, ``runs``, ``usage`` and ``vectors`` add pages on judges, on runs over time, on logs and on embeddings
+    (docs/comparing.md).
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
-    rows, the rows that fell or rose most against the baseline, and rows where metrics disagree; the page states the
-    size of each sample.  The page is self-contained, sends no request and opens from a file.  With ``rows="all"`` the
-    output is a folder with ``report.html`` and files of all rows, which the page loads when needed to sort and filter
-    by any score.  From 100,000 rows on, p values are those of the paired t-test.
+    rows, the largest changes against the baseline, and rows where metrics disagree; ``rows="all"`` writes a folder with
+    all rows.  The page is self-contained, sends no request and opens from a file.  From 100,000 rows on, p values are
+    those of the paired t-test.  The result has the path and the numbers of rows.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -118,8 +106,8 @@ def report(
     (2, 2, '<!doctype html>')
 
     Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores or
-    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 is not installed,
-    and what ``compare`` raises for runs that cannot be compared.
+    figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 is not installed, and
+    what ``compare`` raises for runs that cannot be compared.
     """
     argument("language", language, Choice(*LANGUAGES))
     argument("rows", rows, Choice("sample", "all"))

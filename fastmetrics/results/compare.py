@@ -221,57 +221,15 @@ def compare(
 ) -> Comparison:
     """Compare systems by their existing scores on the same rows.
 
-    ``runs`` are score files, folders, addresses, tables of scores or results of ``fm.rank``, in a list or by name in a
-    dict; or one table with a column ``system`` that names the systems.  Rows are paired by the column ``on``, by
-    default the id; with ``pairing="position"``, row i is paired with row i.  All pairs of systems are compared, pairs
-    with the ``baseline`` (by default the first run) first.
+    ``runs`` are paths or tables of scores, in a list or by name in a dict, or one table with a column ``system``.  A
+    question with several answers counts once, with their mean.
 
-    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline); its interval, of the
-    kind that fits these data (:func:`fastmetrics.stats.mean_interval.mean_interval`), or by
-    ``interval``: Student's ``t``, or from ``bootstrap`` samples of rows, ``percentile``, ``bca`` or ``studentised``;
-    d_z = mean/sd of the differences; rows won, tied and lost, by the
-    direction of the metric (as declared, or ``better={"name": "lower"}``; otherwise higher); the p of each of the
-    ``tests``; and ``detectable``, the smallest true difference that n such rows detect with power 0.8 at the corrected
-    level, the level divided by the number of comparisons.  Rows with a
-    score of one system only are counted, and a note says where they could reverse Δ.
-
-    The ``main`` metric decides: its verdict is the headline, beside it the first metrics of retrieval, cost and form.
-    By default it is the first one of quality with a direction: a judge's, an own metric, then ``token_recall`` and so
-    on by agreement with people.
-
-    ``tests``: ``fisher``, the randomisation test with ``resamples`` random sign patterns (all 2ⁿ for few rows; by
-    default so many that the smallest p can be significant after the correction); ``t``, the paired t-test; ``mcnemar``,
-    exact, for scores of 0 and 1; ``wilcoxon``, the signed-rank test.  The p values of a test are corrected together
-    over metrics and pairs, those of segments by themselves, those of the main metric over pairs alone: ``holm``, ``bh``
-    (Benjamini and Hochberg) or ``none``.
-
-    For three systems or more, each metric also has a ranking by the largest of all pairs' statistics under random signs
-    (max-T), which already corrects for the pairs: systems with a common letter are not significantly different.
-
-    Corpus metrics (``corpus_bleu``, ``corpus_chrf``, …) are compared if the runs store the counts of their rows
-    (``keep_counts=True``).  The means are the metric's values and Δ their difference.  The interval is a bootstrap over
-    rows, and p comes from approximate randomisation (the ``fisher`` test): rows are swapped between systems, and p = (1
-    + #{|Δ*| ≥ |Δ|})/(1 + N), or the share of all patterns if there are no more than N.  Statistics of single rows (d_z,
-    wins, ``detectable``, other tests, rankings) do not exist for them.
-
-    A run may have several answers to each question: rows with the same id, numbered by a column ``repeat``, or the same
-    number for every question.  The score of a question is then the mean of its answers' scores, and n counts questions.
-    ``repeats`` splits the variance of Δ: ω² between questions, which only more questions reduce, and σ²/K within
-    questions, which more answers K reduce.
-
-    ``pairing="none"`` compares runs that share no rows as independent samples: Δ with an interval from those of both
-    means, and the tests ``interval`` (the default: the level at which this interval ends at 0) and ``welch``.
-
-    ``margin`` is a difference that does not matter: a difference that is not significant is ``equivalent`` if its
-    interval at confidence 1 − 2α lies within ±``margin`` (two one-sided tests), and ``not worse`` if it shows that
-    the difference is not worse by the margin.
-
-    ``by`` names columns whose values define segments: ``"language"``, ``["language", "length"]`` for each combination,
-    ``[["language"], ["length"]]`` for one after the other.  They are columns that a run kept, or columns of the table
-    ``segments`` with ids; numeric columns with more than 12 values are divided into quartiles.  ``cluster`` names the
-    column with the document, session or question that rows share: such rows are flipped and resampled together.
-
-    The same ``seed`` gives the same bits for any order of the rows and any number of ``threads``.
+    For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline) with its interval, d_z
+    = mean/sd of the differences, rows won, tied and lost, p of each of the ``tests``, corrected over metrics and pairs,
+    and ``detectable``, the smallest true difference that n such rows detect with power 0.8.  Rows with a score of one
+    system only are counted.  The verdict on the ``main`` metric is the headline.  Corpus metrics need
+    ``keep_counts=True`` of ``score``.  docs/comparing.md has the rest.  The same ``seed`` gives the same bits for any
+    order of rows and number of ``threads``.
 
     >>> import fastmetrics as fm
     >>> a = {"id": range(8), "token_f1": [0.1, 0.4, 0.5, 0.3, 0.2, 0.6, 0.4, 0.0]}
@@ -281,9 +239,8 @@ def compare(
     (0.1625, 7, 1, 0.015625)
 
     Raises ``ColumnError`` for runs without ids or without a common metric, ``InputError`` for ids that are missing,
-    duplicated or not shared, and ``UnknownNameError`` for unknown names.  Unless ``allow_differences`` is set,
-    different questions under the same id are an ``InputError``, and different options or versions of a metric an
-    ``OptionError``.
+    duplicated or not shared, ``UnknownNameError`` for unknown names; unless ``allow_differences``, also for other
+    questions under an id and other options of a metric.
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """

@@ -37,7 +37,7 @@ def estimate(
     the labelled rows, or a sequence as long as the scores, with null or NaN for rows without a label.  Without
     ``labels``, they are a column of ``judged``.  Rows are matched by the column ``on``, by default by ``id`` if both
     have it, otherwise by position; labels without a judged row are counted.  ``score`` and ``label`` name the columns
-    if there are several candidates; a label that is a list (several people) is its mean.  Rows with a null score are
+    if there are several candidates.  Rows with a null score are
     not used.
 
     Formula, intervals (``interval="normal"`` is that of PPI++) and undefined cases:

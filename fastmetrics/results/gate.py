@@ -543,45 +543,19 @@ def gate(
 ) -> Gate:
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
-    ``scores`` is a score file, a folder, an address or a table of scores; of a folder with several runs, ``latest``
-    takes the last one in the order of :func:`fastmetrics.results.open_runs.list_runs`.  With ``last=7``, the baseline
-    is a folder of runs too: the mean of its last 7 other runs, question by question.  ``require`` contains
-    rules as text, ``rules`` is a TOML file of rules (:func:`fastmetrics.results.gate_rules.read_rules`).
+    ``require`` has rules as text, ``rules`` is a TOML file of them.  A rule is a metric, what it reads, a comparison
+    and a number (docs/comparing.md has all):
 
-    A rule is a metric, what it reads, a comparison and a number.  Every reading has a name:
+    - ``token_f1 >= 0.6`` reads the mean; ``std``, ``min``, ``max``, ``sum``, percentiles (``latency_ms.p95 < 800``),
+      counts and shares of rows (``token_f1.share_missing <= 1%``) are figures too.
+    - ``token_f1.low >= 0.6`` reads a bound of the interval, ``.high`` the other.
+    - ``token_f1.drop <= 0.02`` is met if the rows show that the scores are not worse than the ``baseline`` by more;
+      ``drop.point`` reads the change of the mean.  ``drop <= 0.02`` covers every metric with a direction.
+    - ``token_f1.equivalent <= 0.01`` and ``token_f1.not_worse <= 0.01`` are the verdicts of ``compare(margin=0.01)``.
 
-    - ``token_f1 >= 0.6`` reads the mean, and the output says if its interval crosses 0.6.  Other figures are ``std``,
-      ``min``, ``max``, ``sum``, percentiles with their interval (``latency_ms.p95 < 800``), counts of rows (``n``,
-      ``n_missing``, ``n_undefined``, ``n_error``, ``n_unpaired``) and their shares (``token_f1.share_missing <= 1%``).
-      A label (``abstain_rate``) and a corpus metric are figures too.
-    - ``token_f1.low >= 0.6`` and ``.high`` read a bound of the mean's interval, ``latency_ms.p95.high`` of that of p95.
-    - ``token_f1.drop <= 0.02`` reads the less favourable bound of the drop's interval: it is met if the rows show that
-      the scores are not worse than the ``baseline`` by more.  ``delta`` is the same for scores − baseline, whatever
-      direction is better.  ``drop <= 0.02`` applies to every metric with a direction that both runs have, but to those
-      of unbounded values, such as milliseconds, only in per cent.
-    - ``token_f1.drop.point <= 0.02`` and ``delta.point`` read the change of the mean itself.
-    - ``token_f1.equivalent <= 0.01`` is met if two one-sided tests at the level 1 − ``confidence`` show that the change
-      lies within ±0.01, and ``token_f1.not_worse <= 0.01`` if one shows that the scores are not worse by more: bounds
-      of the interval at the level 2·``confidence`` − 1.  Both are verdicts of ``compare(margin=0.01)`` too.
-    - A change compared with a percentage (``drop <= 2%``) is relative to the baseline's mean over the same rows.
-
-    Rows without a score count as the worst score of the metric's bounds: rows that the baseline scores and the scores
-    lack, for whatever reason, and, with or without a baseline, rows that failed or miss an input.  Rows where the
-    metric is undefined do not count, unless the baseline scores them.  Rows that only the scores have are in no change.
-    A rule on a metric without a worst score (``latency_ms`` has no highest value) is not met if there are such rows,
-    unless it states the score to count, ``with unpaired=60000``, or leaves them out, ``with unpaired=ignore``;
-    ``unpaired`` sets this for all rules that do not.  The output states how many rows there are.
-
-    ``where language=ru`` restricts a rule to some rows, by columns that the runs kept; ``where language=*`` applies it
-    to each value.  A rule needs 5 rows with a score, one that reads an interval 20 rows and 12 clusters, below which
-    intervals of numbers have a note; ``min_n`` sets another number for all rules, and ``with n >= 50`` for one.  Counts
-    of rows need none.  With ``*``, smaller segments are skipped and counted; if all are, the rule is not met.
-    An undefined figure meets no rule.
-
-    ``confidence`` is the level of intervals; ``correction="bonferroni"`` raises it so that all intervals that rules of
-    this call read hold together.  ``better={"my_score": "lower"}`` states the direction of scores that declare none,
-    which ``drop`` needs.  ``cluster``, ``on``, ``pairing``, ``allow_differences`` and ``seed`` are as in
-    :func:`fastmetrics.results.compare.compare`.
+    ``where language=ru`` restricts a rule to some rows, ``where language=*`` checks it for each value, ``with n >= 50``
+    sets the rows that it needs.  Rows that only the baseline scores, that failed or that miss an input count as the
+    worst score of the metric's bounds.  An undefined figure meets no rule.
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])

@@ -552,22 +552,15 @@ def judge_report(
 ) -> JudgeReport:
     """Evaluate judges from one or several judged files or tables, in a list or in a dict by name.
 
-    For each judged column (with a ``_status`` column): the number of rows per status, the error rate, consistency over
-    repeats, latency and tokens, if the file has them; the mean in each segment of the columns ``by``; Spearman's ρ with
-    the number of words of ``answer`` (or ``answer_words``), if that column was kept.
+    For each judged column (with a ``_status`` column): the rows per status, the error rate, consistency over repeats,
+    latency and tokens, if the file has them; the mean in each segment of the columns ``by``; Spearman's ρ with the
+    number of words of ``answer``, if that column was kept.  The rubrics, in the metadata of judged rows, tell ranges
+    and which columns compare two answers (win rate, flips) or decide (a confusion table, if the labels are 0 and 1).
 
-    With ``labels``, a file or table of human labels (its column ``label``, by default the only numeric column), matched
-    by ``on`` or ``id``: correlations, the prediction-powered mean, and, if the labels are in the range of the judge's
-    scores, kappas and Krippendorff's alphas.  Weighted kappas take the distances of the rubric's scale.  Scores and
-    labels of at least ``positive`` are positive in accuracy, precision, recall and F1; without ``positive``, these are
-    NaN if the labels are graded or outside the range.
-    ``ranges`` sets the ranges of judged columns; by default they come from the rubrics, which the metadata of judged
-    rows contain.  If the range is unknown, 1 to 5 is assumed, and a note says so.
-
-    The rubrics also identify columns that compare two answers in both orders (win rate, flips and first-position
-    preference, as in :func:`pairwise`), and columns of decisions (confusion table, as in :func:`judge_decisions`, if
-    the labels are 0 and 1).  The decision of a row is that of most of its repeats; an even split is none, and counts as
-    left out.  ``prices``, a table or a file as in :func:`judge`, gives the cost of the tokens.
+    With ``labels``, a file or table of human labels, matched by ``on`` or ``id``: correlations, the prediction-powered
+    mean, and, if the labels are in the range of the judge's scores, kappas and Krippendorff's alphas.  Scores and
+    labels of at least ``positive`` are positive in accuracy, precision, recall and F1; without it, these are NaN for
+    graded labels.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})

@@ -275,28 +275,15 @@ def power(
 ) -> PowerReport:
     """Plan a comparison: the questions needed to detect ``delta``, or the difference that ``n`` questions detect.
 
-    With ``margin``, it is the questions needed to show equivalence within it if there is no difference: margin ≥
-    (t₁₋α + t₍₁₊power₎/₂)·s/√n.
+    Both systems answer the same n questions, each ``repeats`` times (K).  The variance of Δ is (ω² + σ²_A/K +
+    σ²_B/K)/n: ω² is the variance between questions of the true differences and σ² that of one answer within a question.
+    Δ is detected with probability ``power`` by a two-sided test at level 1 − ``confidence`` if Δ ≥ (t₁₋α/₂ +
+    t_power)·s/√n.  With ``margin``, n shows equivalence if there is no difference: margin ≥ (t₁₋α + t₍₁₊power₎/₂)·s/√n.
 
-    Both systems answer the same n questions, each ``repeats`` times (K).  The variance of Δ is
-    (ω² + σ²_A/K + σ²_B/K)/n: ω² is the variance between questions of the true differences and σ² that of one answer
-    within a question.  Δ is detected with probability ``power`` by a two-sided test at level 1 − ``confidence`` if
-    Δ ≥ (t₁₋α/₂ + t_power)·s/√n, the formula behind ``detectable`` of :func:`compare`.
-
-    The variances come from a ``pilot``: two runs (or more, of which ``baseline`` and ``other`` name two), in any form
-    that :func:`compare` accepts, which are paired by ``on`` or the id; repeated answers to a question in them separate
-    ω² from σ².  A pilot of one run gives ω² = 2·(1 − ``correlation``) times the variance of its questions; without a
-    known ``correlation`` of the systems' scores, 0 is cautious.  Or give the variances: ``between`` (ω², or the
-    variance of the paired differences of single answers) and ``within`` (σ², one number or one per system), which also
-    replaces the pilot's.  ``cluster`` names the pilot's column of documents or sessions that questions share: their
-    design effect multiplies the variance.
-
-    ``pairing="none"`` plans a comparison of runs that share no questions, with n for each: the variances of both runs
-    of the pilot add up.
-
-    ``n_high`` is the number of questions if the variance is at the upper confidence bound that the pilot allows: small
-    pilots say little.  A ``note`` says where rare large differences may be missing.  If no question of the pilot
-    differs, the bounds of the metric limit what others may do.
+    The variances come from a ``pilot`` of two runs, or of one (the other system is assumed to vary as much, with the
+    ``correlation`` given), or are given: ``between`` (ω²) and ``within`` (σ²).  ``n_high`` is the number of questions
+    if the variance is at the upper bound that the pilot allows; a ``note`` says where rare large differences may be
+    missing.
 
     >>> import fastmetrics as fm
     >>> fm.power(between=0.25, delta=0.05)[0].n
@@ -308,7 +295,7 @@ def power(
 
     Raises ``OptionError`` unless exactly one of ``delta`` and ``n`` is given, for variances that are missing or
     negative, and for ``repeats`` above 1 if σ² is unknown; ``InputError`` for a pilot of fewer than 2 questions; and
-    the errors of :func:`compare` for runs that cannot be paired.
+    the errors of :func:`compare`.
 
     Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640).
     """

@@ -185,41 +185,24 @@ def summarize(
 ) -> Summary:
     """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
 
-    ``scores`` is a score file, a folder, pattern or address of such files, or a list of them; an Arrow table, record
-    batch or reader, a pandas or Polars frame, a lazy Polars frame, a mapping of names to arrays, a list of dicts, an
-    iterable of Arrow tables or batches, a function that returns such an iterable at each call, or a Ray Dataset or
-    Spark DataFrame, whose workers add up its parts.  Several files are pooled, and the notes of the summary name the
-    files, their inputs and the differences in their settings.  The
-    ``id``, the pandas index, and kept columns of integers or booleans are not summarised.  Sums are exact and rounded
-    once, so any order or split of the rows gives the same bits.
+    ``scores`` are score files, pooled with notes on their differences, or a table of any kind, an iterable of parts, a
+    Ray Dataset or a Spark DataFrame.  The ``id``, the pandas index, and kept columns of integers or booleans are not
+    summarised.  Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
-    Null means that an input was missing, NaN that the metric is undefined.  Files written by this package store both as
-    null and count them in the schema's metadata; if a table no longer has the same number of rows, every null counts as
-    missing, and a note says so.  pandas does not distinguish the two: all are missing.
-
-    Corpus metrics are computed from the counts of rows (``keep_counts`` of ``score``); without them, from their sums in
-    the metadata, and left out with a note if the number of rows or the fingerprint of the ids is another.
+    Null means that an input was missing, NaN that the metric is undefined.  Files store both as null and count them in
+    their metadata; if a table no longer has as many rows, every null counts as missing, and a note says so.  Corpus
+    metrics are computed from the counts of rows (``keep_counts`` of ``score``), or from their sums in the metadata.
 
     >>> summary = summarize({"token_f1": [0.5, 1.0, None], "latency_ms": [10.0, 20.0, 40.0]})
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
-    >>> import pathlib, tempfile, fastmetrics as fm
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "rows.jsonl").write_text('{"answer": "in Paris", "reference": "Paris"}')
-    >>> _ = fm.score(folder / "rows.jsonl", "token_precision", output=folder / "scores.parquet")
-    >>> summarize(folder / "scores.parquet")["token_precision"].mean
-    0.5
-
-    ``statistics`` requests the ``sum`` of some columns, or percentiles (``p50``, ``p99.9``: interpolated like
-    ``numpy.percentile``), computed in bounded memory (``budget`` values) if ``scores`` can be read more than once.
-    ``labels`` are further names of statistics (``{"reciprocal_rank.mean": "mrr"}``).  Both default to the declarations
-    of the metrics.  ``finish(name, counts)`` computes the value of a corpus metric from the counts in the metadata,
-    summed over all parts.
+    ``statistics`` adds the ``sum`` or percentiles of columns (``p50``, ``p99.9``: interpolated like
+    ``numpy.percentile``), ``labels`` further names of statistics.  Both default to the declarations of the metrics.
 
     Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
-    ``ColumnError`` if the parts differ in their columns,
-    ``UnknownNameError`` for an unknown statistic, and ``OptionError`` for labels that give two figures the same name.
+    ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and
+    ``OptionError`` for labels that give two figures the same name.
     """
     if is_paths(scores):
         files = PooledFiles.open(scores)

@@ -63,29 +63,16 @@ def validate(
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
-    ``scores`` and ``labels`` are tables, or files by their paths, as in ``score``; ``labels`` may also be a sequence of
-    labels (several files of labels are then ``Path`` objects).  Rows are matched by the column
-    ``on``; by default by ``id`` if both tables have it, otherwise by position, which needs equal lengths, or by the
-    pandas index, if both tables have the same index in another order.
+    ``scores`` and ``labels`` are tables or paths; ``labels`` may also be a sequence.  Rows are matched by the column
+    ``on``; by default by ``id`` if both tables have it, otherwise by position.  ``label`` names the column of labels
+    (numbers or booleans; by default the only such column; a list is the labels of several people), ``raters`` columns
+    with the labels of one person each, whose mean is the label.
 
-    ``label`` names the column of labels (numbers or booleans; by default the only such column); a cell may also be a
-    list with the labels of several people.  ``raters`` names columns with the labels of one person each.  The label of
-    a row with several raters is their mean, unless ``label`` names another column.
-
-    High labels are assumed to be good.  If lower is better for a metric, as for ``hallucination``, low scores are
-    treated as positive; correlations keep their sign.  ``better={"name": "lower"}`` sets the direction of a metric that
-    is not declared here, or of the label: with it, high scores of ``hallucination`` detect rows labelled
-    ``hallucinated``.
-
-    ``cluster`` names a column of the labels or scores with the group of each row: the session, document or question
-    that several rows share; the intervals then treat rows of a group as dependent.
-
-    Labels of at least ``positive`` are positive.  The default is 1 for labels 0 and 1, the higher of any other two
-    values, and no default for graded labels.  ``thresholds`` fixes the threshold of some metrics.  The figures and
-    their intervals are those of :func:`fastmetrics.stats.association.associate`.
-
-    ``promises`` finds, for each metric, cuts that keep a precision, recall or risk with ``confidence``, tested on all
-    labels: the metric was not made from them.  Of rows of a group, one drawn at random takes part.
+    High labels are assumed to be good.  If lower is better for a metric, low scores are treated as positive;
+    correlations keep their sign.  Labels of at least ``positive`` are positive: 1 for labels 0 and 1, the higher of any
+    other two values, and no default for graded labels.  ``cluster`` names the column of groups whose rows are
+    dependent. ``promises`` finds cuts that keep a precision, recall or risk with ``confidence``.  The figures and their
+    intervals are those of :func:`fastmetrics.stats.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1])
     >>> found["token_f1"].auc.value

@@ -538,22 +538,13 @@ def rank(
 ) -> Any:
     """Evaluate a ranking, or several, against ``qrels``, query by query, with trec_eval's numbers.
 
-    ``rankings``, a ranking or several, and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON
-    dictionaries, compressed or not), Arrow tables, pandas or Polars frames, or dictionaries ``{query: {document: score
-    or grade}}``.  Columns are found by name; queries and documents are matched by their id as text.  Documents are
-    ranked by score descending, then by id descending, byte by byte; scores are 64-bit and grades may be fractions.
-    A ranking may also be ``{query: [documents]}``, best first, or have the lines ``query document rank`` (from rank 1)
-    or ``query document``, as MS MARCO has them; judgements ``{query: [documents]}`` have grade 1.
-    ``measures`` use the names of trec_eval, ir_measures or ranx (:mod:`fastmetrics.retrieval.measures`).
+    ``rankings`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries), tables, or
+    dictionaries ``{query: {document: score or grade}}``, also ``{query: [documents]}``, best first.  Documents are
+    ranked by score descending, then by id descending, byte by byte.  ``measures`` have the names of trec_eval,
+    ir_measures or ranx.
 
-    ``relevance_level`` is the lowest relevant grade of the binary measures (trec_eval's -l).  ``missing`` is the rule
-    for judged queries that the ranking lacks: ``"skip"``, trec_eval's default and that of one ranking, leaves them out,
-    ``"zero"`` scores them 0 as empty rankings (trec_eval's -c), which is the default of several rankings, so that no
-    ranking gains by failing.  They are counted either way.  ``no_relevant`` sets whether a query without relevant
-    documents is undefined and excluded from the mean (the default, as of ``score``), or with ``"zero"`` scores 0, as in
-    trec_eval (``n_undefined`` counts it either way).  ``duplicates="first"`` keeps the best rank of a document listed
-    twice, instead of raising.  ``depth`` truncates every ranking (trec_eval's -M).
-    ``drop_self`` leaves out documents with the id of their query, as BEIR does.
+    Judged queries that one ranking lacks are left out of its means, as by trec_eval; of several rankings they score 0,
+    so that none gains by failing.  They are counted either way.
 
     >>> ranking = {"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d3": 1.0}}
     >>> result = rank(ranking, {"q1": {"d1": 1}, "q2": {"d3": 2, "d4": 1}}, "ndcg@10,mrr,P@1")
@@ -562,23 +553,19 @@ def rank(
     >>> result.per_query.column_names
     ['query_id', 'ndcg@10', 'mrr', 'P@1']
 
-    Several rankings are a list of paths, or a dictionary ``{name: ranking}``; the result is then a report, which prints
-    as a table of rankings × measures, has the ``results`` by name, and gives a table with ``to_arrow``.
+    Several rankings are a list of paths, or a dictionary ``{name: ranking}``; the result is then a report with the
+    ``results`` by name.
 
     >>> bad = {"q1": {"d1": 1.5, "d2": 0.5}}
     >>> report = rank({"good": ranking, "bad": bad}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, "mrr")
     >>> report.to_arrow().select(["ranking", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
     {'ranking': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
 
-    ``output`` is a file for the values per query: Parquet, Arrow, JSON lines, CSV or TSV by its suffix.  That of
-    several rankings has the column ``ranking``, by which ``compare`` tells them apart (``system="ranking"``).
-    Undefined values are null in it, as are those of queries that are left out; the metadata contain means, counts and
-    settings.  In CSV and TSV, ids that a spreadsheet would run get a leading quote, unless ``guard=False``.  An
-    existing file is replaced only with ``overwrite=True``.
+    ``output`` is a file for the values per query, which ``compare`` reads (``system="ranking"``).
 
     Raises ``InputError`` for data that cannot be scored, ``UnknownNameError`` for an unknown measure, ``OptionError``
-    for an invalid option, for no ranking and for two rankings of the same name, ``OutputError`` if the output cannot be
-    written.  Source: trec_eval 10.
+    for an invalid option, for no ranking and for two of one name, ``OutputError`` if the output cannot be written.
+    Source: trec_eval 10.
     """
     by_name = _several(rankings)
     if output is None:

@@ -156,55 +156,20 @@ def score(
 ) -> Any:
     """Score every row of a table, in memory or in files; return the scores, or write them to a file.
 
-    ``table`` is an Arrow table, record batch or record batch reader, a pandas or Polars frame, a lazy Polars frame, a
-    dict of columns, a list of dicts, or a list or generator of record batches.  Only the columns that a metric needs
-    are converted; other columns may have any type.  A path, or a list of paths, means files: Parquet, JSON, CSV, TSV,
-    Arrow, Excel or logs of other tools, folders or globs, addresses (``s3://``, ``gs://``, ``hdfs://``, ``file://`` and
-    the schemes of fsspec), tables of databases (``postgresql://host/db?table=answers``, ``sqlite:///``,
-    ``duckdb:///``), or ``"-"``, standard input.  ``files`` has the settings of files, a :class:`FileSettings`: their
-    ``format`` if the suffixes do not show it, what to do ``on_error`` and others.
+    ``table`` is a table of any kind, or paths and addresses (docs/data.md).  Without ``metrics`` and ``suites``, the
+    suite ``core`` is scored.
 
-    ``metrics`` are names, optionally with options, in a list or separated by commas:
-    ``"token_f1,squad_f1(version=2)"``.  ``suites`` are whole families whose columns exist: lexical, matching,
-    edit_distance, answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic,
-    latency_and_cost, all.  The default is ``core``: lexical, retrieval, semantic and latency_and_cost.
-    ``columns={canonical: yours}`` and the preset ``schema`` map your column names, or paths into nested data such as
-    ``docs[].text`` (docs/data.md).  ``keep`` names columns to copy in addition to ``id``; ``keep="all"`` copies all.
-    ``embedder`` (a name, a function, an ``Embedder``) computes missing embeddings from the texts; grounding uses it
-    too, with the default ``wordllama``. ``cache`` is a folder that stores embeddings.  ``no_relevant`` sets the score
-    of retrieval metrics on rows without relevant documents, unless a metric sets its own: ``"zero"``, or
-    ``"undefined"`` (NaN, the default), which excludes the row from the mean.  ``lists`` names your columns whose texts
-    are lists, as JSON, Python or NumPy writes them (``"['Paris' 'Paris, France']"``): each is parsed, any other text is
-    a list of one; ``"contexts=|"`` divides texts at a separator.  Without it such a text is one text, and a note says
-    so.  ``strip_thoughts`` leaves what a reasoning model thought (``<think>…</think>``) out of answers, and
-    ``extract`` takes the answer out of the text, by the first of these extractors that finds one
-    (:func:`fastmetrics.text.extraction.extractor`); a text without one counts as an empty answer.  Notes on the
-    rows are in the summary of an output, and otherwise a :class:`ScoreWarning`.  ``keep_counts`` adds a column
-    ``<metric>.counts``, a list of integers per row, for each corpus metric that is based on counts;
-    :func:`fastmetrics.results.compare.compare` needs it for resampling (docs/comparing.md states its size).
-
-    Without ``output``, returns an Arrow table with the ``id`` column, if there is one, and one float64 column per
-    metric: null where an input is missing, NaN where the metric is undefined.  The counts of a corpus metric are stored
-    in the table's metadata, from which ``summarize`` computes its value.  The scores of a pandas frame include its
-    index, in the columns where Arrow stores it; ``to_pandas`` restores it, so
-    ``frame.join(scores.to_pandas()[["token_f1"]])`` assigns each score to its row even after filtering or sorting.
-    Polars has no index: join its frames by ``id``.
+    Without ``output``, returns a table with the ``id``, if there is one, and a float64 column per metric: null where an
+    input is missing, NaN where the metric is undefined.  A pandas frame keeps its index; Ray and Spark return their own
+    kind.  Notes on the rows are a :class:`ScoreWarning`.
 
     >>> import fastmetrics as fm
     >>> fm.score({"answer": ["Paris", None], "reference": ["paris", "Rome"]}, metrics=["exact_match"]).to_pydict()
     {'exact_match': [1.0, None]}
 
-    For a Ray Dataset or Spark DataFrame, the result is a Dataset or DataFrame of scores, which the cluster computes
-    when it is read; corpus metrics and outputs are not available then.  On Ray, ``threads`` is the number of workers,
-    by default one per core.
-
-    With ``output``, files of any size are scored with memory bounded by the batch size and the number of threads, and
-    the result has the paths, the numbers of rows, and the ``summary``.  ``output`` is a file, whose suffix selects the
-    format, or a folder of Parquet parts, or an address; before the upload, scores are written to the local folder
-    ``work`` of ``files``, by default in the user's cache.  The output is atomic; an existing one is
-    replaced only with ``overwrite=True``, and ``resume=True`` continues a killed run and gives the same bytes.  With
-    ``on_error="skip"`` in ``files``, bad rows, including rows of more than ``max_row_bytes`` (64 MiB by default), go to
-    a rejects file and are counted.
+    With ``output``, a file or a folder of parts, tables of any size are scored in bounded memory, and the result has
+    the paths, the numbers of rows and the ``summary``.  The output is atomic; ``resume=True`` continues a killed run
+    with the same bytes.  With ``on_error="skip"`` in ``files``, bad rows go to a rejects file and are counted.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -214,24 +179,9 @@ def score(
     >>> round(scored.summary["token_f1"].mean, 3)
     0.667
 
-    The metadata of the output contain order-independent fingerprints of its rows: of the ids, and of ids and questions
-    if the run reads the questions or has a ``name``.  They also contain the name, and with ``times`` the start and end
-    of the run; without ``times``, runs of the same rows give the same bytes.  A resumed run has the name and the times
-    of the call that finished it.  ``list_runs`` lists the outputs in a folder with this information.
-
-    In CSV and TSV, kept text that a spreadsheet would run as a formula (``=1+1``) gets a leading quote, unless
-    ``files`` has ``guard=False``.  The metadata beside the file (``OUT.meta.json``) count such
-    cells, so this package reads the texts without the quotes.  Lossless is Parquet: lists and times are text in CSV.
-
-    ``engine=fm.RayCluster(workers=8, address=...)`` scores on processes of a Ray cluster; ``"ray"`` is one that is
-    started on this machine, with a process per core.  The output has the same bytes, and a run started on one engine
-    may be resumed on the other.
-
     Raises ``ColumnError`` for a column that is missing, duplicated or of the wrong type, ``UnknownNameError`` for an
-    unknown metric, ``InputError`` for text that is not UTF-8 and, with file and row, for bad data, ``OptionError`` for
-    an invalid option, and for an option of outputs without one, ``OutputError`` if the output exists or cannot be
-    written, ``MissingExtraError`` if Ray is not installed, and ``WorkerError`` if its workers cannot start or die
-    repeatedly.
+    unknown metric, ``InputError`` for bad data, with file and row, ``OptionError`` for an invalid option,
+    ``OutputError`` if the output exists or cannot be written, ``WorkerError`` if workers of a cluster fail.
     """
     request = ScoreRequest(
         metrics,

@@ -183,24 +183,19 @@ def geometry(
 ) -> Geometry:
     """Measure the embedding space of N vectors of D numbers.
 
-    ``avg_nn_distance`` and ``std_nn_distance`` are over the N·k distances to the k nearest other rows (a row itself is
-    excluded by index, so a duplicate is a neighbour at distance 0); ``density_score`` = 1/(avg_nn_distance + 1e-12);
-    ``avg_spread``, ``max_spread`` and ``spread_std`` use the Euclidean distances to the centroid for every metric;
-    ``effective_dimensionality`` is the number of eigenvalues of the covariance that explain 95 % of the variance;
-    ``avg|std|min|max_pairwise_distance`` are over the N(N−1)/2 pairs.  Standard deviations divide by the count.
+    ``avg_nn_distance`` and ``std_nn_distance`` are over the N·k distances to the k nearest other rows;
+    ``density_score`` = 1/(avg_nn_distance + 1e-12); ``avg_spread``, ``max_spread`` and ``spread_std`` use the Euclidean
+    distances to the centroid for every metric; ``effective_dimensionality`` is the number of eigenvalues of the
+    covariance that explain 95 % of the variance; ``avg|std|min|max_pairwise_distance`` are over the N(N−1)/2 pairs.
+    Standard deviations divide by the count.
 
-    Rows that are not finite are excluded and counted in ``n_nonfinite``; ``total_samples`` counts the others.  A zero
-    vector has cosine distance 1 to every row.  With fewer than k+1 rows, k is N−1, as reported in ``k`` of the result.
+    Rows that are not finite are excluded and counted in ``n_nonfinite``.  A zero vector has cosine distance 1 to every
+    row.  With fewer than k+1 rows, k is N−1.  Spread, dimensionality, and mean and deviation of the cosine distances
+    are exact at any size, the others while N²·D/2 ≤ ``exact_work``; beyond, neighbours are those of ``sample`` random
+    rows, Euclidean means come from ``pair_sample`` random pairs, extremes are bounds, and ``estimates`` lists these
+    figures.
 
-    Spread, dimensionality, and the mean and standard deviation of the cosine distances of all pairs are exact at any
-    size.  The other figures are exact while N²·D/2 ≤ ``exact_work``.  Beyond, neighbours are the exact neighbours of
-    ``sample`` random rows, the Euclidean mean comes from ``pair_sample`` random pairs with the exact mean squares as
-    control variates, and the smallest and largest distance are an upper and a lower bound; ``estimates`` in the result
-    lists these figures.
-
-    ``vectors`` is a 2-D array of float16, float32 or float64, a table or column of lists, or a path: a file,
-    folder, glob or address of tables in any format that ``score`` reads, or of .npy arrays; ``column`` names the column
-    of vectors of a table.
+    ``vectors`` is a 2-D array of floats, a table or column of lists, or paths of tables or .npy arrays.
 
     >>> result = geometry([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], k=1)
     >>> round(result.avg_pairwise_distance, 6), result.max_pairwise_distance, result.effective_dimensionality

@@ -57,22 +57,14 @@ def search(
     """Search the ``k`` nearest rows of an index for every query: rankings for the retrieval metrics.
 
     ``index`` is an :class:`Index`, the folder of one, or the address of a PostgreSQL database with pgvector
-    (``postgresql://host/db``).  In a database, the rows are those of a ``table`` with columns ``vector`` and ``id``.
-    PostgreSQL searches by its index, in blocks of 64 queries, over several connections in transactions that only read,
-    all at one moment of the table; the rankings do not depend on their number.  All vectors of the
-    rows are also read once, in binary, for the exact rankings, against which the index is measured: they must fit into
-    memory.
+    (``postgresql://host/db``), whose ``table`` has columns ``vector`` and ``id``.  Queries are vectors, or with an
+    ``embedder`` texts, each with its id: in files, in a table of any kind, or as a 2-D array, whose ids are the row
+    numbers.
 
-    Queries are vectors, or with an ``embedder`` (a name, a function, or an ``Embedder``) texts, each with its id: in
-    files, or in a table of any kind; vectors also as a 2-D array, whose ids are the row numbers.
-
-    The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``) and the ``recall``.
-    From a database it also has the ``index`` that served according to EXPLAIN (None if PostgreSQL compared all rows),
-    the numbers of ``short`` lists, which have fewer rows than there are, and of ``ties``, lists whose last exact row
-    has an equal outside the list.  Its ``latency`` has the seconds of ``embedding`` one text, for up to 256 of them,
-    each embedded once more, alone and without the ``cache``; of an index the seconds of ``search`` of one query, for
-    up to 256 of them, each searched once more, alone on one thread, for about a second in all; and from a database of
-    each query: ``sql``, by the clock of the server, and ``fetching``.
+    The result has the ``table`` of rankings (``id``, ``retrieved_ids``, ``retrieved_scores``), the ``recall`` against
+    exact rankings, and the ``latency`` in seconds of up to 256 queries, each embedded and searched once more, alone.
+    From a database it also has the ``index`` that served according to EXPLAIN, the numbers of ``short`` lists and of
+    ``ties``, and the latency of each query by the clock of the server (docs/data.md).
 
     >>> import numpy as np
     >>> index = Index.build([[1.0, 0.0], [0.0, 1.0]], names=["east", "north"])
