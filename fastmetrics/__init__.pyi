@@ -33,7 +33,6 @@ from fastmetrics.metrics.corpus_chrf import ChrfScore
 from fastmetrics.metrics.edit_distance import ErrorRate
 from fastmetrics.metrics.edit_distance import ErrorRate
 from fastmetrics.metrics.grounding import grounding_evidence as grounding_evidence
-from fastmetrics.metrics.latency_and_cost import tokens_by_id as tokens_by_id
 from fastmetrics.metrics.metric import metric as metric
 from fastmetrics.metrics.plugins import load_plugin as load_plugin
 from fastmetrics.metrics.repeated_questions import Repeats
@@ -300,7 +299,6 @@ __all__ = [
     "token_precision",
     "token_recall",
     "tokenizer",
-    "tokens_by_id",
     "topic_coverage",
     "topic_score",
     "total_tokens",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -173,6 +174,37 @@ def is_repeat(name: str) -> bool:
     (True, False)
     """
     return name.lower() == REPEAT
+
+
+def is_round(name: str) -> bool:
+    """Whether a column of this name numbers the rounds of an answer, of which each is a row.
+
+    >>> is_round("Round_Index"), is_round("rounds")
+    (True, False)
+    """
+    return name.lower() in ("round", *COLUMNS["round"].aliases)
+
+
+TOKENS = ("total_tokens", "prompt_tokens", "completion_tokens")
+_PRICE = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
+
+
+def is_price(name: str) -> bool:
+    """Whether a column of this name has the price of an answer.
+
+    >>> is_price("cost_usd"), is_price("api_cost"), is_price("accosted")
+    (True, True, False)
+    """
+    return _PRICE.fullmatch(name) is not None
+
+
+def adds_up(name: str) -> bool:
+    """Whether the numbers of a column of this name add up over the rounds of an answer: tokens and prices.
+
+    >>> adds_up("total_tokens"), adds_up("cost_usd"), adds_up("latency_ms")
+    (True, True, False)
+    """
+    return name in TOKENS or is_price(name)
 
 
 def resolve(

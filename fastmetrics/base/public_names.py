@@ -85,7 +85,6 @@ HOMES = {
     "match_faq": "retrieval.faq",
     "StrictMatchBot": "retrieval.faq",
     "grounding_evidence": "metrics.grounding",
-    "tokens_by_id": "metrics.latency_and_cost",
     "risk_coverage": "stats.risk_coverage",
     "chunk_utilization": "logs.chunk_utilization",
     "domain_analysis": "logs.domain_analysis",

@@ -24,7 +24,10 @@ from fastmetrics.base.errors import (
 from fastmetrics.base.input_columns import (
     COLUMNS,
     PREFIX,
+    adds_up,
     is_id,
+    is_repeat,
+    is_round,
     kept_columns,
     listed,
     milliseconds_in,
@@ -469,6 +472,8 @@ def plan(
     for score in scores:
         check_columns(score.name, score.metric, names, mapping)
     _check_distinct(scores)
+    if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
+        keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
     clash = [score.name for score in scores if score.name in keep]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")

@@ -98,7 +98,7 @@ NAMES: Sequence[SourceName] = [
             "Avg Total Tokens",
             "total_tokens",
             "mean",
-            "of list columns the sum over rounds; fm.tokens_by_id sums rows of one id",
+            "rounds may be lists, or rows of one id, which are added; the summary says so",
         ),
         ("Total Tokens", "total_tokens", "mean"),
         ("P50 Latency (ms)", "latency_ms", "p50"),

@@ -496,7 +496,8 @@ class GateRows:
         places = np.full(len(repeated.first_rows), -1, np.int64)
         rows = self.paired.rows[-1]
         places[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-        return ScoreStates.of(repeated.run, metric), places[repeated.questions]
+        states, questions = repeated.states(metric)
+        return states, places[questions]
 
     @cached_property
     def absent(self) -> Flags:

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
-from fastmetrics.base.columns import as_array
+from fastmetrics.base.columns import as_array, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, some
+from fastmetrics.base.input_columns import adds_up, is_id
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.open_runs import list_runs, open_run
 from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids
 from fastmetrics.results.segments import ScoreStates
 from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
-from fastmetrics.stats.summed_scores import text_hashes
+from fastmetrics.stats.summed_scores import answers_of_rounds, text_hashes
 from fastmetrics.tables.addresses import as_local, shown_address, within
 from fastmetrics.tables.run_outputs import differences
 
@@ -37,22 +38,31 @@ class RepeatedRun:
     """The number of each row's question, from 0, in the order of first occurrence."""
     first_rows: Ints
     """The first row of each question."""
+    answers: Ints | None = None
+    """The number of each row's answer, if rows are the rounds of one; None if each row is an answer."""
 
     @property
     def counts(self) -> Ints:
-        """The number of answers to each question."""
+        """The number of rows of each question."""
         return np.bincount(self.questions, minlength=len(self.first_rows))
 
     def scores(self, metric: str) -> QuestionScores:
         """The scores of a metric by question; infinite scores are no scores."""
-        values = self.run.values(metric)
-        return question_scores(np.where(np.isfinite(values), values, np.nan), self.questions)
+        states, questions = self.states(metric)
+        return question_scores(states.values, questions)
+
+    def states(self, metric: str, precision: type[np.floating] | None = None) -> tuple[ScoreStates, Ints]:
+        """The scores of a metric by answer, and the question of each; tokens and prices of its rounds are added."""
+        states = ScoreStates.of(self.run, metric, precision)
+        if self.answers is None or not adds_up(self.run.spec(metric)):
+            return states, self.questions
+        return states.added_up(self.answers), self.questions[np.unique(self.answers, return_index=True)[1]]
 
     def reduced(self) -> ScoreRun:
         """The run with one row per question.
 
-        A score is the mean of the question's scores; counts of corpus metrics are added; of other columns, the first
-        answer's value is taken.
+        A score is the mean of the question's scores, of tokens and prices the sum over rounds; counts of corpus metrics
+        are added; of other columns, the first answer's value is taken.
         """
         return replace(self.run, read=self._read_means, sorted={})
 
@@ -61,7 +71,11 @@ class RepeatedRun:
         counts = self.counts
         least, most = int(counts.min()), int(counts.max())
         many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        return f"{self.run.name}: {many} answers to each of {len(counts):,} questions; a question's score is their mean"
+        if self.answers is None:
+            mean = f"{many} answers to each of {len(counts):,} questions; a question's score is their mean"
+            return f"{self.run.name}: {mean}"
+        added = "a question's score is their mean, of tokens and prices their sum"
+        return f"{self.run.name}: {many} rounds in the rows of each of {len(counts):,} questions; {added}"
 
     def _read_means(self, names: Sequence[str]) -> pa.Table:
         table = self.run.read(names)
@@ -71,17 +85,11 @@ class RepeatedRun:
 
     def _column(self, name: str, column: pa.ChunkedArray, is_counts: bool) -> pa.Array:
         if name in self.run.scores:
-            values = self.run.values(name)
-            return pa.array(self.means(np.where(np.isfinite(values), values, np.nan)))
+            states, questions = self.states(name)
+            return pa.array(states.by_question(questions).values)
         if is_counts:
             return self._added(name.removesuffix(counts_column("")))
         return as_array(column, name).take(pa.array(self.first_rows))
-
-    def means(self, values: Floats) -> Floats:
-        """The mean of each question's values in the order of ``first_rows``, NaN without one."""
-        means = np.full(len(self.first_rows), np.nan)
-        means[np.unique(self.questions[~np.isnan(values)])] = question_scores(values, self.questions).means
-        return means
 
     def _added(self, metric: str) -> pa.Array:
         counts, counted = self.run.counts(metric)
@@ -92,11 +100,13 @@ class RepeatedRun:
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
-def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRun | None:
+def repeated_run(run: ScoreRun, key: str, by_design: bool = False, rounds: bool = False) -> RepeatedRun | None:
     """The run by questions if its ids, in the column ``key``, repeat by design; None if they are unique.
 
-    They do if the user says so, if a column ``repeat`` numbers the answers to a question, or if all questions have the
-    same number of answers.  Raises ``InputError`` for other duplicates, and for one id with different questions.
+    They do if the user says so, if a column ``repeat`` numbers the answers to a question, or ``round`` the rounds of an
+    answer, or if all questions have the same number of answers.  ``rounds`` says whether rows may be rounds without
+    their numbers, as :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.  Raises ``InputError`` for other
+    duplicates, and for one id with different questions.
     """
     by_id = run.sorted_ids(key)
     if by_id.are_distinct:
@@ -105,12 +115,18 @@ def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRu
     questions, first_rows = _in_order_of_rows(by_id)
     numbered = run.repeat_column
     counts = np.bincount(questions)
-    if numbered is None and counts.min() != counts.max() and not by_design:
-        run.check_distinct(key, "; a column 'repeat' numbers several answers to a question")
-    if numbered is not None:
+    has_rounds = run.round_column is not None
+    if numbered is None and not has_rounds and counts.min() != counts.max() and not by_design:
+        of_rounds = ", a column 'round' the rounds of an answer"
+        run.check_distinct(key, f"; a column 'repeat' numbers several answers to a question{of_rounds}")
+    if numbered is not None and not has_rounds:
         _check_numbers(run, key, numbered, ids, questions)
     _check_questions(run, ids, questions, first_rows)
-    return RepeatedRun(run, questions, first_rows)
+    answers = None
+    if has_rounds or rounds:
+        repeats = None if numbered is None else codes_of(run.column(numbered, ""), numbered) + 1
+        answers = answers_of_rounds(questions, repeats, has_rounds=has_rounds)
+    return RepeatedRun(run, questions, first_rows, answers)
 
 
 def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
@@ -200,14 +216,13 @@ class PairedRuns:
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
-        repeated, precision, rows = self.repetition(run), self.precision(metric), self.rows[run]
-        values = rounded((self.runs[run] if repeated is None else repeated.run).values(metric), precision)
+        if self.repetition(run) is not None:
+            return self.states(run, metric).values
+        rows, values = self.rows[run], rounded(self.runs[run].values(metric), self.precision(metric))
         infinite = np.isinf(values)
         self.infinite[self.runs[run].name, metric] = int(infinite.sum())
         if infinite.any():
             values = np.where(infinite, np.nan, values)
-        if repeated is not None:
-            values = repeated.means(values)
         scores = np.full(self.n, np.nan)
         scores[rows >= 0] = values[rows[rows >= 0]]
         return scores
@@ -215,9 +230,13 @@ class PairedRuns:
     def states(self, run: int, metric: str) -> ScoreStates:
         """The scores of a metric in the common order and precision, and why rows have none."""
         repeated, precision = self.repetition(run), self.precision(metric)
-        states = ScoreStates.of(self.runs[run] if repeated is None else repeated.run, metric, precision)
+        if repeated is None:
+            states = ScoreStates.of(self.runs[run], metric, precision)
+        else:
+            by_answer, questions = repeated.states(metric, precision)
+            states = by_answer.by_question(questions)
         self.infinite[self.runs[run].name, metric] = states.n_infinite
-        return (states if repeated is None else states.by_question(repeated.questions)).placed(self.rows[run])
+        return states.placed(self.rows[run])
 
     def precision(self, metric: str) -> type[np.floating] | None:
         """The narrowest floating type in which a run stores the metric, if narrower than float64.
@@ -350,7 +369,9 @@ def units_of(run: ScoreRun, on: str | None = None) -> PairedRuns:
     Raises ``InputError`` for one id with different questions.
     """
     key = on or run.id_column
-    repeated = None if key is None or not _can_repeat(run, key) else repeated_run(run, key, by_design=True)
+    repeated = (
+        None if key is None or not _can_repeat(run, key) else repeated_run(run, key, by_design=True, rounds=is_id(key))
+    )
     if repeated is None:
         return by_position([run])
     return PairedRuns([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])

@@ -196,9 +196,9 @@ _ON = Argument("on")
 def _report(
     answers: RepeatedRun, metric: str, sizes: Sequence[int], threshold: float | None, confidence: float
 ) -> RepeatedMetric:
-    values = answers.run.values(metric)
-    has_score = np.isfinite(values)
-    scores = question_scores(np.where(has_score, values, np.nan), answers.questions)
+    states, questions = answers.states(metric)
+    values, has_score = states.values, states.has
+    scores = question_scores(values, questions)
     mean = _mean(scores.means, confidence, declared_bounds([metric], answers.run.declared).get(metric))
     n = len(scores.means)
     error = Sample.of(scores.means).spread.error
@@ -213,7 +213,7 @@ def _report(
         reliability=scores.reliability,
         standard_error=error,
         least_error=math.sqrt(scores.between / n) if n else math.nan,
-        passes=_passes(values[has_score], answers.questions[has_score], sizes, threshold, confidence),
+        passes=_passes(values[has_score], questions[has_score], sizes, threshold, confidence),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import floats_of_arrow, is_list
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
-from fastmetrics.base.input_columns import is_axis, is_cost, is_id
+from fastmetrics.base.input_columns import is_axis, is_cost, is_id, is_repeat, is_round
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
@@ -22,7 +23,7 @@ from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.stored_metadata import Declared, Stored
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.retrieval.measures import is_measure, measure
-from fastmetrics.stats.summed_scores import score_columns
+from fastmetrics.stats.summed_scores import columns_that_add_up, score_columns
 from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
@@ -262,7 +263,8 @@ class ScoreFile:
         chosen = self.summed_columns if names is None else names
         flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
         lists = {*self._lists, *self._counts}  # in CSV, they are known by their values
-        kinds = {name: "any" if name in lists else "flag" if name in flags else "number" for name in chosen}
+        untyped = {*lists, *self.key_columns}
+        kinds = {name: "any" if name in untyped else "flag" if name in flags else "number" for name in chosen}
         selection = self.source.select(kinds)
         metadata = self.schema_metadata
         nothing = batch_of(selection.schema)
@@ -283,8 +285,18 @@ class ScoreFile:
 
     @property
     def summed_columns(self) -> list[str]:
-        """The columns that a summary reads: scores, lists, and counts, which another program may have filtered."""
-        return [*self.scores, *self._lists, *self._counts]
+        """The columns that a summary reads: scores, lists, counts, which another program may have filtered, and ids, if
+        the rows may be rounds whose tokens add up.
+        """
+        declared = {} if self.metadata is None else self.metadata.declared or {}
+        keys = self.key_columns if columns_that_add_up(self.scores, declared) else []
+        return [*self.scores, *self._lists, *self._counts, *keys]
+
+    @cached_property
+    def key_columns(self) -> list[str]:
+        """The columns with ids, the numbers of repeats and those of rounds."""
+        names = [name for name in self.source.schema.names if name not in self.scores]
+        return [name for is_key in (is_id, is_repeat, is_round) for name in names if is_key(name)]
 
     @property
     def _counted(self) -> Sequence[str]:

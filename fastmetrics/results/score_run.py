@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_text
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat
+from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, is_round
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
 from fastmetrics.metrics.stored_metadata import Declared
@@ -158,9 +158,14 @@ class ScoreRun:
         """The column that numbers several answers to one question, if there is one."""
         return next((name for name in self.columns if is_repeat(name)), None)
 
+    @cached_property
+    def round_column(self) -> str | None:
+        """The column that numbers the rounds of one answer, if there is one."""
+        return next((name for name in self.columns if is_round(name)), None)
+
     def keys(self, *others: str | None) -> list[str]:
-        """The columns that pair rows: ids, questions, the numbers of repeats, and ``others``."""
-        names = (self.id_column, self.question_column, self.repeat_column, *others)
+        """The columns that pair rows: ids, questions, the numbers of repeats and rounds, and ``others``."""
+        names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *others)
         return [name for name in names if name is not None]
 
     @property
@@ -213,14 +218,17 @@ class ScoreRun:
     @property
     def summed_columns(self) -> list[str]:
         """The columns that a summary reads."""
-        return list(self.scores) if self.file is None else self.file.summed_columns
+        if self.file is not None:
+            return self.file.summed_columns
+        keys = [name for name in (self.id_column, self.repeat_column, self.round_column) if name is not None]
+        return [*self.scores, *(name for name in keys if name not in self.scores)]
 
     def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
         """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
         file = self.file
         if self.origin is None:  # a part: the counts of rows in the metadata are those of the whole
             declared = ScoreMetadata(declared=self.metadata.declared)
-            return [self.read(self.scores).replace_schema_metadata(declared.for_schema())]
+            return [self.read(self.summed_columns).replace_schema_metadata(declared.for_schema())]
         if file is None:
             return [self.read(self.columns)]
         if not (file.source.has_types and self.loaded.issuperset(self.summed_columns)):

@@ -21,6 +21,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.pass_at_k import question_scores
+from fastmetrics.stats.summed_scores import added_up
 
 # Segments of rows by the values of columns, numbers in quartiles; their order in tables, the worst first.
 
@@ -162,6 +163,22 @@ class ScoreStates:
             doubtful=doubtful,
             most_failed=n_null - n_undefined if doubtful.any() else 0,
             n_infinite=int(np.isinf(values).sum()),
+        )
+
+    def added_up(self, answers: Ints) -> ScoreStates:
+        """The states of answers from those of their rounds, whose values add up; the sum lacks no round."""
+        sums = added_up(self.values, answers)
+        has = ~np.isnan(sums)
+        failed, doubtful = (np.bincount(answers, states) > 0 for states in (self.failed, self.doubtful))
+        return ScoreStates(
+            values=sums,
+            answers=np.ones(len(sums), np.int64),
+            scored=has.astype(np.int64),
+            failed=(~has & failed).astype(np.int64),
+            undefined=~has & ~failed & ~doubtful,
+            doubtful=~has & ~failed & doubtful,
+            most_failed=self.most_failed,
+            n_infinite=self.n_infinite,
         )
 
     def by_question(self, questions: Ints) -> ScoreStates:

@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import floats_of_arrow
+from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.errors import OptionError
+from fastmetrics.base.input_columns import adds_up
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes
@@ -21,6 +23,7 @@ from fastmetrics.metrics.plan import Plan
 from fastmetrics.metrics.stored_metadata import Declared, merged
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
+    ScoreFile,
     column_of,
     declared_labels,
     declared_specs,
@@ -29,7 +32,16 @@ from fastmetrics.results.score_file import (
     with_score_types,
 )
 from fastmetrics.results.score_run import ScoreRun, infinite_notes
-from fastmetrics.stats.summed_scores import CollectedScores, Piece, Scores, Sums, list_columns, score_columns
+from fastmetrics.stats.summed_scores import (
+    CollectedScores,
+    Piece,
+    RoundKeys,
+    Scores,
+    Sums,
+    added_up,
+    list_columns,
+    score_columns,
+)
 from fastmetrics.stats.sums import State, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
 
@@ -214,10 +226,12 @@ def summarize(
     specs = declared_specs(stored)
     by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
     try:
+        rounds = _over_rounds(sums.states, sums.added, sums.answers, collected.values)
+        states = {**sums.states, **rounds.states}
         extra = {
-            name: named_statistics(sums.states[name], keys, partial(collected.values, name), budget)
+            name: named_statistics(states[name], keys, partial(rounds.values, name), budget)
             for name, keys in by_column.items()
-            if name in sums.states
+            if name in states
         }
         if finish is None:
             corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists], specs)
@@ -225,13 +239,46 @@ def summarize(
             corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     finally:
         collected.release()
-    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in sums.states.items()}
+    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in states.items()}
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
     rows_behind = _rows_behind(sums, specs)
     infinite = infinite_notes({name: state.n_infinite for name, state in sums.states.items()})
-    notes = [*sums.notes, *infinite, *left_out, *rows_behind, *cautions]
+    notes = [*sums.notes, *rounds.notes, *infinite, *left_out, *rows_behind, *cautions]
     return Summary(sums.n_rows, metrics, corpus, by_label, notes)
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """The ``states`` of the columns that add up over the rounds of an answer; ``values`` returns those of any column.
+
+    There are none where each row is an answer.
+    """
+
+    states: Mapping[str, State]
+    values: Callable[[str], Iterator[Any]]
+    notes: Sequence[str] = ()
+
+
+def _over_rounds(
+    states: Mapping[str, State], names: Sequence[str], answers: Ints | None, values: Callable[[str], Iterator[Any]]
+) -> _Rounds:
+    """The columns ``names``, of which each answer has the sum over its rounds; see ``answers_of_rounds``."""
+    if answers is None or not names:
+        return _Rounds({}, values)
+    summed = {name: added_up(np.concatenate(list(values(name))), answers) for name in names}
+    over = {}
+    for name, sums in summed.items():
+        over[name] = State()
+        over[name].add(pa.array(sums, mask=np.isnan(sums)))
+        over[name].add_errors(max(_rows(states[name]) - len(answers), 0))  # rows that are in no column
+    rows, count = len(answers), int(answers.max()) + 1
+    note = f"{', '.join(names)}: rows of one id are rounds, which add up: {rows:,} rows are {count:,} answers"
+    return _Rounds(over, lambda name: iter([summed[name]]) if name in summed else values(name), [note])
+
+
+def _rows(state: State) -> int:
+    return state.n + state.n_missing + state.n_undefined + state.n_error
 
 
 def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
@@ -265,19 +312,32 @@ def summary_of_run(
     n_rows = sum(part["n_rows"] for part in observed)
     for state in states.values():
         state.add_errors(rejected)
+    specs = {score.name: score.spec for score in planned.scores}
+    added = [name for name in states if adds_up(specs.get(name, name))]
+    rounds = _over_rounds(states, added, _answers(output) if added else None, partial(column_of, output))
+    states |= rounds.states
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
     statistics = declared_statistics(states, stored)
     metrics = {}
     for name, state in states.items():
-        extra = named_statistics(state, statistics.get(name, ()), partial(column_of, output, name))
+        extra = named_statistics(state, statistics.get(name, ()), partial(rounds.values, name))
         metrics[name] = MetricSummary.of(state, extra)
     sums = BatchSums.added(observed)
     columns = [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
     infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
-    notes = [*infinite, *remarks, *notes_of(planned, sums)]
+    notes = [*rounds.notes, *infinite, *remarks, *notes_of(planned, sums)]
     labels = declared_labels(states, stored)
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
+
+
+def _answers(output: str | Path) -> Ints | None:
+    """The number of each row's answer in an output, if its rows are rounds."""
+    file = ScoreFile.open(output)
+    keys = RoundKeys(file.source.schema.names)
+    for batch in file.batches(file.key_columns):
+        keys.add(batch)
+    return keys.answers()[0]
 
 
 def _of_files(files: PooledFiles, **options: Any) -> Summary:
@@ -322,7 +382,7 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
         if not source.again:
             specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
-            for name in {*requested(list(sums.states), sums.declared), *corpus}:
+            for name in {*requested(list(sums.states), sums.declared), *sums.added, *corpus}:
                 values.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return CollectedScores(sums, partial(_reread, source) if source.again else lambda name: iter(values[name]))

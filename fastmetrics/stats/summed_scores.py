@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Uint64s, decoded, is_list, plain_table, text_of_arrow
+from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, is_list, plain_table, text_of_arrow
 from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import is_id, is_repeat
+from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round
 from fastmetrics.base.score_metadata import (
     METADATA,
     InputDrift,
@@ -99,6 +99,81 @@ def _sum(numbers: Uint64s) -> int:
     return int(np.add.reduce(numbers, dtype=np.uint64))
 
 
+# Answers of several rounds, each of which is a row: their tokens and prices add up.
+
+
+def answers_of_rounds(questions: Ints, repeats: Ints | None, *, has_rounds: bool) -> Ints | None:
+    """The number of each row's answer, if rows are the rounds of one; None if each row is an answer.
+
+    ``questions`` are the numbers of the rows' ids, −1 without one, ``repeats`` those of several answers to a question.
+    Rows of one id, and of one repeat, are rounds; without the numbers of repeats or of rounds they are so if the ids
+    have different numbers of rows, since repeats are as many for each question.
+
+    >>> answers_of_rounds(np.array([0, 0, 1]), None, has_rounds=False)
+    array([0, 0, 1])
+    >>> answers_of_rounds(np.array([0, 0, 1, 1]), None, has_rounds=False) is None
+    True
+    """
+    known = questions >= 0
+    if repeats is None:
+        counts = np.bincount(questions[known])
+        counts = counts[counts > 0]
+        several = len(counts) and counts.max() > 1 and (has_rounds or counts.min() < counts.max())
+        keys = questions
+    else:
+        keys = questions * (int(repeats.max(initial=0)) + 1) + repeats
+        several = len(np.unique(keys[known])) < int(known.sum())
+    if not several:
+        return None
+    answers = np.empty(len(questions), np.int64)
+    _, answers[known] = np.unique(keys[known], return_inverse=True)
+    answers[~known] = answers[known].max() + 1 + np.arange(int((~known).sum()))
+    return answers
+
+
+def added_up(values: Floats, answers: Ints) -> Floats:
+    """The sum of the values of each answer, by its number; NaN if one is missing, since the sum would be too small.
+
+    >>> added_up(np.array([110.0, 220.0, 55.0]), np.array([0, 0, 1]))
+    array([330.,  55.])
+    """
+    order = np.lexsort((values, answers))  # makes the sums independent of the order of the rows
+    return np.bincount(answers[order], values[order]).astype(np.float64, copy=False)
+
+
+class RoundKeys:
+    """The columns of a table, added batch by batch, that tell which rows are rounds of one answer."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        tests = (is_id, is_repeat)
+        self.columns = [next((name for name in names if is_key(name)), None) for is_key in tests]
+        self.has_rounds = any(map(is_round, names))
+        self._keys: list[list[Uint64s]] = [[], []]
+
+    def add(self, piece: Piece) -> None:
+        """Add the ids of some rows."""
+        for name, keys in zip(self.columns, self._keys, strict=True):
+            column = None if name is None else piece.column(name)
+            chunks = [] if column is None else column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            keys.extend(map(text_hashes, chunks))
+
+    def answers(self) -> tuple[Ints | None, int]:
+        """The number of each row's answer, as by ``answers_of_rounds``; and how many rows each id has, 1 if not as
+        many.
+        """
+        ids, repeats = (np.concatenate([*keys, _NO_KEYS]) for keys in self._keys)
+        if not (np.diff(np.sort(ids)) == 0).any():
+            return None, 1
+        codes = np.unique(ids, return_inverse=True)[1]
+        questions = np.where(ids == 0, -1, codes)
+        numbers = np.unique(repeats, return_inverse=True)[1] if len(repeats) else None
+        found = answers_of_rounds(questions, numbers, has_rounds=self.has_rounds)
+        return found, int(np.bincount(codes[ids != 0]).max(initial=1)) if found is None and numbers is None else 1
+
+
+_NO_KEYS = np.zeros(0, np.uint64)
+
+
 # Scores in any form, split by file and summed part by part.
 
 
@@ -174,7 +249,8 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat`` and the pandas index.
+    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat``, ``round`` and the pandas
+    index.
 
     Integer and boolean columns that the metadata do not list as metrics were kept by a run and are not scores.
 
@@ -186,7 +262,8 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    others = [field for field in schema if not (is_id(field.name) or is_repeat(field.name) or field.name in labels)]
+    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name)}
+    others = [field for field in schema if field.name not in keys and field.name not in labels]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
 
@@ -217,6 +294,10 @@ class Sums:
         self._counts: dict[str, list[list[int]]] = {}
         self._rows_behind: dict[str, list[int]] = {}
         self._n_parts = 0
+        self._answers: list[tuple[int, Ints | None]] = []
+        """Per part, its number of rows, and the number of each row's answer if rows are rounds."""
+        self._alike: dict[int, list[str]] = {}
+        """The columns of tokens and prices of parts in which each id has this number of rows."""
         self._names: list[str] | None = None
         self._notes: dict[str, None] = dict.fromkeys(notes)
         self._part: _Part | None = None
@@ -250,6 +331,10 @@ class Sums:
         self.n_rows += part.n_rows
         if part.n_rows or part.metadata.counts:
             self._n_parts += 1
+        answers, rows_each = (None, 1) if part.rounds is None else part.rounds.answers()
+        self._answers.append((part.n_rows, answers))
+        if rows_each > 1:
+            self._alike[rows_each] = part.added
         for name, state in part.states.items():
             note = part.settle(name)
             if note:
@@ -280,6 +365,22 @@ class Sums:
                 raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {declaration}")
 
     @property
+    def added(self) -> list[str]:
+        """The columns whose numbers add up over the rounds of an answer."""
+        return columns_that_add_up(self.states, self.declared)
+
+    @property
+    def answers(self) -> Ints | None:
+        """The number of each row's answer, if rows of any part are rounds."""
+        if all(answers is None for _, answers in self._answers):
+            return None
+        each, start = [], 0
+        for n_rows, answers in self._answers:
+            each.append(start + (np.arange(n_rows) if answers is None else answers))
+            start += n_rows
+        return np.unique(np.concatenate(each), return_inverse=True)[1]
+
+    @property
     def counts(self) -> dict[str, list[int]]:
         """The summed counts of each corpus metric that every part has."""
         complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
@@ -302,7 +403,12 @@ class Sums:
         left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
         lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
         drift = drift_notes(summed_drifts(self._drifts))
-        return [*self._notes, *([left_out] if torn else []), *lacking, *drift]
+        alike = [
+            f"{', '.join(names)}: every id has {n:,} rows, taken as answers of their own; a column 'round' would say "
+            "that they are rounds, which add up"
+            for n, names in self._alike.items()
+        ]
+        return [*self._notes, *([left_out] if torn else []), *lacking, *drift, *alike]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
@@ -318,6 +424,11 @@ class CollectedScores:
     sums: Sums
     values: Callable[[str], Iterator[NDArray[np.float64]]]
     release: Callable[[], Any] = lambda: None
+
+
+def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> list[str]:
+    """The columns of tokens and prices among those with these names and stored declarations."""
+    return [name for name in names if adds_up(str(declared.get(name, {}).get("spec", name)))]
 
 
 class _Part:
@@ -340,9 +451,13 @@ class _Part:
         self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
         self._ids = [0, 0, 0]
         """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
+        self.added = columns_that_add_up(self.states, self.metadata.declared or {})
+        self.rounds = RoundKeys(schema.names) if self.added else None
 
     def add(self, piece: Piece) -> None:
         self.n_rows += piece.num_rows
+        if self.rounds is not None:
+            self.rounds.add(piece)
         for name, state in self.states.items():
             state.add(piece.column(name))
         for name, sums in self._stored_by_row.items():

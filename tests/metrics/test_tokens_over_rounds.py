@@ -128,32 +128,108 @@ def test_csv_accepts_only_numbers(tmp_path):
     assert pq.read_table(tmp_path / "scores.parquet")["total_tokens"].to_pylist() == [3, None]
 
 
-rounds = st.lists(st.tuples(st.none() | st.sampled_from(["a", "b", "c"]), counts | amounts.filter(bool)), max_size=12)
+ROWS = {"id": [1, 1, 2], "prompt_tokens": [100, 200, 50], "completion_tokens": [10, 20, 5]}
+MEAN = 192.5
+rows_of_rounds = st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.none() | counts), max_size=12)
 
 
-@given(rounds)
-def test_rows_with_the_same_id_are_summed(rows):
-    ids = [name for name, _ in rows]
-    given = pa.array([[one] if isinstance(one, int) else one for _, one in rows], pa.list_(pa.int64()))
-    found = fm.tokens_by_id(pa.array(ids, pa.string()), total_tokens=given).to_pylist()
-    expected = [
-        {
-            "id": name,
-            "rounds": ids.count(name),
-            "total_tokens": oracle.amount([oracle.amount(one) for own, one in rows if own == name]),
-        }
-        for name in dict.fromkeys(ids)
-        if name is not None
-    ]
-    assert found == expected
+@given(rows_of_rounds, st.booleans())
+def test_rows_of_one_id_are_summed(rows, numbered):
+    names = [name for name, _ in rows if name is not None]
+    sizes = {names.count(name) for name in names}
+    table = {"id": pa.array([name for name, _ in rows], pa.string()),
+             "total_tokens": pa.array([one for _, one in rows], pa.float64())}  # fmt: skip
+    if numbered:
+        table["round"] = list(range(len(rows)))
+    alone = [[one] for name, one in rows if name is None]
+    several = [[one for name, one in rows if name == of] for of in dict.fromkeys(names)]
+    if not numbered and len(sizes) < 2:  # as many of each: repeats
+        several = [[one] for own in several for one in own]
+    sums = [None if None in own else sum(own) for own in [*several, *alone]]
+    known = [one for one in sums if one is not None]
+    found = fm.summarize(table)
+    summary = found["total_tokens"]
+    assert (summary.n, summary.n_missing) == (len(known), len(sums) - len(known))
+    assert summary.mean == pytest.approx(np.mean(known)) if known else math.isnan(summary.mean)
+    assert any("are rounds, which add up" in note for note in found.notes) == (len(sums) < len(rows))
 
 
-def test_rows_with_the_same_id_need_equal_column_lengths():
-    with pytest.raises(ColumnError, match="2 ids, 1 prompt_tokens"):
-        fm.tokens_by_id([1, 2], prompt_tokens=[1], completion_tokens=[1, 2])
-    with pytest.raises(ColumnError, match="tokens_by_id needs the column 'total_tokens', or"):
-        fm.tokens_by_id([1, 2], prompt_tokens=[1, 2])
-    assert fm.tokens_by_id([], total_tokens=[]).num_rows == 0
+def test_the_summary_of_rounds_is_that_of_questions(tmp_path):
+    scores = fm.score(ROWS)
+    summary = fm.summarize(scores)
+    assert summary.figures["Avg Total Tokens"] == MEAN
+    assert (summary["total_tokens"].max, summary["total_tokens"].n, summary.n_rows) == (330, 2, 3)
+    names = "prompt_tokens, completion_tokens, total_tokens"
+    assert summary.notes == [f"{names}: rows of one id are rounds, which add up: 3 rows are 2 answers"]
+    reordered = fm.summarize(scores.take([2, 0, 1]).replace_schema_metadata())
+    assert reordered.figures == summary.figures
+    fm.score(ROWS, output=tmp_path / "s.parquet")
+    assert fm.summarize(tmp_path / "s.parquet").figures == summary.figures
+    stream = pa.RecordBatchReader.from_batches(scores.schema, scores.to_batches(max_chunksize=1))
+    assert fm.summarize(stream).figures == summary.figures
+
+
+@pytest.mark.parametrize("output", ["s.parquet", "s.csv", "s.jsonl"])
+def test_the_summary_of_a_run_adds_rounds(tmp_path, output):
+    pq.write_table(pa.table({**ROWS, "round": [1, 2, 1]}), tmp_path / "rows.parquet")
+    for resume in (False, True):
+        done = fm.score(tmp_path / "rows.parquet", output=tmp_path / output, resume=resume)
+        assert done.summary.figures["Avg Total Tokens"] == MEAN
+        assert any("3 rows are 2 answers" in note for note in done.summary.notes)
+    assert fm.summarize(tmp_path / output).figures["Avg Total Tokens"] == MEAN
+
+
+@pytest.mark.parametrize(("n", "expected"), [(0, math.nan), (1, 110.0), (2, 330.0)])
+def test_few_rounds(n, expected):
+    rows = {name: pa.array(values[:n], pa.int64()) for name, values in ROWS.items()}
+    summary = fm.summarize(fm.score({**rows, "round": list(range(n))}, "total_tokens"))
+    assert summary["total_tokens"].mean == pytest.approx(expected, nan_ok=True)
+    assert summary["total_tokens"].n == min(n, 1)
+
+
+def test_repeats_are_not_added():
+    table = {"id": [1, 1, 2, 2], "total_tokens": [1.0, 2.0, 3.0, 4.0]}
+    summary = fm.summarize(table)
+    assert summary["total_tokens"].mean == 2.5
+    assert any("every id has 2 rows, taken as answers of their own; a column 'round'" in n for n in summary.notes)
+    numbered = fm.summarize({**table, "repeat": [1, 2, 1, 2]})
+    assert (numbered["total_tokens"].mean, numbered.notes) == (2.5, [])
+    assert fm.summarize({**table, "round": [1, 2, 1, 2]})["total_tokens"].mean == 5.0
+    both = {"id": [1, 1, 1, 2, 2], "repeat": [1, 1, 2, 1, 2], "total_tokens": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    assert fm.summarize(both)["total_tokens"].mean == 15 / 4
+    scores = fm.score({"id": [1, 1], "repeat": [1, 2], "total_tokens": [5, 7]})
+    assert scores.column_names == ["id", "repeat", "total_tokens"]
+
+
+def test_prices_add_up_and_latencies_do_not():
+    rows = {"id": [1, 1, 2], "cost_usd": [0.1, 0.2, 0.7], "latency_ms": [10.0, 20.0, 30.0]}
+    summary = fm.summarize(rows)
+    assert summary["cost_usd"].mean == pytest.approx(0.5)
+    assert (summary["latency_ms"].mean, summary["latency_ms"].n) == (20.0, 3)
+
+
+def test_pooled_files_and_systems_have_rounds_of_their_own(tmp_path):
+    for name, factor in (("a", 1), ("b", 2)):
+        rows = {**ROWS, "prompt_tokens": [factor * one for one in ROWS["prompt_tokens"]]}
+        fm.score(pa.table(rows), "total_tokens", output=tmp_path / f"{name}.parquet")
+    pooled = fm.summarize([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert (pooled["total_tokens"].n, pooled["total_tokens"].mean) == (4, (330 + 55 + 630 + 105) / 4)
+    both = pa.concat_tables(
+        pq.read_table(tmp_path / f"{name}.parquet").append_column("system", pa.array([name] * 3)) for name in "ab"
+    )
+    changes = fm.compare(both.append_column("round", pa.array([1, 2, 1] * 2)), system="system")
+    assert changes[0].delta == (630 + 105 - 330 - 55) / 2
+
+
+def test_segments_and_gates_read_the_sums():
+    scores = {**ROWS, "round": [1, 2, 1], "total_tokens": [110.0, 220.0, 55.0], "language": ["ru", "ru", "en"]}
+    scores = {name: scores[name] for name in ("id", "round", "total_tokens", "language")}
+    means = {one.segment: one.mean for one in fm.summarize_by(scores, by="language", metrics="total_tokens")}
+    assert means == {None: MEAN, "language=en": 55.0, "language=ru": 330.0}
+    assert fm.gate(scores, ["total_tokens <= 192.5 with n >= 2"]).passed
+    assert not fm.gate(scores, ["total_tokens <= 192 with n >= 2"]).passed
+    table = fm.primary_table(scores)
+    assert table[0].figures["Tokens"] == MEAN
 
 
 def test_custom_metric_receives_the_sum():

@@ -141,7 +141,6 @@ FUNCTIONS: dict[str, Call] = {
         {"first": FLAGS, "second": FLAGS[::-1], "third": [1.0, 0.0] * (ROWS // 2)},
     ),
     "risk_coverage": Call(fm.risk_coverage, {"confidence": SCORES, "quality": SCORES[::-1]}),
-    "tokens_by_id": Call(fm.tokens_by_id, {"id": SESSIONS, "prompt_tokens": COUNTS, "completion_tokens": COUNTS[::-1]}),
     "match_faq": Call(fm.match_faq, {"questions": QUESTIONS, "faq_questions": ANSWERS}),
     "rouge": Call(fm.rouge, {"answer": ANSWERS, "reference": CONTEXTS}),
     "anchors": Call(fm.anchors, {"answer": ANSWERS, "contexts": CONTEXTS}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from fastmetrics.base.arrays import Floats, is_number
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
-from fastmetrics.base.input_columns import is_cost
+from fastmetrics.base.input_columns import TOKENS, is_cost, is_price
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.primary_table import PRIMARY
@@ -21,10 +20,7 @@ from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.sums import exact_mean
 
-_COST = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
-"""Columns with the price of an answer; without one, its tokens are its cost."""
-_TOKENS, _LATENCY = "total_tokens", "latency_ms"
-_COUNTS = (_TOKENS, "prompt_tokens", "completion_tokens")
+_LATENCY = "latency_ms"
 _METRICS = 12
 """Maximum number of metrics to choose from."""
 _SHOWN = 4
@@ -77,8 +73,8 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
 
 def _cost_column(runs: Sequence[ScoreRun]) -> str:
     """The first column of prices that two systems have, else that of tokens."""
-    names = dict.fromkeys(name for run in runs for name in run.columns if _COST.fullmatch(name))
-    return next((name for name in names if _number_having(runs, name) > 1), _TOKENS)
+    names = dict.fromkeys(name for run in runs for name in run.columns if is_price(name))
+    return next((name for name in names if _number_having(runs, name) > 1), TOKENS[0])
 
 
 def _is_number(run: ScoreRun, column: str) -> bool:
@@ -95,7 +91,7 @@ def _quality(runs: Sequence[ScoreRun], axes: Sequence[str]) -> list[str]:
         return []
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
     better = declared_better(shared, runs[0].declared)
-    costs = {*axes, _LATENCY, *_COUNTS}
+    costs = {*axes, _LATENCY, *TOKENS}
     quality = [name for name in shared if better.get(name) and name not in costs and not is_cost(name)]
     first = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
     order = {name: place for place, name in enumerate(first)}
