@@ -3,8 +3,8 @@
 **Rounds.** Token counts of several rounds are a list, and their sum is used. Where each round is its own row, each row
 is scored separately, and summaries and comparisons add up the rows of one id. A column ``round`` says that rows are
 rounds, and ``repeat`` that they are other answers; without either, ids with different numbers of rows have rounds,
-since repeats are as many for each question. A sum that lacks a round would be too small, and fewer tokens are better, so an
-empty list, a list with a null and a round without tokens count as missing.
+since repeats are as many for each question. A sum that lacks a round would be too small, and fewer tokens are better,
+so an empty list, a list with a null and a round without tokens count as missing.
 """
 
 from __future__ import annotations
