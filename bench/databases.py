@@ -102,7 +102,7 @@ def vectors_of(database: Database, rows: int, queries: int, folder: Path) -> dic
     address = database.address()
     # the index of 100,000 vectors is built in memory, as its users are told to
     database.execute(f"ALTER DATABASE {database.name} SET maintenance_work_mem = '1GB'")
-    loading = timed(lambda: fm.load_vectors(folder / "chunks.parquet", address, table="chunks"))[1]
+    loading = timed(lambda: fm.vectors.load_vectors(folder / "chunks.parquet", address, table="chunks"))[1]
     database.execute("ANALYZE chunks")
     file = folder / "queries.parquet"
     sweep = ["ef_search=100", "ef_search=200"]

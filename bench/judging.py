@@ -92,7 +92,7 @@ def child(rows: str, store: str, out: str, url: str, profiled: str) -> None:
     if profiled == "profiled":
         plain = CallSender._run
         CallSender._run = lambda sender: profile.runcall(plain, sender)  # type: ignore[method-assign]
-    settings = fm.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
+    settings = fm.models.JudgeSettings("correctness", "m", base_url=url, store=store, concurrency=CONCURRENCY)
     watch = Watch([1_000, 5_000, 10_000, 15_000, 20_000, 50_000, 100_000])
     began, cpu = time.perf_counter(), time.process_time()
     judged = fm.judge(rows, settings, output=out, watch=watch.begin)

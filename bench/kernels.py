@@ -143,7 +143,7 @@ def _validate(rows: Rows) -> Any:
 
 def _alpha(rows: Rows) -> Any:
     ratings = np.round(10 * np.column_stack([rows.runs[name]["token_f1"] for name in "abc"]))
-    return fm.krippendorff_alpha(ratings.tolist(), level="ratio")
+    return fm.stats.krippendorff_alpha(ratings.tolist(), level="ratio")
 
 
 def _embed(rows: Rows) -> Any:
@@ -202,10 +202,12 @@ BENCHES: dict[str, dict[str, Bench]] = {
         **{name: _two(name) for name in ("rouge2_f1", "rougeL_f1", "tfidf_cosine")},
         "rougeLsum_f1": lambda rows: fm.rouge(*map(rows.lines, ("answer", "reference")), types="rougeLsum", threads=1),
         "pairwise_scores": lambda rows: [
-            fm.pairwise_scores(rows["answer"][:300], rows["reference"][:300], metric, threads=1)
+            fm.scoring.pairwise_scores(rows["answer"][:300], rows["reference"][:300], metric, threads=1)
             for metric in ("chrf", "rougeL_f1")
         ],
-        "match_faq": lambda rows: fm.match_faq(rows["question"], rows["question"].slice(0, 500), 3, threads=1),
+        "match_faq": lambda rows: fm.retrieval.match_faq(
+            rows["question"], rows["question"].slice(0, 500), 3, threads=1
+        ),
     },
     "facts": {
         "hallucination": lambda rows: rows("hallucination", "answer", "contexts"),
@@ -222,8 +224,8 @@ BENCHES: dict[str, dict[str, Bench]] = {
     },
     "vectors": {
         "semantic_similarity": lambda rows: fm.semantic_similarity(*rows.vectors, threads=1),
-        "geometry": lambda rows: fm.geometry(rows.vectors[0], threads=1),
-        "nearest": lambda rows: fm.nearest(rows.vectors[0], k=10, threads=1),
+        "geometry": lambda rows: fm.vectors.geometry(rows.vectors[0], threads=1),
+        "nearest": lambda rows: fm.vectors.nearest(rows.vectors[0], k=10, threads=1),
         "embedding_cache": _embed,
     },
     "stats": {

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fastmetrics import RayCluster, score, summarize
+from fastmetrics import score, summarize
+from fastmetrics.engines import RayCluster
 
 
 def files(kind: str, size: int, rows: str, out: str) -> dict[str, Any]:

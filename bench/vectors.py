@@ -43,7 +43,7 @@ def clustered(rows: int, dim: int = DIM, seed: int = 0) -> Rows:
 def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
     from fastmetrics.base.threads import cores
-    from fastmetrics.vectors.geometry import Moments
+    from fastmetrics.vectors.geometry_values import Moments
     from fastmetrics.vectors.pair_scan import Cloud, survey
     from fastmetrics.vectors.vector_arrays import Vectors, one_blas_thread
 
@@ -84,7 +84,7 @@ def exact(rows: int, repeats: int) -> list[dict[str, Any]]:
         return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(corpus).kneighbors(corpus)
 
     def ours() -> object:
-        return fm.geometry(corpus)
+        return fm.vectors.geometry(corpus)
 
     return [
         calls("geometry, against pairwise_distances_chunked", ours, chunked, (rows, rows), repeats),
@@ -101,7 +101,7 @@ def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
 
     corpus = clustered(rows)
     for method in ("exact", "ivf"):
-        fm.nearest(corpus[:2000], method=method)  # compiles
+        fm.vectors.nearest(corpus[:2000], method=method)  # compiles
 
     def flat() -> object:
         index = faiss.IndexFlatIP(DIM)
@@ -112,9 +112,9 @@ def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
         return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(corpus).kneighbors(corpus)
 
     sides: dict[str, Callable[[], Any]] = {
-        "approximate": lambda: fm.nearest(corpus),
-        "approximate, 4-bit codes": lambda: fm.nearest(corpus, method="pq"),
-        "exact": lambda: fm.nearest(corpus, method="exact"),
+        "approximate": lambda: fm.vectors.nearest(corpus),
+        "approximate, 4-bit codes": lambda: fm.vectors.nearest(corpus, method="pq"),
+        "exact": lambda: fm.vectors.nearest(corpus, method="exact"),
         "FAISS flat": flat,
         "scikit-learn brute": brute,
     }
@@ -191,12 +191,14 @@ def _match(kind: str, user_questions: list[str], faq: list[str], repeats: int) -
     results = [
         calls(
             f"{kind}, against CountVectorizer and a sparse product",
-            lambda: fm.match_faq(questions, faq),
+            lambda: fm.retrieval.match_faq(questions, faq),
             sparse,
             sizes,
             repeats,
         ),
-        calls(f"{kind}, against bm25s with Numba", lambda: fm.match_faq(questions, faq), bm25, sizes, repeats),
+        calls(
+            f"{kind}, against bm25s with Numba", lambda: fm.retrieval.match_faq(questions, faq), bm25, sizes, repeats
+        ),
     ]
     return [result | distinct for result in results]
 
@@ -206,10 +208,10 @@ def coverage(rows: int, repeats: int) -> list[dict[str, Any]]:
     import fastmetrics as fm
 
     corpus = clustered(rows, 64)
-    truth = fm.geometry(corpus, metric="euclidean", k=1).avg_pairwise_distance
+    truth = fm.vectors.geometry(corpus, metric="euclidean", k=1).avg_pairwise_distance
     inside, errors = 0, []
     for seed in range(200):
-        measured = fm.geometry(corpus, metric="euclidean", k=1, exact_work=1.0, sample=2, seed=seed)
+        measured = fm.vectors.geometry(corpus, metric="euclidean", k=1, exact_work=1.0, sample=2, seed=seed)
         error = measured.estimates["avg_pairwise_distance"].standard_error or 0.0
         errors.append(error / truth)
         inside += abs(measured.avg_pairwise_distance - truth) <= 1.96 * error

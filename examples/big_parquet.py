@@ -35,7 +35,7 @@ def main(source: Path, target: Path) -> None:
         metrics=["token_f1", "keyword_recall", "squad_f1(version=2)", "answer_words"],
         keep=["question"],
         # Rows that cannot be read go to SCORES.parquet.rejects.jsonl, and are counted.
-        files=fm.FileSettings(on_error="skip"),
+        files=fm.tables.FileSettings(on_error="skip"),
         resume=True,
     )
     print(done.summary)

@@ -36,19 +36,19 @@ def trigrams(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float3
 
 def main(path: str) -> None:
     """Print what users ask, the widest gaps, and how much of the knowledge base the answers used."""
-    domain = fm.domain_analysis(path)
+    domain = fm.logs.domain_analysis(path)
     print(f"{domain.questions} questions, {domain.distinct} distinct, {domain.answered} answered")
     print("scripts:", ", ".join(f"{name} {count}" for name, count in domain.scripts.items()))
 
     rows = pa.Table.from_pylist([json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()])
     log = rows.append_column("token_f1", fm.score(rows, metrics="token_f1")["token_f1"])
-    found = fm.topic_coverage(log, topics=12, embedder=trigrams, scores="token_f1", failure="token_f1")
+    found = fm.logs.topic_coverage(log, topics=12, embedder=trigrams, scores="token_f1", failure="token_f1")
     print("\nthe widest gaps: questions lost, of how many, with how many chunks")
     for number in found.gaps[:5]:
         topic = found.topics[number]
         print(f"  {topic.gap:5.1f} of {topic.questions:3}  {topic.chunks:3} chunks  {topic.samples[0]}")
 
-    use = fm.chunk_utilization(path, k=1)
+    use = fm.logs.chunk_utilization(path, k=1)
     print(
         f"\n{use.used_chunks} chunks came first; {use.chunks_filling_share} of them fill {use.share:.0%} of the places"
     )

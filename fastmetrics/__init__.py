@@ -1,7 +1,9 @@
 """Score tables of model answers at memory speed.
 
 ``fm.score(table)`` scores a table; ``fm.token_f1(answers, references)`` and the functions of the other metrics compute
-one metric.  All errors are a ``fm.FastmetricsError``.  Names are loaded at first use, so importing the package is fast.
+one metric.  What is about one subject stands in its room: ``fm.logs``, ``fm.stats``, ``fm.vectors``, ``fm.models`` and
+others.  All errors are a ``fm.FastmetricsError``; ``fm.errors`` has the kinds.  Names are loaded at first use, so
+importing the package is fast.
 """
 
 from __future__ import annotations
@@ -10,40 +12,22 @@ import importlib
 import os
 from typing import Any
 
-from fastmetrics.base.public_names import HOMES as HOMES
+from fastmetrics.base.public_names import CAUGHT, IN_ROOMS, MODULES, VERBS, load, spelled
 from fastmetrics.base.public_names import __version__ as __version__
-
-MODULES = ("pandas", "polars", "duckdb", "datasets")
-"""The public modules for other tools, named after them; a star import leaves them out, as it would hide the tools."""
-
-EXCEPTIONS = (
-    "FastmetricsError",
-    "InputError",
-    "ColumnError",
-    "FileFormatError",
-    "UnknownNameError",
-    "OptionError",
-    "OutputError",
-    "PluginError",
-    "MissingExtraError",
-    "WorkerError",
-    "ServiceError",
-    "ModelCallError",
-    "ScoreWarning",
-)
-"""The exceptions and the warning of public functions; the module ``errors`` shows their tree."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
-    if name in EXCEPTIONS:
+    if name in VERBS:
+        return load(name)
+    if name in CAUGHT:
         return getattr(importlib.import_module("fastmetrics.base.errors"), name)
     if name in MODULES:
-        return importlib.import_module(f"fastmetrics.scoring.frames.{name}")
+        return importlib.import_module(f"fastmetrics.{MODULES[name]}")
     if name == "__all__":
         return public_names()
-    if name.startswith("_") or _is_package(name):
+    if _is_room(name):
+        return importlib.import_module(f"fastmetrics.{name}")
+    if name.startswith("_"):
         raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}")
     metrics = importlib.import_module("fastmetrics.metrics.suites")
     function = metrics.function_of(metrics.SPELLINGS[name]) if name in metrics.SPELLINGS else None
@@ -56,29 +40,36 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'fastmetrics' has no attribute {name!r}{_instead(name, metrics)}")
 
 
-def _is_package(name: str) -> bool:
-    """Whether ``fastmetrics.name`` is a package; Python asks for its name before importing it."""
+def _is_room(name: str) -> bool:
+    """Whether ``fastmetrics.name`` is a package."""
     return os.path.isfile(os.path.join(os.path.dirname(__file__), name, "__init__.py"))
 
 
 def _instead(name: str, metrics: Any) -> str:
-    """The public names to suggest for the unknown ``name``, or the rubric of a judge."""
-    from fastmetrics.base.errors import either, nearest
+    """What to suggest for the unknown ``name``: its room, the rubric of a judge, or public names."""
+    from fastmetrics.base import errors
 
+    if name in IN_ROOMS:
+        return f"; it is {spelled(name)}"
+    if name.endswith("Error") and hasattr(errors, name):
+        return f"; it is fm.errors.{name}"
     if metrics.judged(name):
         return str(metrics.judged(name))
     meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
-    near = nearest(name, public_names(), dict.fromkeys(meant), metrics.SPELLINGS)
-    near = list(
-        dict.fromkeys(metrics.function_of(spelling) if spelling in metrics.REGISTRY else spelling for spelling in near)
+    near = dict.fromkeys(
+        metrics.function_of(spelling) if spelling in metrics.REGISTRY else spelling
+        for spelling in errors.nearest(name, [*public_names(), *IN_ROOMS], dict.fromkeys(meant), metrics.SPELLINGS)
     )
-    return f"; did you mean {either(near)}?{metrics.difference(name)}" if near else ""
+    shown = [spelled(known).removeprefix("fm.") if known in IN_ROOMS else known for known in near]
+    return f"; did you mean {errors.either(shown)}?{metrics.difference(name)}" if shown else ""
 
 
 def public_names() -> list[str]:
-    """Every public name: functions, classes, exceptions, and one function for each metric or numbered family."""
+    """The names of a star import: the verbs, what is caught, and one function for each metric or numbered family."""
     metrics = importlib.import_module("fastmetrics.metrics.suites")
-    return sorted(["__version__", *HOMES, *EXCEPTIONS, *metrics.functions()])
+    return sorted(["__version__", *VERBS, *CAUGHT, *metrics.functions()])
 
 
-__dir__ = public_names
+def __dir__() -> list[str]:
+    rooms = {"text", *(home.partition(".")[0] for home in IN_ROOMS.values())}
+    return sorted([*public_names(), *rooms, *MODULES])

@@ -20,10 +20,10 @@ from typing import Any
 
 import typer.models
 
-import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.public_names import HOMES, load, spelled
 from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import all_commands
@@ -56,7 +56,7 @@ def pages() -> dict[str, str]:
     measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
     columns, presets = column_tables()
     return {
-        "fastmetrics/__init__.pyi": stubs.stub(),
+        **stubs.stubs(),
         "docs/sources.md": sources_page(),
         "docs/studies/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
         "docs/studies/scaling.md": filled("docs/studies/scaling.md", figures=measured),
@@ -350,10 +350,10 @@ def functions_page() -> str:
         "`import fastmetrics as fm`; functions that are metrics are in [metrics.md](metrics.md). Examples that name "
         "a function without `fm.` have it from `from fastmetrics import ...`; `np` and `pa` are NumPy and PyArrow.",
     ]
-    for name in fm.HOMES:
-        function = getattr(fm, name)
-        parts += [f"## {name}", f"```python\n{_signature(name, function)}\n```", markdown(function.__doc__)]
-        parts += [*_parameters_of(function), *_methods(name, function)]
+    for name in HOMES:
+        function, written = load(name), spelled(name)
+        parts += [f"## {name}", f"```python\n{_signature(written, function)}\n```", markdown(function.__doc__)]
+        parts += [*_parameters_of(function), *_methods(written, function)]
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
 
 
@@ -370,7 +370,7 @@ def _methods(name: str, kind: Any) -> Iterator[str]:
     for method in vars(kind) if inspect.isclass(kind) else ():
         call = getattr(kind, method)
         if not method.startswith("_") and callable(call) and ">>> " in (inspect.getdoc(call) or ""):
-            yield f"### {name}.{method}"
+            yield f"### {name.rpartition('.')[2]}.{method}"
             yield f"```python\n{_signature(f'{name}.{method}', call)}\n```"
             yield markdown(call.__doc__)
 
@@ -388,7 +388,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
             starred = True
         default = "" if parameter.default is inspect.Parameter.empty else f"={shown(parameter.default)}"
         pieces.append(_STARS.get(parameter.kind, "") + parameter.name + default)
-    return f"fm.{name}({', '.join(pieces)})"
+    return f"{name}({', '.join(pieces)})"
 
 
 def main() -> None:

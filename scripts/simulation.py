@@ -351,7 +351,7 @@ def _rules(tally: Tally, table: dict[str, Any], rules: dict[str, str], **options
 def means(tally: Tally, values: Floats, truth: float, bounded: bool, columns: dict[str, Any], **options: Any) -> None:
     """The intervals of means, and rules on their bounds."""
     table = _table(values, bounded, columns)
-    for one in fm.summarize_by(table, metrics=_metrics(table), threads=1, **options):
+    for one in fm.results.summarize_by(table, metrics=_metrics(table), threads=1, **options):
         tally.interval(truth, one.low, one.high, one.interval_note)
     limits = {"low >= mean": f"{{}}.low >= {truth + 1e-9}", "high <= mean": f"{{}}.high <= {truth - 1e-9}"}
     _rules(tally, table, limits, **options)
@@ -481,7 +481,7 @@ def _of_powered(kind: str, n: int, tally: Tally, rng: np.random.Generator, trial
     for labels in scores.draw(rng, (trials, 1000)):
         judged = labels + rng.normal(0, 0.3, 1000)
         labels[n:] = np.nan
-        found = fm.estimate(judged, labels).powered
+        found = fm.results.estimate(judged, labels).powered
         tally.interval(scores.mean, found.low, found.high, found.note)
 
 

@@ -1,4 +1,4 @@
-"""The type stub of the public names: what editors complete and type checkers read, from the declarations themselves."""
+"""The type stubs of the public names: what type checkers read, from the declarations themselves."""
 
 from __future__ import annotations
 
@@ -9,47 +9,55 @@ import sys
 import typing
 from typing import Any
 
-import fastmetrics as fm
 from fastmetrics.base.options import Choice
+from fastmetrics.base.public_names import CAUGHT, IN_ROOMS, MODULES, VERBS
 from fastmetrics.metrics.metric import REGISTRY, Formula, Metric
 from fastmetrics.metrics.suites import functions
 
-HEADER = '''"""Public names of fastmetrics.  Written by scripts/docs.py from the declarations; edit those."""
-
+NOTE = '"""Written by scripts/docs.py from the declarations; edit those."""\n'
+HEADER = f"""{NOTE}
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-'''
+"""
 
-NAMES = '''
+COLUMN = """
 __version__: str
-HOMES: dict[str, str]
-EXCEPTIONS: tuple[str, ...]
-MODULES: tuple[str, ...]
-
-def public_names() -> list[str]: ...
 
 Column: TypeAlias = Any
-"""A column: an Arrow array, a NumPy array, a pandas or Polars series, or a list with one value a row."""
-'''
+"""
 
 
-def stub() -> str:
+def stubs() -> dict[str, str]:
+    """The stub of the package and of each room with public names, by its path."""
+    rooms: dict[str, list[str]] = {}
+    for name, home in sorted(IN_ROOMS.items()):
+        rooms.setdefault(home.partition(".")[0], []).append(_import(name, home))
+    del rooms["tables"]  # it imports its own
+    texts = {f"fastmetrics/{room}/__init__.pyi": "\n".join([NOTE, *imports, ""]) for room, imports in rooms.items()}
+    return texts | {"fastmetrics/__init__.pyi": package_stub(sorted([*rooms, "tables", "text"]))}
+
+
+def package_stub(rooms: list[str]) -> str:
     """The text of ``fastmetrics/__init__.pyi``."""
     metrics = [REGISTRY[name] for name in functions()]
-    imports = [f"from fastmetrics.{home} import {name} as {name}" for name, home in fm.HOMES.items()]
-    imports += [f"from fastmetrics.scoring.frames import {name} as {name}" for name in fm.MODULES]
-    imports += [f"from fastmetrics.base.errors import {name} as {name}" for name in fm.EXCEPTIONS]
+    imports = {_import(name, home) for name, home in VERBS.items()}
+    imports |= {f"from fastmetrics import {room} as {room}" for room in rooms}
+    imports |= {f"from fastmetrics.{home.rpartition('.')[0]} import {name} as {name}" for name, home in MODULES.items()}
+    imports |= {_import(name, "base.errors") for name in CAUGHT}
     finishes = [_number(metric.corpus.finish) for metric in metrics if metric.corpus is not None]
-    imports += [f"from {_home(finish)} import {_returned(finish)}" for finish in finishes]
-    listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in fm.public_names()) + "]\n"
-    return "\n".join([HEADER, *sorted(imports), "", listed + NAMES, *map(_function, metrics)])
+    imports |= {f"from {_home(finish)} import {_returned(finish)}" for finish in finishes}
+    return "\n".join([HEADER, *sorted(imports), COLUMN, *map(_function, metrics), ""])
+
+
+def _import(name: str, home: str) -> str:
+    return f"from fastmetrics.{home} import {name} as {name}"
 
 
 def _function(metric: Metric) -> str:
-    """The signature of a metric called with raw columns, and the first line of its docstring."""
+    """The signature of a metric called with raw columns."""
     columns = [f"{name}: Column" + (" = None" if name in metric.optional else "") for name in metric.needs]
     hints = typing.get_type_hints(metric.function)
     options = [
@@ -58,8 +66,7 @@ def _function(metric: Metric) -> str:
     ]
     parameters = ", ".join([*columns, "*", *options, "threads: int | None = None"])
     result = "NDArray[np.float64]" if metric.corpus is None else _returned(_number(metric.corpus.finish))
-    raw = "r" if "\\" in metric.summary else ""
-    return f'def {metric.name}({parameters}) -> {result}:\n    {raw}"""{metric.summary}"""\n'
+    return f"def {metric.name}({parameters}) -> {result}: ..."
 
 
 def _annotation(allowed: Any, hint: Any) -> str:

@@ -57,13 +57,13 @@ def _table(head: str, lines: list[list[str]]) -> str:
 def _intents(models: dict[str, Embedder]) -> str:
     rows = _rows_of("banking77")
     labels, own = np.array(rows["label_intent"].to_pylist()), np.arange(rows.num_rows)
-    matches = fm.match_faq(rows["question"], rows["question"], 2).index
+    matches = fm.retrieval.match_faq(rows["question"], rows["question"], 2).index
     nearest = np.where(matches[:, 0] == own, matches[:, 1], matches[:, 0])
-    lines = [["token cosine (`fm.match_faq`)", f"{np.mean(labels[nearest] == labels):.3f}"]]
+    lines = [["token cosine (`fm.retrieval.match_faq`)", f"{np.mean(labels[nearest] == labels):.3f}"]]
     for name, model in models.items():
-        ids = fm.nearest(model.embed(rows["question"]), k=1).ids[:, 0]
+        ids = fm.vectors.nearest(model.embed(rows["question"]), k=1).ids[:, 0]
         lines.append([name, f"{np.mean(labels[ids] == labels):.3f}"])
-    stored = fm.nearest(_rows_of("banking77_embeddings"), k=1).ids[:, 0]
+    stored = fm.vectors.nearest(_rows_of("banking77_embeddings"), k=1).ids[:, 0]
     lines.append(["the data set's own embeddings", f"{np.mean(labels[stored] == labels):.3f}"])
     text = "Share of {:,} questions whose nearest other question has the same intent, of 77 (`banking77`).\n\n"
     return "## The nearest question\n\n" + text.format(len(labels)) + _table("nearest by | accuracy", lines)

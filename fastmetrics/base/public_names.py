@@ -1,99 +1,146 @@
-"""The version of the package, and the home of each public function and class, which is loaded at first use."""
+"""The public functions and classes with the module of each, which is loaded at first use, and the version."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-# The home of each public function and class, which the package loads at first use.
+from fastmetrics.base.errors import suggestion
 
-
-HOMES = {
-    "metric": "metrics.metric",
-    "load_plugin": "metrics.plugins",
-    "rouge": "scoring.metric_functions",
+VERBS = {
     "score": "scoring.score",
-    "pairwise_scores": "scoring.pairwise_scores",
-    "columns": "scoring.found_columns",
-    "profile": "scoring.profile",
-    "warm_up": "scoring.profile",
     "with_scores": "scoring.frames.with_scores",
+    "rouge": "scoring.metric_functions",
+    "metric": "metrics.metric",
+    "columns": "scoring.found_columns",
+    "summarize": "results.summary",
+    "worst_rows": "results.worst_rows",
+    "compare": "results.compare",
+    "gate": "results.gate",
+    "trend": "results.trend",
+    "power": "results.power",
+    "validate": "results.validate",
+    "judge_report": "results.judge_report",
+    "fit": "fitting.fit",
+    "judge": "models.judge",
+    "answer": "models.answer",
+    "embed": "models.embed",
+    "Embedder": "vectors.embedder",
+    "Index": "vectors.neighbors",
+    "search": "vectors.search",
+    "rank": "retrieval.rank",
+    "match": "retrieval.faq",
+    "evaluate_rag": "reporting.evaluate_rag",
+    "report": "reporting.report",
+    "plot": "reporting.plot",
+}
+"""The functions and classes that the package itself has beside those of the metrics, and the module of each."""
+
+IN_ROOMS = {
+    "load_plugin": "metrics.plugins",
+    "tokenizer": "metrics.tokenizers",
+    "grounding_evidence": "metrics.grounding",
+    "pairwise_scores": "scoring.pairs",
+    "profile": "scoring.profiling",
+    "warm_up": "scoring.profiling",
+    "assert_scores": "scoring.assertions",
+    "anchors": "scoring.metric_functions",
+    "verdicts": "scoring.metric_functions",
     "FileSettings": "tables.opening",
     "ReadSettings": "tables.input_files",
     "RayCluster": "engines.column_maker",
-    "anchors": "scoring.metric_functions",
-    "verdicts": "scoring.metric_functions",
-    "summarize": "results.summary",
-    "summarize_by": "results.summarize_by",
+    "summarize_by": "results.by_segment",
     "side_by_side": "results.summary",
-    "primary_table": "results.primary_table",
+    "primary_table": "results.primary",
     "correlations": "results.distributions",
     "histograms": "results.distributions",
-    "trend": "results.trend",
     "list_runs": "results.open_runs",
-    "validate": "results.validate",
-    "fit": "fitting.fit",
+    "estimate": "results.estimation",
+    "sample_rows": "results.sampling",
+    "repeats": "results.repeated_runs",
+    "compare_rankings": "results.ranking_comparison",
     "CutPromises": "stats.promises",
-    "estimate": "results.estimate",
-    "judge_report": "results.judge_report",
-    "sample_rows": "results.sample_rows",
     "judge_consistency": "stats.judge_quality",
     "judge_error_rate": "stats.judge_quality",
     "judge_latency": "stats.judge_quality",
     "judge_decisions": "stats.judge_quality",
     "pairwise": "stats.judge_quality",
     "bradley_terry": "stats.judge_quality",
-    "compare": "results.compare",
-    "power": "results.power",
-    "repeats": "results.repeats",
-    "pass_at_k": "stats.pass_at_k",
-    "pass_hat_k": "stats.pass_at_k",
-    "gate": "results.gate",
-    "worst_rows": "results.worst_rows",
-    "assert_scores": "scoring.assert_scores",
-    "agreement": "stats.agreement",
-    "cohen_kappa": "stats.agreement",
-    "krippendorff_alpha": "stats.agreement",
-    "rank": "retrieval.rank",
-    "compare_rankings": "results.compare_rankings",
-    "geometry": "vectors.geometry",
+    "pass_at_k": "stats.attempts",
+    "pass_hat_k": "stats.attempts",
+    "agreement": "stats.raters",
+    "cohen_kappa": "stats.raters",
+    "krippendorff_alpha": "stats.raters",
+    "risk_coverage": "stats.risk",
+    "geometry": "vectors.geometry_values",
     "nearest": "vectors.neighbors",
-    "search": "vectors.search",
     "load_vectors": "vectors.pgvector",
     "project": "vectors.projection",
-    "Index": "vectors.neighbors",
-    "Embedder": "vectors.embedder",
-    "answer": "models.answer",
-    "embed": "models.embed",
     "FullContextBot": "models.bots",
     "FunctionBot": "models.bots",
     "GivenContextsBot": "models.bots",
-    "report": "reporting.report",
-    "evaluate_rag": "reporting.evaluate_rag",
-    "ChunkSettings": "reporting.evaluate_rag",
-    "plot": "reporting.plot",
-    "judge": "models.judge",
-    "tokenizer": "metrics.tokenizers",
     "model_client": "models.clients",
     "ModelRequest": "models.clients",
     "ModelReply": "models.calls",
     "stored_calls": "models.call_store",
     "ClientSettings": "models.clients",
     "JudgeSettings": "models.judge_batch",
-    "match": "retrieval.faq",
     "match_faq": "retrieval.faq",
     "StrictMatchBot": "retrieval.faq",
-    "grounding_evidence": "metrics.grounding",
-    "risk_coverage": "stats.risk_coverage",
-    "chunk_utilization": "logs.chunk_utilization",
-    "domain_analysis": "logs.domain_analysis",
-    "check_dataset": "logs.check_dataset",
-    "topic_coverage": "logs.topic_coverage",
-    "cache_hit_rate": "logs.cache_hit_rate",
-    "context_preservation": "logs.context_preservation",
+    "ChunkSettings": "reporting.evaluate_rag",
+    "chunk_utilization": "logs.chunks",
+    "domain_analysis": "logs.domains",
+    "check_dataset": "logs.dataset",
+    "topic_coverage": "logs.topics",
+    "cache_hit_rate": "logs.cache",
+    "context_preservation": "logs.context",
 }
-"""The module of each public function that is not a metric; metrics are found in the registry."""
+"""The functions and classes that their room has, ``fm.stats.cohen_kappa``, and the module of each."""
+
+HOMES = VERBS | IN_ROOMS
+
+MODULES = {
+    "errors": "base.errors",
+    "pandas": "scoring.frames.pandas",
+    "polars": "scoring.frames.polars",
+    "duckdb": "scoring.frames.duckdb",
+    "datasets": "scoring.frames.datasets",
+}
+"""The public modules: the errors, and those for other tools, which a star import would hide."""
+
+CAUGHT = ("FastmetricsError", "ScoreWarning")
+"""The base of all exceptions, and the warning of public functions; the module ``errors`` shows their tree."""
+
+
+def spelled(name: str) -> str:
+    """What users write for a public function or class.
+
+    >>> spelled("compare"), spelled("cohen_kappa")
+    ('fm.compare', 'fm.stats.cohen_kappa')
+    """
+    return f"fm.{name}" if name in VERBS else f"fm.{HOMES[name].partition('.')[0]}.{name}"
+
+
+def load(name: str) -> Any:
+    """A public function or class."""
+    return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
+
+
+def exports(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What the package of a room needs for its public names, loaded at first use: to give one, and to list all."""
+    names = sorted(name for name, home in IN_ROOMS.items() if f"fastmetrics.{home}".startswith(f"{room}."))
+
+    def attribute(name: str) -> Any:
+        if name in names:
+            return load(name)
+        near = "" if name.startswith("_") else f"; {suggestion(name, names)}"
+        raise AttributeError(f"module {room!r} has no attribute {name!r}{near}")
+
+    return attribute, lambda: names
 
 
 # The version of the package, and a digest of its source, which also tells two clones of one version apart.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import csv
 import functools
-import importlib
 import inspect
 import json
 import types
@@ -22,7 +21,7 @@ import typer.models
 
 from fastmetrics.base import input_columns as lists
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.public_names import HOMES
+from fastmetrics.base.public_names import HOMES, load
 from fastmetrics.base.shared_parameters import help_of, helps
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_result
 from fastmetrics.tables.input_files import ReadSettings
@@ -238,7 +237,7 @@ def function_options(name: str, declared: Container[str]) -> Iterator[inspect.Pa
 
     A parameter without a ``Help``, and one for a function, is no option.
     """
-    function = public_function(name)
+    function = load(name)
     hints = typing.get_type_hints(function, include_extras=True)
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name)
@@ -319,12 +318,6 @@ class OptionsOf:
     settings: type
 
 
-def public_function(name: str) -> Callable[..., Any]:
-    """The public function of this name."""
-    function: Callable[..., Any] = getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
-    return function
-
-
 class Arguments(dict[str, Any]):
     """All options and groups of a command by name, converted from text: what a parameter of this type receives.
 
@@ -347,7 +340,7 @@ class Arguments(dict[str, Any]):
         """
         call = function
         if call is None:
-            call = public_function(self._name)
+            call = load(self._name)
         parameters = inspect.signature(call).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
         return call(**{name: self[name] for name in names if name in self} | others)

@@ -123,7 +123,7 @@ def plot(
 
         result = arguments.call(compare, runs=inputs)
     elif kind == Kind.cache:
-        from fastmetrics.logs.cache_hit_rate import cache_hit_rate
+        from fastmetrics.logs.cache import cache_hit_rate
 
         result = arguments.call(cache_hit_rate, log=inputs)
     else:
@@ -133,7 +133,7 @@ def plot(
 
             result = arguments.call(histograms, scores=path)
         elif kind == Kind.means:
-            from fastmetrics.results.summarize_by import summarize_by
+            from fastmetrics.results.by_segment import summarize_by
 
             result = arguments.call(summarize_by, scores=path)
         elif kind == Kind.trend:

@@ -54,7 +54,7 @@ def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False
 
     They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
     """
-    from fastmetrics.results.primary_table import primary_table
+    from fastmetrics.results.primary import primary_table
 
     return arguments.call(primary_table)
 

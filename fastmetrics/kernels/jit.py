@@ -4,10 +4,10 @@
 folder is writable, every process compiles them again. A kernel's name in the cache has a digest of the source of all
 kernels, because the machine code of a kernel contains that of the kernels it calls, and Numba compares only its own
 file. A file of the cache that was cut, zeroed or written for other types counts as missing, and a full disk is no
-error: the kernel is compiled again. Two processes that start at once each compile for themselves. ``fm.warm_up`` and
-``fastmetrics warm-up`` compile ahead: a first call in a process takes a second or two even from a warm cache, most of
-it for the imports of Numba, SciPy, PyArrow and pandas. With ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python,
-slowly, with the same results.
+error: the kernel is compiled again. Two processes that start at once each compile for themselves.
+``fm.scoring.warm_up`` and ``fastmetrics warm-up`` compile ahead: a first call in a process takes a second or two even
+from a warm cache, most of it for the imports of Numba, SciPy, PyArrow and pandas. With ``NUMBA_DISABLE_JIT=1`` the
+kernels run as plain Python, slowly, with the same results.
 """
 
 from __future__ import annotations

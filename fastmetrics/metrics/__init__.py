@@ -1,1 +1,5 @@
 """The metrics: the decorator, the plan of a run, and one file for each family."""
+
+from fastmetrics.base.public_names import exports
+
+__getattr__, __dir__ = exports(__name__)

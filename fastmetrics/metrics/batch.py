@@ -218,7 +218,7 @@ class Need(Protocol):
 
     A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
     attribute ``by_item`` reads the items of a column of lists of vectors one by one.  A need with a method ``crossed``,
-    which gives the representation of one side of all pairs, lets ``fm.pairwise_scores`` compute the metric.
+    which gives the representation of one side of all pairs, lets ``fm.scoring.pairwise_scores`` compute the metric.
 
     What a need reads beside its column is declared with it, and each metric that requests it has it without naming it:
     an attribute ``options`` is a dataclass of options with defaults, ``columns`` are further, optional columns, each

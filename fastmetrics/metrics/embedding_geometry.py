@@ -16,7 +16,7 @@ from fastmetrics.metrics.semantic import Vector
 from fastmetrics.vectors.vector_arrays import METRICS, Block, Vectors
 
 if TYPE_CHECKING:
-    from fastmetrics.vectors.geometry import Geometry
+    from fastmetrics.vectors.geometry_values import Geometry
 
 Distance = Annotated[str, Choice(*METRICS), "the distance of two vectors"]
 Near = Annotated[int, Neighbours, "the number of neighbours"]
@@ -24,7 +24,7 @@ Drawn = Annotated[int, Seed, "the seed of the sample"]
 
 
 def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
-    from fastmetrics.vectors.geometry import geometry  # every run imports this module
+    from fastmetrics.vectors.geometry_values import geometry  # every run imports this module
 
     parts: list[Block] = []
     missing = 0
@@ -40,7 +40,7 @@ def _finish(rows: KeptRows, *, metric: str, k: int, seed: int) -> Geometry:
 
 def _of_nothing(metric: str, left_out: int) -> Geometry:
     """The figures of a table without a finite vector."""
-    from fastmetrics.vectors.geometry import Geometry
+    from fastmetrics.vectors.geometry_values import Geometry
 
     values = {"metric": metric, "n_nonfinite": left_out, **dict.fromkeys(("k", "n_duplicates", "n_zero_norm"), 0)}
     values |= {"total_samples": 0, "estimates": {}}
@@ -59,8 +59,8 @@ def embedding_geometry(
     """The geometry of a column of vectors: the values of ``geometry``, each a figure of the table.
 
     A summary has ``embedding_geometry.avg_nn_distance``, ``.avg_spread``, ``.effective_dimensionality`` and the others;
-    ``fm.geometry`` defines them and says which are estimates for many vectors.  Rows without a vector are excluded.  In
-    a table without a finite vector, every figure but the counts is NaN.
+    ``fm.vectors.geometry`` defines them and says which are estimates for many vectors.  Rows without a vector are
+    excluded.  In a table without a finite vector, every figure but the counts is NaN.
 
     A run stores the vectors with its scores, and the figures need all vectors in memory.  ``columns`` selects the
     column: ``columns={"embedding": "answer_embedding"}``.  Returns a ``Geometry``; raises ``ColumnError`` for vectors

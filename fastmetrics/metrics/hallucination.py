@@ -172,7 +172,7 @@ def hallucination(
     courtesy claim nothing, but their numbers are anchors.  The lists of verbs are English and Russian; rows in other
     scripts have a note.  With ``claims="words"``, each content word of an object is an anchor, which must occur near a
     word of its subject.  ``claims="spacy:MODEL"``, or ``"spacy"`` for the small English model, takes the triples from
-    spaCy's parses.  ``fm.anchors`` lists anchors.
+    spaCy's parses.  ``fm.scoring.anchors`` lists anchors.
 
     Time grows with the length of the row, or with the occurrences of the rarest word of each claim in the contexts.
 

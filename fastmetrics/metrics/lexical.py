@@ -152,9 +152,10 @@ def token_f1(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTok
 
     F1 = 2PR / (P + R) over the multisets of ``plain`` tokens (lowercase, no punctuation); both empty: 1, one empty: 0.
     ``tokenizer="unicode"`` takes each character of scripts without spaces as a word, ``"char"`` each character of any
-    text, and a plugin may register a function (:func:`fastmetrics.tokenizer`).  By ``"unicode"`` a text without a word
-    is compared by its symbols (✓ and ✗, 👍 and 👎, ★★★ and ★), and the signs +, ++, # and - right behind one or two
-    Latin letters at the end of a word are a token (C++ and C#, A+ and A−); other signs and punctuation do not count.
+    text, and a plugin may register a function (:func:`fastmetrics.metrics.tokenizer`).  By ``"unicode"`` a text without
+    a word is compared by its symbols (✓ and ✗, 👍 and 👎, ★★★ and ★), and the signs +, ++, # and - right behind one or
+    two Latin letters at the end of a word are a token (C++ and C#, A+ and A−); other signs and punctuation do not
+    count.
 
     ``plain`` deletes the point and the minus of numbers: 3.14 equals 314, and -5 equals 5 (see ``number_match``).
 

@@ -271,7 +271,7 @@ class Metric:
         if module == "__main__":
             raise PluginError(
                 f"metric {self.name!r} is declared in the main program, which workers cannot import: "
-                "move it to a file and load the file with fastmetrics.load_plugin, or --plugin"
+                "move it to a file and load the file with fastmetrics.metrics.load_plugin, or --plugin"
             )
         return _declared, (module, self.name)
 

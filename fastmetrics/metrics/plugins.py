@@ -20,8 +20,8 @@ ENTRY_POINTS = "fastmetrics.metrics"
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """Run a Python file that declares metrics, tokenizers or model clients; return their names.
 
-    It declares them with :func:`fastmetrics.metric`, :func:`fastmetrics.tokenizer` and
-    :func:`fastmetrics.model_client`.  The metrics then work in ``fm.score`` and ``fm.summarize``, and as
+    It declares them with :func:`fastmetrics.metric`, :func:`fastmetrics.metrics.tokenizer` and
+    :func:`fastmetrics.models.model_client`.  The metrics then work in ``fm.score`` and ``fm.summarize``, and as
     ``fm.<name>``, the clients as ``base_url="NAME:"``.  On the command line, use ``--plugin PATH``.  Ray and Spark
     workers receive the text of the file.  A file is run once; if the file has changed, it is run again and its
     declarations replace the earlier ones.
@@ -32,7 +32,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     >>> lines = ["import fastmetrics as fm", "@fm.metric(bounds=(0, 1), better='higher')"]
     >>> lines += ["def ends_well(answer: str) -> float:", "    return float(answer.endswith('.'))"]
     >>> _ = file.write_text("\\n".join(lines))
-    >>> fm.load_plugin(file), fm.ends_well(["Yes.", "No"]).tolist()
+    >>> fm.metrics.load_plugin(file), fm.ends_well(["Yes.", "No"]).tolist()
     (['ends_well'], [1.0, 0.0])
 
     Raises ``PluginError`` if the file cannot be read, fails or declares nothing, or if a name is already used.
@@ -67,7 +67,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     if not declared:
         raise PluginError(
             f"plugin {os.fspath(path)}: it declares nothing; expected a function decorated with "
-            "@fastmetrics.metric(...), @fastmetrics.tokenizer(...) or @fastmetrics.model_client(...)"
+            "@fastmetrics.metric(...), @fastmetrics.metrics.tokenizer(...) or @fastmetrics.models.model_client(...)"
         )
     return declared
 

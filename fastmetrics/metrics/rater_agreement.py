@@ -14,7 +14,7 @@ from fastmetrics.metrics.batch import Batch, KeptRows, Options, heads_of, row_li
 from fastmetrics.metrics.metric import Corpus, metric
 
 if TYPE_CHECKING:
-    from fastmetrics.stats.agreement import Agreement
+    from fastmetrics.stats.raters import Agreement
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ Ratings = Annotated[Rated, RatedIn()]
 
 
 def _finish(rows: KeptRows) -> Agreement:
-    from fastmetrics.stats.agreement import Agreement, agreement  # every run imports this module
+    from fastmetrics.stats.raters import Agreement, agreement  # every run imports this module
 
     values, sizes = [np.zeros(0)], [np.zeros(0, np.int64)]
     for (lists,) in rows():
@@ -70,8 +70,8 @@ def rater_agreement(ratings: Ratings) -> pa.ListArray:
     ``ratings`` contains the numeric ratings of a row by all raters, in a fixed order, with null for no rating.  A
     summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval``,
     ``.alpha_ratio`` and, for the first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``,
-    ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.agreement`` defines them, and accepts
-    raters as columns, and words.
+    ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.stats.agreement`` defines them, and
+    accepts raters as columns, and words.
 
     A run stores the ratings with its scores, and the figures need all ratings in memory.  Returns an ``Agreement``.
 

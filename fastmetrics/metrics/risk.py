@@ -14,7 +14,7 @@ from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameEr
 from fastmetrics.base.options import LimitedText
 from fastmetrics.metrics.batch import Number, Options, Raw
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Corpus, RowHooks, metric
-from fastmetrics.stats.risk_coverage import Pairs, risks
+from fastmetrics.stats.risk import Pairs, risks
 from fastmetrics.stats.sums import State
 
 Quality = Annotated[str, LimitedText(1_000, "the name of a metric"), "the metric that says how right an answer is"]
@@ -101,8 +101,8 @@ def aurc(
     It is computed from two score columns, ``confidence`` and the quality, which a run adds if they are not requested,
     and which a summary needs.  The sum is exact and rounded once, so it does not depend on batches, threads or
     engines.  At most about 2,097,152 rows are in memory at once; for more rows, the two columns are read again, once
-    for each 1,048,576 rows and at most seven more times.  ``fm.risk_coverage`` gives the curve.  Returns an ``Aurc``,
-    with the number of rows and the risk of all rows.
+    for each 1,048,576 rows and at most seven more times.  ``fm.stats.risk_coverage`` gives the curve.  Returns an
+    ``Aurc``, with the number of rows and the risk of all rows.
 
     >>> import fastmetrics as fm
     >>> fm.aurc([0.9, 0.2, 0.5], ["Paris", "Rome", "Oslo"], ["Paris", "Bern", "Oslo"]).score

@@ -160,7 +160,7 @@ NAMES: Sequence[SourceName] = [
         ("Completeness Score", "keyword_completeness", "mean"),
         ("S_hall", "hallucination", "mean"),
         ("Hallucination Score", "hallucination", "mean"),
-        ("S_claims", "hallucination", "mean", "without the drift; fm.anchors lists what the share is made of"),
+        ("S_claims", "hallucination", "mean", "without the drift; fm.scoring.anchors lists what the share is made of"),
         ("P_drift", "drift", "mean", "word pairs; an answer of supported values alone does not drift"),
         ("Verdict", "verdict", "mean", "the flag of the score is above 0.6, FAIL above 0.5: the source names both"),
         ("High Hallucination Risk", "hallucination_risk", "mean"),

@@ -40,7 +40,7 @@ def tokenizer(name: str) -> Callable[[Cut], Cut]:
     each distinct text of a batch, at Python speed.
 
     >>> import fastmetrics as fm
-    >>> @fm.tokenizer("pairs")
+    >>> @fm.metrics.tokenizer("pairs")
     ... def pairs(text):
     ...     return [text[place : place + 2] for place in range(len(text) - 1)]
     >>> fm.token_recall(["巴黎是法国的首都"], ["法国首都"], tokenizer="pairs").round(3)
@@ -82,7 +82,7 @@ class TokenizerName:
     def __str__(self) -> str:
         registered = f" ({', '.join(map(repr, TOKENIZERS))})" if TOKENIZERS else ""
         built_in = ", ".join(map(repr, (self.own, *self.others, *_CONVENTIONS)))
-        return f"{built_in} or a function of a plugin under @fm.tokenizer(...){registered}"
+        return f"{built_in} or a function of a plugin under @fm.metrics.tokenizer(...){registered}"
 
 
 @dataclass(frozen=True)

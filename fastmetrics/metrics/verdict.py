@@ -117,7 +117,7 @@ def verdict(
     claims: ClaimSource = TRIPLES,
     fitted: Annotated[str | None, LimitedText(what="the path of a file"), "a fitted score to decide by"] = None,
 ) -> Floats:
-    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.verdicts`` returns it as a word, with the reasons.
+    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.scoring.verdicts`` returns it as a word, with the reasons.
 
     FAIL if ``hallucination`` is above 0.5, else FAIL if ``answer_relevance`` is below 0.1, else WARN if
     ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are

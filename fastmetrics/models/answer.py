@@ -318,7 +318,8 @@ def answer(
     and returned so many times; without, equal questions share one call (docs/judges.md).
 
     >>> import fastmetrics as fm
-    >>> faq = fm.StrictMatchBot({"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]})
+    >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}
+    >>> faq = fm.retrieval.StrictMatchBot(faq)
     >>> answered = fm.answer({"id": [1], "question": ["How can I pay?"], "reference": ["Online."]}, faq)
     >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]

@@ -189,9 +189,9 @@ def model_client(name: str) -> Callable[[ModelFunction], ModelFunction]:
     write the function to a file: ``judge --plugin FILE --base-url NAME:``.
 
     >>> import fastmetrics as fm, tempfile
-    >>> @fm.model_client("strict")
+    >>> @fm.models.model_client("strict")
     ... def strict(request):
-    ...     return fm.ModelReply('{"reason": "as always", "score": 1}', prompt_tokens=len(request.messages[-1].content))
+    ...     return fm.models.ModelReply('{"score": 1}', prompt_tokens=len(request.messages[-1].content))
     >>> table = {"id": [1], "question": ["Capital of France?"], "answer": ["Paris"]}
     >>> store = f"{tempfile.mkdtemp()}/calls.sqlite"
     >>> fm.judge(table, "safety", model="m", base_url="strict:", store=store)["judge_safety"].to_pylist()

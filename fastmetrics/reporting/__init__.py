@@ -13,3 +13,7 @@ interval at a corrected level would depend on which other metrics and segments t
 that of ``compare``, ``gate`` and the score file's summary. The page names the level, and marks each interval that would
 say something else than the verdict.
 """
+
+from fastmetrics.base.public_names import exports
+
+__getattr__, __dir__ = exports(__name__)

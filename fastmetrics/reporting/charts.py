@@ -15,10 +15,10 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_metadata import Stored
 from fastmetrics.reporting.page_rows import short
+from fastmetrics.results.by_segment import IntervalSummary
 from fastmetrics.results.comparison import Comparison
 from fastmetrics.results.score_file import declared_bounds
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.summarize_by import IntervalSummary
 
 # Lists of names with a bar for the number of each, which templates draw without a script.
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, visible
-from fastmetrics.logs.cache_hit_rate import CacheHits
+from fastmetrics.logs.cache import CacheHits
 from fastmetrics.reporting.charts import ForestRow, HeatMap, draw_forest, heat_of_changes, heat_of_means, scale_of
+from fastmetrics.results.by_segment import IntervalSummary
 from fastmetrics.results.comparison import Comparison
 from fastmetrics.results.distributions import Histograms
 from fastmetrics.results.score_file import declared_bounds
-from fastmetrics.results.summarize_by import IntervalSummary
 from fastmetrics.results.trend import Trend
 from fastmetrics.tables.outputs import page_target
 from fastmetrics.tables.targets import Target
@@ -76,7 +76,7 @@ def plot(result: Any, output: str | Path, *, color: Any = None, overwrite: bool 
     >>> import fastmetrics as fm
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> fm.plot(fm.histograms({"token_f1": [0.1, 0.5, 0.9]}), folder / "scores.svg")
+    >>> fm.plot(fm.results.histograms({"token_f1": [0.1, 0.5, 0.9]}), folder / "scores.svg")
     >>> (folder / "scores.svg").read_text().startswith("<?xml")
     True
 

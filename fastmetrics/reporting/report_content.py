@@ -34,13 +34,13 @@ from fastmetrics.reporting.sections import (
     vectors_section,
 )
 from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
+from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, correlations, histograms
 from fastmetrics.results.main_metric import CONCERNS, concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
-from fastmetrics.results.primary_table import primary_of
+from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.summarize_by import summarize_by
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 
 # The data page of a report: which rows it holds, and what its scores were made from.

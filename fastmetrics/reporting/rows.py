@@ -19,7 +19,7 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
 from fastmetrics.reporting.row_texts import KeptColumns, TextSource, cut, row_texts
-from fastmetrics.results.estimate import axes_of
+from fastmetrics.results.estimation import axes_of
 from fastmetrics.results.open_runs import are_several, open_run, open_runs
 from fastmetrics.results.score_run import ScoreRun, rows_of_ids
 from fastmetrics.results.segments import segments_of

@@ -21,8 +21,8 @@ from fastmetrics.base.specs import Better
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import worst_first
+from fastmetrics.stats.attempts import QuestionScores, variance
 from fastmetrics.stats.mean_interval import MARK, interval_notes
-from fastmetrics.stats.pass_at_k import QuestionScores, variance
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
 from fastmetrics.stats.sums import exact_sum
 

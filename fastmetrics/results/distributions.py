@@ -131,7 +131,7 @@ def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}
-    >>> [(one.a, one.b, round(one.agreement, 2)) for one in fm.correlations(scores)]
+    >>> [(one.a, one.b, round(one.agreement, 2)) for one in fm.results.correlations(scores)]
     [('token_f1', 'hallucination', 0.5), ('rougeL_f1', 'hallucination', 0.5), ('token_f1', 'rougeL_f1', 1.0)]
 
     Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for an unknown metric.
@@ -249,7 +249,7 @@ def histograms(
     file, folder, address or table; one metric is in memory at a time.
 
     >>> import fastmetrics as fm
-    >>> found = fm.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
+    >>> found = fm.results.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
     >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()
     ([2, 3], 1, '▆█')
 

@@ -30,13 +30,12 @@ from fastmetrics.base.input_columns import (
     distinct,
 )
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.estimate import RowLabels, axes_of, labels_of_rows, table_of
+from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
 from fastmetrics.results.open_runs import are_several, open_runs
 from fastmetrics.results.pairing import pair_runs
 from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import segments_of
-from fastmetrics.stats.agreement import scale_agreement
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.judge_quality import (
@@ -54,6 +53,7 @@ from fastmetrics.stats.judge_quality import (
 from fastmetrics.stats.labels import join, positive_from
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
+from fastmetrics.stats.raters import scale_agreement
 
 # The results of evaluating judges: figures of each judged column, agreement between judges, printed tables.
 

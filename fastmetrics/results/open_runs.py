@@ -307,7 +307,7 @@ def list_runs(folder: str | Path) -> pa.Table:
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
     >>> _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / "scores.parquet", name="first")
-    >>> fm.list_runs(folder).select(["file", "name", "rows"]).to_pylist()
+    >>> fm.results.list_runs(folder).select(["file", "name", "rows"]).to_pylist()
     [{'file': 'scores.parquet', 'name': 'first', 'rows': 1}]
 
     Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.

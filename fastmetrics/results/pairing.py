@@ -20,7 +20,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.open_runs import list_runs, open_run
 from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids
 from fastmetrics.results.segments import ScoreStates
-from fastmetrics.stats.pass_at_k import QuestionScores, question_scores
+from fastmetrics.stats.attempts import QuestionScores, question_scores
 from fastmetrics.stats.summed_scores import answers_of_rounds, text_hashes
 from fastmetrics.tables.addresses import as_local, shown_address, within
 from fastmetrics.tables.run_outputs import differences

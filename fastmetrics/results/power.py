@@ -23,9 +23,9 @@ from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
 from fastmetrics.results.score_file import declared_bounds
 from fastmetrics.results.score_run import first_declared, shared_metrics
 from fastmetrics.results.segments import cluster_numbers
+from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Sample
 from fastmetrics.stats.mean_interval import MARK, interval_notes
-from fastmetrics.stats.pass_at_k import variance
 from fastmetrics.stats.significance import Aim, variance_bound
 
 MOST = 1e300

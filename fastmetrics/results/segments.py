@@ -20,7 +20,7 @@ from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.stats.pass_at_k import question_scores
+from fastmetrics.stats.attempts import question_scores
 from fastmetrics.stats.summed_scores import added_up
 
 # Segments of rows by the values of columns, numbers in quartiles; their order in tables, the worst first.

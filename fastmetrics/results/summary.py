@@ -467,7 +467,7 @@ def side_by_side(runs: Any) -> SideBySide:
     difference is significant, use :func:`fastmetrics.results.compare.compare`.
 
     >>> import fastmetrics as fm
-    >>> print(fm.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
+    >>> print(fm.results.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
     mean         old      new
     token_f1  0.6000  0.8000*
     rows           2        2

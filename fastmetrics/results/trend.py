@@ -14,9 +14,9 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.score_file import column_named
-from fastmetrics.results.summarize_by import summarize_by
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.tables.addresses import shown_address, within
 
@@ -121,7 +121,8 @@ def trend(
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
 ) -> Trend:
-    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.list_runs``'s order.
+    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.results.list_runs``'s
+    order.
 
     ``by`` and ``segment`` select the rows of one segment, named as in the output of ``summarize_by``: ``by="language",
     segment="language=ru"``.  Runs without the metric or the segment are omitted.  Runs without times (``score
@@ -138,7 +139,7 @@ def trend(
     [('a', 2.0, None), ('b', 2.0, False)]
 
     Raises ``UnknownNameError`` if no run has the metric or the segment, ``OptionError`` for ``by`` without ``segment``,
-    and the errors of ``fm.list_runs``.
+    and the errors of ``fm.results.list_runs``.
     """
     if (by is None) != (segment is None):
         both = Argument("by"), " and ", Argument("segment")

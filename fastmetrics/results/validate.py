@@ -20,7 +20,6 @@ from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
-from fastmetrics.stats.agreement import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
@@ -36,6 +35,7 @@ from fastmetrics.stats.promises import (
     promises_of,
     ready_threshold,
 )
+from fastmetrics.stats.raters import Agreement, Level, PairAgreement, agreement
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.opening import is_paths
 

@@ -223,7 +223,7 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = TRIPL
     ``hallucination``.
 
     >>> import fastmetrics as fm
-    >>> found = fm.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
+    >>> found = fm.scoring.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
     >>> [(anchor["text"], anchor["supported"]) for anchor in found["anchors"][0].as_py() if anchor["kind"] == "number"]
     [('1890', False)]
 
@@ -243,7 +243,8 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     missing.
 
     >>> import fastmetrics as fm
-    >>> table = fm.verdicts(["When did it open?"], ["The tower opened in 1890."], [["The tower opened in 1889."]])
+    >>> contexts = [["The tower opened in 1889."]]
+    >>> table = fm.scoring.verdicts(["When did it open?"], ["The tower opened in 1890."], contexts)
     >>> table["verdict"].to_pylist(), [anchor["text"] for anchor in table["unsupported"][0].as_py()]
     (['FAIL'], ['1890'])
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Real, argument
-from fastmetrics.stats.agreement import cohen_kappa
 from fastmetrics.stats.estimates import UNDEFINED, Estimate
 from fastmetrics.stats.mean_interval import f1_share
 from fastmetrics.stats.paired_figures import Pairs, estimate_of
+from fastmetrics.stats.raters import cohen_kappa
 
 # Pearson's r and Spearman's ρ of all pairs of columns, over the rows with both values.
 

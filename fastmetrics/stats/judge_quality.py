@@ -21,9 +21,9 @@ from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.stats.agreement import krippendorff_alpha
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
+from fastmetrics.stats.raters import krippendorff_alpha
 
 # The quality of a judge: consistency, error rate, latency, and its decisions against labels.
 

@@ -6,17 +6,20 @@ stores finished parts, so that a killed run can be resumed.
 """
 
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.tables.opening import FileSettings, open_source
 from fastmetrics.tables.run_outputs import Output, read_metadata
 from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, Split, cut
 
 __all__ = [
     "Chunk",
+    "FileSettings",
     "FileSource",
     "Limits",
     "Output",
     "Position",
+    "ReadSettings",
     "Reject",
     "Selection",
     "Split",

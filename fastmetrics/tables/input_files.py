@@ -48,7 +48,8 @@ class ReadSettings:
     >>> import pathlib, tempfile, fastmetrics as fm
     >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.csv")
     >>> _ = path.write_text("question,answer\\nWhere?,\\n")
-    >>> [fm.check_dataset(path, reading=fm.ReadSettings(blank=blank)).rows for blank in ("missing", "empty")]
+    >>> settings = [fm.tables.ReadSettings(blank=blank) for blank in ("missing", "empty")]
+    >>> [fm.logs.check_dataset(path, reading=reading).rows for reading in settings]
     [1, 1]
 
     Raises ``OptionError`` for an invalid setting.

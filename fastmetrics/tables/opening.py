@@ -122,7 +122,7 @@ class FileSettings(ReadSettings):
     >>> import pathlib, tempfile, fastmetrics as fm
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
-    >>> files = fm.FileSettings(format="jsonl", on_error="skip")
+    >>> files = fm.tables.FileSettings(format="jsonl", on_error="skip")
     >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).rows
     1
 

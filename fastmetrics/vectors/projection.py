@@ -23,7 +23,7 @@ from fastmetrics.base.errors import InputError, MissingExtraError
 from fastmetrics.base.options import Choice, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.vectors.geometry import Moments
+from fastmetrics.vectors.geometry_values import Moments
 from fastmetrics.vectors.neighbors import nearest
 from fastmetrics.vectors.pair_scan import BLOCK, Cloud, Floats, survey
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread, vectors_and_ids
@@ -219,7 +219,7 @@ def trustworthiness(
     return 1.0 - total * (2.0 / (n * k * (2.0 * n - 3.0 * k - 1.0)))
 
 
-# ``fm.project``: projection of vectors to 2-D or 3-D points by principal components, PaCMAP or UMAP.
+# ``fm.vectors.project``: projection of vectors to 2-D or 3-D points by principal components, PaCMAP or UMAP.
 
 
 METHODS = ("pca", "pacmap", "umap")

@@ -123,15 +123,15 @@ def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
 def test_texts_to_vectors_matches_and_bots():
     _, texts, _ = made(3)
     faq = pa.array([*WORDS, None, "Bread and Cheese"])
-    expected = Embedder(letters).embed(texts), fm.match_faq(texts, faq, k=2)
-    replies = fm.StrictMatchBot({"question": faq, "answer": faq}).answer_all(texts)
+    expected = Embedder(letters).embed(texts), fm.retrieval.match_faq(texts, faq, k=2)
+    replies = fm.retrieval.StrictMatchBot({"question": faq, "answer": faq}).answer_all(texts)
     assert replies["answer"].null_count < ROWS
     for (kind, one), other in zip(disguised(texts).items(), disguised(faq).values(), strict=True):
         np.testing.assert_array_equal(Embedder(letters).embed(one), expected[0], kind)
-        found = fm.match_faq(one, other, k=2)
+        found = fm.retrieval.match_faq(one, other, k=2)
         np.testing.assert_array_equal(found.index, expected[1].index, kind)
         np.testing.assert_array_equal(found.score, expected[1].score, kind)
-        bot = fm.StrictMatchBot({"question": other, "answer": other})
+        bot = fm.retrieval.StrictMatchBot({"question": other, "answer": other})
         assert bot.answer_all(one).equals(replies), kind
 
 
@@ -147,7 +147,7 @@ def test_ratings_ids_of_labels_and_groups():
         table = {"id": names, "fit": scores, "group": groups}
         judged = {"id": names.to_pylist()[::-1], "label": labels[::-1]}
         found = fm.validate(pa.table(table), judged, metrics="fit", cluster="group")
-        return fm.agreement([one, other]), found.to_dict()
+        return fm.stats.agreement([one, other]), found.to_dict()
 
     expected = figures(one, other, names, groups)
     forms = [disguised(values, seed) for seed, values in enumerate((one, other, names, groups))]

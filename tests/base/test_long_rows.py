@@ -97,7 +97,7 @@ def test_claims_of_frequent_and_rare_words_hold_either_way(window: int, form: st
     found = []
     for most in (-1, 1 << 60):
         with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
-            found.append(fm.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist())
+            found.append(fm.scoring.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist())
     assert found[0] == found[1]
     held = [anchor["supported"] for row in found[0] for anchor in row]
     assert len(held) > 350

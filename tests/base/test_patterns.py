@@ -63,7 +63,7 @@ def test_a_run_over_a_file_names_the_line_and_skips_only_it(tmp_path: Path) -> N
     metrics = ["idk_citations(pattern=" + repr(ENDLESS) + ")"]
     with pytest.raises(InputError, match=r"rows\.jsonl.*line 6.*pattern="):
         fm.score(str(path), metrics, output=output)
-    fm.score(str(path), metrics, output=output, files=fm.FileSettings(on_error="skip"), overwrite=True)
+    fm.score(str(path), metrics, output=output, files=fm.tables.FileSettings(on_error="skip"), overwrite=True)
     (reject,) = (tmp_path / "scores.parquet.rejects.jsonl").read_text().splitlines()
     assert json.loads(reject)["line"] == 6
     assert fm.summarize(output).n_rows == 8

@@ -39,7 +39,7 @@ def rows(tmp_path: Path) -> Path:
 
 def conclusion(rows: Path) -> str:
     """What a run of these rows knows at its end, as it is written."""
-    digest = fm.list_runs(rows.parent).to_pylist()
+    digest = fm.results.list_runs(rows.parent).to_pylist()
     (run,) = [entry for entry in digest if entry["name"] == "first"]
     stored = json.loads((rows.parent / "o.jsonl.meta.json").read_text())
     size = rows.stat().st_size

@@ -75,7 +75,7 @@ def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
         output=tmp_path / f"m{out}",
         metrics=METRICS,
         keep=keep,
-        files=fm.FileSettings(guard=False),
+        files=fm.tables.FileSettings(guard=False),
     )
     assert (tmp_path / f"m{out}").read_bytes() == (tmp_path / out).read_bytes() or out in ("s.parquet", "s.arrow")
     if out == "s.parquet":

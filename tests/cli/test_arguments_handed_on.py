@@ -40,13 +40,13 @@ DRAWN, OF_BOT = {"sample", "settings"}, {"sample", "bot"}
 CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("retrieval.rank.rank", "Settings", {"rankings": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
-        "results.compare_rankings.compare_rankings",
+        "results.ranking_comparison.compare_rankings",
         "rank",
         {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"rankings", "qrels"},
     ),
     (
-        "results.compare_rankings.compare_rankings",
+        "results.ranking_comparison.compare_rankings",
         "compare",
         {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
         {"rankings"},
@@ -54,7 +54,7 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("scoring.score.score", "ScoreRequest", {"table": TABLE}, set()),
     ("scoring.score.score", "ScoreRequest", {"table": "FILE", "output": "OUT"}, set()),
     ("scoring.score.score", "RunOptions", {"table": "FILE", "output": "OUT"}, set()),
-    ("scoring.profile.profile", "ScoreRequest", {"table": TABLE}, set()),
+    ("scoring.profiling.profile", "ScoreRequest", {"table": TABLE}, set()),
     ("models.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
     ("models.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
     ("models.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
@@ -81,7 +81,7 @@ def value_of(name: str, default: Any) -> Any:
         **RANKING,
         **READING,
         "keep": ["text"],
-        "files": fm.FileSettings(on_error="skip", batch_rows=59, max_row_bytes=61_000, format="jsonl", work="w"),
+        "files": fm.tables.FileSettings(on_error="skip", batch_rows=59, max_row_bytes=61_000, format="jsonl", work="w"),
         "seed": 53,
         "metrics": ["jaccard"],
         "measures": ["mrr"],
@@ -124,7 +124,7 @@ def test_shared_arguments_arrive(
     made = {
         "FILE": tmp_path / "rows.jsonl",
         "OUT": tmp_path / "o.csv",
-        "JUDGE": fm.JudgeSettings("safety", "m", store=tmp_path / "s", base_url="http://v/v1"),
+        "JUDGE": fm.models.JudgeSettings("safety", "m", store=tmp_path / "s", base_url="http://v/v1"),
         "BOT": lambda question: question,
     }
 
@@ -172,7 +172,7 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("fastmetrics.tables.opening.open_table", record)
     with pytest.raises(Arrived):
-        call(tmp_path / "rows.txt", files := fm.FileSettings(format="jsonl", query="select 1"))
+        call(tmp_path / "rows.txt", files := fm.tables.FileSettings(format="jsonl", query="select 1"))
     assert opened == [(tmp_path / "rows.txt", files)]
 
 
@@ -224,10 +224,10 @@ SETTINGS_OF_CALLS: dict[str, Any] = {"client": CLIENT, "parameters": {"max_token
 @pytest.mark.parametrize(
     "settings",
     [
-        fm.JudgeSettings("safety", "m", **SETTINGS_OF_CALLS),
-        fm.FullContextBot("text", "m", **SETTINGS_OF_CALLS),
-        fm.GivenContextsBot("m", **SETTINGS_OF_CALLS),
-        fm.JudgeSettings(
+        fm.models.JudgeSettings("safety", "m", **SETTINGS_OF_CALLS),
+        fm.models.FullContextBot("text", "m", **SETTINGS_OF_CALLS),
+        fm.models.GivenContextsBot("m", **SETTINGS_OF_CALLS),
+        fm.models.JudgeSettings(
             "safety",
             "m",
             client={**CLIENT, "concurrency": 3, "max_calls": 5, "max_cost": 0.5},
@@ -241,7 +241,10 @@ def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     """All but the length of a prompt and the store, which are read elsewhere."""
-    assert set(CLIENT) == {field.name for field in dataclasses.fields(fm.ClientSettings)} - {"max_chars", "store"}
+    assert set(CLIENT) == {field.name for field in dataclasses.fields(fm.models.ClientSettings)} - {
+        "max_chars",
+        "store",
+    }
     received: dict[str, dict[str, Any]] = {}
     for name in RECEIVED:
         module = call_setup if name == "Budget" else call_sender

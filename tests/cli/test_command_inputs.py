@@ -212,10 +212,10 @@ def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path: Path, 
     wrong = table.set_column(table.schema.get_field_index(column), column, pa.array([True] * len(table)))
     pq.write_table(wrong, tmp_path / "t.parquet")
     memory: dict[str, Callable[[], object]] = {
-        "geometry": lambda: fm.geometry(wrong, column=column),
-        "index": lambda: fm.geometry(wrong, column=column),
-        "match questions": lambda: fm.StrictMatchBot(wrong.append_column("answer", wrong[column])),
-        "match faq": lambda: fm.StrictMatchBot(wrong),
+        "geometry": lambda: fm.vectors.geometry(wrong, column=column),
+        "index": lambda: fm.vectors.geometry(wrong, column=column),
+        "match questions": lambda: fm.retrieval.StrictMatchBot(wrong.append_column("answer", wrong[column])),
+        "match faq": lambda: fm.retrieval.StrictMatchBot(wrong),
     }
     message = f"column '{column}': expected {wanted}, got bool"
     with pytest.raises(ColumnError) as caught:

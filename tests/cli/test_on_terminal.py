@@ -22,7 +22,7 @@ import time
 
 import fastmetrics as fm
 
-@fm.model_client("grader")
+@fm.models.model_client("grader")
 def grade(request):
     atexit.register(sys.stdout.isatty)  # as colorama does, which other packages import
     time.sleep(0.02)

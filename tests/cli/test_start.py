@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 COSTLY = (
     *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset"),
-    *("fastmetrics.stats.agreement", "fastmetrics.vectors.geometry"),
+    *("fastmetrics.stats.raters", "fastmetrics.vectors.geometry_values"),
 )
 """Packages and modules that scoring a file of texts and numbers needs nothing of."""
 

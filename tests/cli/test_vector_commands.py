@@ -33,7 +33,7 @@ def run(*arguments):
 
 def test_geometry_prints_every_value(vectors: Path):
     printed = json.loads(run("geometry", vectors, "-k", 3, "--json"))
-    assert printed == fm.geometry(vectors, k=3).to_dict()
+    assert printed == fm.vectors.geometry(vectors, k=3).to_dict()
     lines = run("geometry", vectors, "--metric", "euclidean").splitlines()
     assert [line.split()[0] for line in lines] == ["figure", *(name for name in printed if name != "estimates")]
 
@@ -63,7 +63,7 @@ def test_unreadable_input_and_unwritable_output_raise(vectors: Path):
 
 
 def test_geometry_prints_the_precision_of_estimates(vectors: Path):
-    shown = unfolded(str(fm.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10)))
+    shown = unfolded(str(fm.vectors.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10)))
     assert re.search(r"avg_pairwise_distance: [^:]*sample of 200,000; standard error", shown)
     assert re.search(r"min_pairwise_distance: [^:]*between 0 and", shown)
 

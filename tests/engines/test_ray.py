@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.memory import workers
-from fastmetrics import RayCluster, score, summarize
+from fastmetrics import score, summarize
 from fastmetrics.base.errors import InputError, OptionError, OutputError, WorkerError
 from fastmetrics.base.limits import RETRY_LIMITS, STANDARD, ReadSizes
+from fastmetrics.engines import RayCluster
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.tables import Limits, open_source

@@ -137,7 +137,7 @@ def test_score_accepts_spark_dataframes(frame, table):
 
 def test_custom_metrics_are_sent_to_workers(frame, table, tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
-    fm.load_plugin(tmp_path / "mine.py")
+    fm.metrics.load_plugin(tmp_path / "mine.py")
     (tmp_path / "mine.py").unlink()
     assert bits(fm.score(frame, ["own_overlap"]).toArrow()) == bits(fm.score(table, ["own_overlap"]))
 

@@ -249,36 +249,51 @@ def changed(**columns):
 @pytest.mark.parametrize(
     ("rows", "options", "error", "message"),
     [
-        (changed(good=[1] * 240), {}, fm.InputError, "all 240 labels are 1"),
-        (table(12), {}, fm.InputError, "12 labelled rows are too few"),
-        (changed(good=[1] * 5 + [0] * 235), {}, fm.InputError, "only 5 of 240 rows are positive"),
-        (changed(good=[int(row < 12) for row in range(240)]), {"group": "topic"}, fm.InputError, "in 3 of 60 groups"),
-        (changed(good=["yes", "no"] * 120), {}, fm.ColumnError, r"holds text \('yes', 'no'\).*convert the classes"),
-        (changed(good=[None] * 240), {}, fm.InputError, "0 labelled rows"),
-        (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.InputError, "row 0 holds an infinite"),
-        (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.InputError, "too few groups of 'topic'"),
-        (changed(topic=[["a"]] * 240), {"group": "topic"}, fm.ColumnError, "'topic': expected groups that are texts"),
+        (changed(good=[1] * 240), {}, fm.errors.InputError, "all 240 labels are 1"),
+        (table(12), {}, fm.errors.InputError, "12 labelled rows are too few"),
+        (changed(good=[1] * 5 + [0] * 235), {}, fm.errors.InputError, "only 5 of 240 rows are positive"),
+        (
+            changed(good=[int(row < 12) for row in range(240)]),
+            {"group": "topic"},
+            fm.errors.InputError,
+            "in 3 of 60 groups",
+        ),
+        (
+            changed(good=["yes", "no"] * 120),
+            {},
+            fm.errors.ColumnError,
+            r"holds text \('yes', 'no'\).*convert the classes",
+        ),
+        (changed(good=[None] * 240), {}, fm.errors.InputError, "0 labelled rows"),
+        (changed(good=[float("inf"), *[0.0] * 239]), {}, fm.errors.InputError, "row 0 holds an infinite"),
+        (changed(topic=["a", "b"] * 120), {"group": "topic"}, fm.errors.InputError, "too few groups of 'topic'"),
+        (
+            changed(topic=[["a"]] * 240),
+            {"group": "topic"},
+            fm.errors.ColumnError,
+            "'topic': expected groups that are texts",
+        ),
         (
             table(39),
-            {"promises": fm.CutPromises(precision=0.9)},
-            fm.InputError,
+            {"promises": fm.stats.CutPromises(precision=0.9)},
+            fm.errors.InputError,
             "without the 13 rows that are kept apart for the cuts: 26 lab",
         ),
-        (table(), {"label": "god"}, fm.UnknownNameError, "did you mean 'good'"),
-        (table(), {"metrics": "token_f9"}, fm.UnknownNameError, "token_f9"),
-        (table(), {"metrics": "corpus_bleu"}, fm.OptionError, "depends on all rows"),
-        (table(), {"metrics": "good"}, fm.ColumnError, "is the label"),
-        (table(), {"metrics": "politeness"}, fm.InputError, "the same in all labelled rows"),
-        (table(), {"positive": "1"}, fm.OptionError, "positive"),
-        (table(), {"threads": 0}, fm.OptionError, "threads"),
-        (table(), {"promises": {"precision": 0.9}}, fm.OptionError, "expected a CutPromises"),
-        (table(), {"learner": "forest"}, fm.OptionError, "splines"),
-        (table(), {"output": "mine.json"}, fm.OptionError, "suffix .toml"),
-        (table(), {"output": "token_f1.toml"}, fm.OptionError, "is a metric"),
+        (table(), {"label": "god"}, fm.errors.UnknownNameError, "did you mean 'good'"),
+        (table(), {"metrics": "token_f9"}, fm.errors.UnknownNameError, "token_f9"),
+        (table(), {"metrics": "corpus_bleu"}, fm.errors.OptionError, "depends on all rows"),
+        (table(), {"metrics": "good"}, fm.errors.ColumnError, "is the label"),
+        (table(), {"metrics": "politeness"}, fm.errors.InputError, "the same in all labelled rows"),
+        (table(), {"positive": "1"}, fm.errors.OptionError, "positive"),
+        (table(), {"threads": 0}, fm.errors.OptionError, "threads"),
+        (table(), {"promises": {"precision": 0.9}}, fm.errors.OptionError, "expected a CutPromises"),
+        (table(), {"learner": "forest"}, fm.errors.OptionError, "splines"),
+        (table(), {"output": "mine.json"}, fm.errors.OptionError, "suffix .toml"),
+        (table(), {"output": "token_f1.toml"}, fm.errors.OptionError, "is a metric"),
         (
             changed(good=list(range(240))),
-            {"promises": fm.CutPromises(recall=0.9)},
-            fm.OptionError,
+            {"promises": fm.stats.CutPromises(recall=0.9)},
+            fm.errors.OptionError,
             "labels of two classes",
         ),
     ],
@@ -292,10 +307,10 @@ def test_bad_labels_and_options_are_errors(rows, options, error, message):
 def test_a_copy_of_the_label_is_named(copy):
     rows = table()
     rows["leak"] = [copy(label) for label in rows["good"]]
-    with pytest.raises(fm.InputError, match=r"'leak' is a copy of the label 'good'"):
+    with pytest.raises(fm.errors.InputError, match=r"'leak' is a copy of the label 'good'"):
         fm.fit(rows, label="good", metrics=[*FEATURES, "leak"])
     labels = fm.token_f1(rows["answer"], rows["reference"]).tolist()
-    with pytest.raises(fm.InputError, match=r"'token_f1' is a copy of the label 'grade'"):
+    with pytest.raises(fm.errors.InputError, match=r"'token_f1' is a copy of the label 'grade'"):
         fm.fit({**rows, "grade": labels}, label="grade", metrics=FEATURES)
 
 
@@ -321,7 +336,7 @@ def test_a_preset_names_the_columns(fitted):
     del columns["answer"]
     result = fm.fit(columns, label="good", group="topic", metrics=FEATURES, schema="ragas")
     assert result.text.replace('name = "fitted"', 'name = "mine"') == fitted[0].text
-    with pytest.raises(fm.UnknownNameError, match="ragass"):
+    with pytest.raises(fm.errors.UnknownNameError, match="ragass"):
         fm.fit(columns, label="good", metrics=FEATURES, schema="ragass")
 
 
@@ -346,7 +361,7 @@ def test_a_score_needs_no_scikit_learn(fitted, tmp_path):
 
 
 def test_an_existing_file_is_kept(fitted):
-    with pytest.raises(fm.OutputError, match="exists"):
+    with pytest.raises(fm.errors.OutputError, match="exists"):
         fm.fit(table(), label="good", metrics=FEATURES, output=fitted[1])
 
 
@@ -404,7 +419,7 @@ def test_infinite_and_huge_scores_are_fitted(learner):
 
 
 def test_huge_labels_are_an_error():
-    with pytest.raises(fm.InputError, match=r"up to 1e\+100, row 59 holds 1e\+307"):
+    with pytest.raises(fm.errors.InputError, match=r"up to 1e\+100, row 59 holds 1e\+307"):
         fm.fit(judged(good=[*range(59), 1e307]), label="good", metrics="judge_a")
 
 
@@ -427,7 +442,7 @@ def test_a_best_metric_that_is_chance_is_called_so():
 
 def test_a_copy_of_the_grades_is_named():
     rows = judged(good=np.arange(60) % 5 + 1, leak=np.arange(60) % 5 / 4)
-    with pytest.raises(fm.InputError, match=r"'leak' is a copy of the label 'good'"):
+    with pytest.raises(fm.errors.InputError, match=r"'leak' is a copy of the label 'good'"):
         fm.fit(rows, label="good", metrics="judge_a,leak", positive=4)
 
 
@@ -450,9 +465,14 @@ def test_rows_that_are_not_kept_apart_have_both_classes():
     rows["topic"][:20] = np.arange(20) // 4
     rows["good"][:20] = 1
     for seed in range(3):
-        with pytest.raises(fm.InputError, match=r"kept apart for the cuts: .* positive"):
+        with pytest.raises(fm.errors.InputError, match=r"kept apart for the cuts: .* positive"):
             fm.fit(
-                rows, label="good", group="topic", metrics="judge_a", promises=fm.CutPromises(precision=0.9), seed=seed
+                rows,
+                label="good",
+                group="topic",
+                metrics="judge_a",
+                promises=fm.stats.CutPromises(precision=0.9),
+                seed=seed,
             )
 
 
@@ -505,11 +525,13 @@ def test_the_file_stores_the_name_of_the_embedder(tmp_path, monkeypatch):
     scored = fm.score(rows, str(path))
     assert scored.equals(fm.score(rows, str(path), embedder="minilm"))
     assert set(asked) == {"minilm"}
-    with pytest.raises(fm.OptionError, match=r"mine\.toml: fitted with the embedder 'minilm'.*embedder='wordllama'"):
+    with pytest.raises(
+        fm.errors.OptionError, match=r"mine\.toml: fitted with the embedder 'minilm'.*embedder='wordllama'"
+    ):
         fm.score(rows, str(path), embedder="wordllama")
     unused = fm.fit(rows, embedder="minilm", label="good", metrics="token_f1")
     assert "embedder" not in unused.model.labels
-    with pytest.raises(fm.OptionError, match="expected the name of a model"):
+    with pytest.raises(fm.errors.OptionError, match="expected the name of a model"):
         fm.fit(rows, embedder=len, **options)
 
 

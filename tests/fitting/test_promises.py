@@ -30,7 +30,7 @@ def scores(n, seed):
 )
 def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
     """The chance is the score, so the precision from c on is (1 + c)/2, the recall 1 − c², the risk (1 − c)²/2."""
-    [promise] = promises_of(fm.CutPromises(**{name: target}))
+    [promise] = promises_of(fm.stats.CutPromises(**{name: target}))
     cuts = []
     for seed in range(20):
         entry = threshold(promise, scores(2000, seed), scores(1000, 100 + seed), 0.95)
@@ -43,11 +43,13 @@ def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
 
 
 def test_too_few_labels_are_said():
-    [promise] = promises_of(fm.CutPromises(precision=0.95))
+    [promise] = promises_of(fm.stats.CutPromises(precision=0.95))
     entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
     assert entry.cut is None
     assert entry.needed is None or entry.needed > 30
-    result = fm.fit(table(120), label="good", metrics=FEATURES, promises=fm.CutPromises(precision=0.99, recall=0.5))
+    result = fm.fit(
+        table(120), label="good", metrics=FEATURES, promises=fm.stats.CutPromises(precision=0.99, recall=0.5)
+    )
     assert "precision: the labels do not suffice" in " ".join(result.remarks())
     assert result.model.thresholds["precision"].cut is None
 
@@ -62,7 +64,11 @@ def test_one_row_stands_for_a_group():
 def test_a_verdict_takes_the_cuts(tmp_path):
     path = tmp_path / "mine.toml"
     result = fm.fit(
-        table(900), label="good", metrics=FEATURES, promises=fm.CutPromises(precision=0.7, recall=0.8), output=path
+        table(900),
+        label="good",
+        metrics=FEATURES,
+        promises=fm.stats.CutPromises(precision=0.7, recall=0.8),
+        output=path,
     )
     cuts = {name: entry.cut for name, entry in result.model.thresholds.items()}
     assert None not in cuts.values()
@@ -90,14 +96,14 @@ def test_groups_apart_are_a_sample_of_all_groups():
 @pytest.mark.parametrize("name", ["precision", "recall", "risk"])
 @pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan"), "0.9"])
 def test_a_promise_is_a_share_between_0_and_1(name, share):
-    with pytest.raises(fm.OptionError, match=name):
-        fm.CutPromises(**{name: share})
+    with pytest.raises(fm.errors.OptionError, match=name):
+        fm.stats.CutPromises(**{name: share})
 
 
 @pytest.mark.parametrize(("name", "target", "exact"), [("precision", 0.8, 0.6), ("recall", 0.9, np.sqrt(0.1))])
 def test_a_ready_score_is_tested_on_all_labels(name, target, exact):
     """As above; in 200 sets of 300 labels the promise of 95 % is broken in 5 % at most, with chance 10 more."""
-    [promise] = promises_of(fm.CutPromises(**{name: target}))
+    [promise] = promises_of(fm.stats.CutPromises(**{name: target}))
     cuts = [ready_threshold(promise, *scores(300, seed), 0.95).cut for seed in range(200)]
     found = np.array([cut for cut in cuts if cut is not None])
     assert len(found) > 150
@@ -109,7 +115,7 @@ def test_validate_finds_cuts_of_any_metric():
     rng = np.random.default_rng(0)
     good = rng.random(300) < 0.6
     rows = {"judge": good + rng.normal(0, 0.4, 300), "hallucination": ~good + rng.normal(0, 0.4, 300)}
-    found = fm.validate(rows, good.astype(int), promises=fm.CutPromises(precision=0.9, recall=0.8))
+    found = fm.validate(rows, good.astype(int), promises=fm.stats.CutPromises(precision=0.9, recall=0.8))
     for name, sign in (("judge", 1), ("hallucination", -1)):
         for promise, entry in found[name].thresholds.items():
             accepted = sign * np.array(rows[name]) >= sign * entry.cut
@@ -117,5 +123,5 @@ def test_validate_finds_cuts_of_any_metric():
             assert (entry.rows, entry.hits) == (counted.sum(), (accepted & good).sum())
     assert "precision 0.9" in str(found)
     assert any("at least 90% are positive, with confidence 0.95" in note for note in found.notes)
-    with pytest.raises(fm.OptionError, match="precision= needs labels of two classes"):
-        fm.validate(rows, rng.integers(0, 4, 300), promises=fm.CutPromises(precision=0.9))
+    with pytest.raises(fm.errors.OptionError, match="precision= needs labels of two classes"):
+        fm.validate(rows, rng.integers(0, 4, 300), promises=fm.stats.CutPromises(precision=0.9))

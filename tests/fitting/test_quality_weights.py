@@ -35,7 +35,9 @@ def test_weights_are_those_of_the_fit(tmp_path):
 
 def test_a_score_of_other_metrics_has_no_weights(tmp_path):
     other = written(tmp_path, features=features(["token_f1"]))
-    with pytest.raises(fm.OptionError, match="is a fitted score \\(splines\\) of token_f1; expected one of coherence"):
+    with pytest.raises(
+        fm.errors.OptionError, match="is a fitted score \\(splines\\) of token_f1; expected one of coherence"
+    ):
         fm.overall_quality(["q"], ["a"], weights=str(other))
-    with pytest.raises(fm.FileFormatError, match="cannot be read"):
+    with pytest.raises(fm.errors.FileFormatError, match="cannot be read"):
         fm.overall_quality(["q"], ["a"], weights=str(tmp_path / "none.toml"))

@@ -14,9 +14,9 @@ def test_plain_python_finds_the_same_figures(tmp_path: Path) -> None:
     table = pq.read_table(log)
     assert (table.num_rows, pq.read_table(chunks).num_rows) == (500, log_rows.CHUNKS)
     assert {len(ids) for ids in table["retrieved_ids"].to_pylist()} == {log_rows.K}
-    plain, use = usage_peers.usage(log, chunks), fm.chunk_utilization(log, chunks=chunks)
+    plain, use = usage_peers.usage(log, chunks), fm.logs.chunk_utilization(log, chunks=chunks)
     assert {name: getattr(use, name) for name in plain} == plain
-    plain, domain = usage_peers.domain(log), fm.domain_analysis(log)
+    plain, domain = usage_peers.domain(log), fm.logs.domain_analysis(log)
     assert (domain.questions, domain.answered, domain.distinct) == tuple(
         plain[name] for name in ("questions", "answered", "distinct")
     )

@@ -39,7 +39,7 @@ def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SIZES, "question_block_rows", sizes[0])
         patched.setattr(SIZES, "question_tile_rows", sizes[1])
-        found = fm.cache_hit_rate(log, tau=tau, threads=1)
+        found = fm.logs.cache_hit_rate(log, tau=tau, threads=1)
     table = found.to_arrow().to_pylist()
     for row, near in zip(table, expected, strict=True):
         assert row["cosine"] == (None if near is None else pytest.approx(near[0], abs=1e-6))
@@ -58,17 +58,17 @@ def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
 def test_cache_hit_rate_by_hand():
     log = {"question": ["a", "b", "a", "a", None], "answer": ["x", "y", "x", "z", "x"], "rating": [5, 5, 1, None, 5]}
     embed = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
-    found = fm.cache_hit_rate(log, embedder=lambda texts: np.array([embed[text] for text in texts]))
+    found = fm.logs.cache_hit_rate(log, embedder=lambda texts: np.array([embed[text] for text in texts]))
     assert (found.questions, found.left_out, found.stored, found.best_rating) == (4, 1, 2, 5.0)
     assert (found.cache_hit_rate, found.wrong_share) == (0.5, 0.5)
     assert found.to_arrow()["stored_row"].to_pylist() == [None, 0, 0, 0, None]
     assert found.to_arrow()["cache_hit"].to_pylist() == [0.0, 0.0, 1.0, 1.0, None]
-    assert fm.cache_hit_rate(log, best=1, embedder=lambda texts: np.ones((len(texts), 2))).stored == 3
+    assert fm.logs.cache_hit_rate(log, best=1, embedder=lambda texts: np.ones((len(texts), 2))).stored == 3
 
 
 def test_a_row_without_an_answer_is_not_stored():
     log = {"question_embedding": [[1.0, 0.0]] * 3, "answer": [None, "x", "x"]}
-    found = fm.cache_hit_rate(log)
+    found = fm.logs.cache_hit_rate(log)
     assert (found.questions, found.stored, found.cache_hit_rate, found.wrong_share) == (3, 2, pytest.approx(1 / 3), 0.0)
     assert found.to_arrow()["stored_row"].to_pylist() == [None, None, 1]
 
@@ -76,12 +76,12 @@ def test_a_row_without_an_answer_is_not_stored():
 @pytest.mark.slow
 def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     same = {"question_embedding": [[1.0, 0.0]] * 4, "timestamp": ["2024-01-05"] * 4}
-    assert fm.cache_hit_rate(same).cache_hit_rate == 0.0
+    assert fm.logs.cache_hit_rate(same).cache_hit_rate == 0.0
     later = {**same, "timestamp": ["2024-01-05"] * 3 + ["2024-01-06"]}
-    assert fm.cache_hit_rate(later).cache_hit_rate == 0.25
+    assert fm.logs.cache_hit_rate(later).cache_hit_rate == 0.25
     rng = np.random.default_rng(2)
     rows = pa.array(rng.standard_normal((6000, 8), np.float32).tolist(), pa.list_(pa.float32()))
-    one, other = (fm.cache_hit_rate({"question_embedding": rows}, threads=n).to_arrow() for n in (1, 3))
+    one, other = (fm.logs.cache_hit_rate({"question_embedding": rows}, threads=n).to_arrow() for n in (1, 3))
     assert one.equals(other)
     units = np.array(rows.to_pylist())
     units /= np.linalg.norm(units, axis=1, keepdims=True)
@@ -96,7 +96,7 @@ def test_context_preservation_equals_the_definition(rows, chance):
         "turn": pa.array([row[1] for row in rows], pa.int64()),
         "question_embedding": pa.array([row[2] for row in rows], pa.list_(pa.float64())),
     }
-    found = fm.context_preservation(log)
+    found = fm.logs.context_preservation(log)
     assert found.context_preservation == pytest.approx(reference.context_preservation(rows), abs=1e-6, nan_ok=True)
     pairs = {session: 0 for session, _, vector in rows if vector is not None}
     for session in pairs:
@@ -107,28 +107,28 @@ def test_context_preservation_equals_the_definition(rows, chance):
     if len({row[:2] for row in rows}) == len(rows):  # without repeated turns, row order does not matter
         order = pa.array(chance.sample(range(len(rows)), len(rows)), pa.int64())
         turned = pa.table(log).take(order)
-        assert str(fm.context_preservation(turned).context_preservation) == str(found.context_preservation)
+        assert str(fm.logs.context_preservation(turned).context_preservation) == str(found.context_preservation)
 
 
 def test_sessions_are_ordered_by_time_or_row():
     vectors = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     log = {"conversation_id": ["s"] * 3, "question_embedding": vectors}
-    assert fm.context_preservation(log).context_preservation == 0.0
+    assert fm.logs.context_preservation(log).context_preservation == 0.0
     timed = {**log, "timestamp": ["2024-01-01", "2024-01-03", "2024-01-02"]}
-    assert fm.context_preservation(timed).context_preservation == 0.5
+    assert fm.logs.context_preservation(timed).context_preservation == 0.5
     lacking = {**log, "question_embedding": [[1.0, 0.0], None, [1.0, 0.0]]}
-    found = fm.context_preservation(lacking)
+    found = fm.logs.context_preservation(lacking)
     assert math.isnan(found.context_preservation), "a missing vector separates the questions around it"
     assert (found.left_out, found.sessions, found.single, found.pairs) == (1, 1, 1, 0)
     alone = {**log, "conversation_id": ["a", "b", None]}
-    assert math.isnan(fm.context_preservation(alone).context_preservation)
-    assert fm.context_preservation(alone).single == 2
+    assert math.isnan(fm.logs.context_preservation(alone).context_preservation)
+    assert fm.logs.context_preservation(alone).single == 2
 
 
 def test_rows_without_a_time():
     vectors = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     log = {"question_embedding": vectors, "answer": ["x", "y", "z"], "timestamp": [None, "2024-01-02", "2024-01-01"]}
-    cached = fm.cache_hit_rate(log)
+    cached = fm.logs.cache_hit_rate(log)
     assert cached.left_out == 1
     assert cached.cache_hit_rate == 0.0, "the row without a time is no earlier question"
     assert cached.to_arrow()["stored_row"].to_pylist() == [None, 2, None]
@@ -139,7 +139,7 @@ def test_rows_without_a_time():
             "timestamp": order,
             "question_embedding": [*vectors[:1], *vectors[1:]],
         }
-        found = fm.context_preservation(timed)
+        found = fm.logs.context_preservation(timed)
         # the question without a time comes last: pairs are (2, 1), (1, 0) and (0, 2), (2, 1)
         assert (found.pairs, found.left_out, found.context_preservation) == (2, 0, expected)
 
@@ -147,11 +147,15 @@ def test_rows_without_a_time():
 @pytest.mark.parametrize(
     ("call", "log", "message"),
     [
-        (fm.context_preservation, {"question": ["a"]}, r"^the log has no column 'session_id' \(or session,"),
-        (fm.context_preservation, {"session_id": [1], "question": ["a"]}, r"no column 'question_embedding'.*embedder="),
-        (fm.cache_hit_rate, {"question": ["a"]}, r"no column 'question_embedding'.*embedder='wordllama'"),
+        (fm.logs.context_preservation, {"question": ["a"]}, r"^the log has no column 'session_id' \(or session,"),
         (
-            fm.cache_hit_rate,
+            fm.logs.context_preservation,
+            {"session_id": [1], "question": ["a"]},
+            r"no column 'question_embedding'.*embedder=",
+        ),
+        (fm.logs.cache_hit_rate, {"question": ["a"]}, r"no column 'question_embedding'.*embedder='wordllama'"),
+        (
+            fm.logs.cache_hit_rate,
             {"question_embedding": [[1.0]] * 2, "timestamp": ["2024-01-05", "2024-01-05T00:00Z"]},
             r"row 0 is without a time zone and row 1 is with a time zone",
         ),
@@ -164,7 +168,7 @@ def test_invalid_logs_raise(call, log, message):
 
 def test_tau_must_be_a_cosine():
     with pytest.raises(OptionError, match=r"^tau=2: expected a number from -1 to 1"):
-        fm.cache_hit_rate({"question_embedding": [[1.0]]}, tau=2)
+        fm.logs.cache_hit_rate({"question_embedding": [[1.0]]}, tau=2)
 
 
 def test_programs_print_and_write_the_figures(tmp_path):
@@ -188,7 +192,7 @@ def test_programs_print_and_write_the_figures(tmp_path):
 @pytest.mark.parametrize("best", [None, 5])
 def test_null_ratings_leave_the_hit_rate_undefined(best):
     log = {"question_embedding": [[1.0, 0.0]] * 2, "rating": pa.array([None, None], pa.float64())}
-    hits = fm.cache_hit_rate(log, best=best)
+    hits = fm.logs.cache_hit_rate(log, best=best)
     assert math.isnan(hits.cache_hit_rate)
     assert hits.stored == 0
     assert hits.to_arrow()["cache_hit"].null_count == 2
@@ -203,6 +207,6 @@ def test_turns_order_a_session_before_its_times():
         "timestamp": [5.0, 1.0, 3.0],
         "question_embedding": [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]],
     }
-    assert fm.context_preservation(log).context_preservation == 0.5
+    assert fm.logs.context_preservation(log).context_preservation == 0.5
     del log["turn"]
-    assert fm.context_preservation(log).context_preservation == 0.0
+    assert fm.logs.context_preservation(log).context_preservation == 0.0

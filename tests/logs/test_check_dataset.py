@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
-from fastmetrics.logs.check_dataset import plain
+from fastmetrics.logs.dataset import plain
 from fastmetrics.tables import open_source
 from tests.reference import dataset as reference
 from tests.support.program import jsonl, program
@@ -41,12 +41,12 @@ NONE = dict.fromkeys([*FAULTS, *LIST_CHECKS], 0)
 
 
 def counts(rows, **options):
-    return {one.check: one.rows for one in fm.check_dataset(rows, **options).findings}
+    return {one.check: one.rows for one in fm.logs.check_dataset(rows, **options).findings}
 
 
 def test_good_rows_have_no_findings():
     assert counts([GOOD, OTHER]) == NONE
-    assert fm.check_dataset([GOOD, OTHER]).clean
+    assert fm.logs.check_dataset([GOOD, OTHER]).clean
     short = {**OTHER, "answer": "30 days", "contexts": ["30 days"], "reference": "cost"}
     assert counts([GOOD, short]) == NONE
 
@@ -66,7 +66,7 @@ def test_each_fault_is_found_and_no_other(name, place):
     change, rows = FAULTS[name]
     table = [GOOD, OTHER]
     table.insert(place, {**OTHER, "id": "3", "question": "And what else?", **change})
-    found = fm.check_dataset(table)
+    found = fm.logs.check_dataset(table)
     expected = NONE | {name: rows}
     if name == "contradicting labels":
         expected["duplicate"] = 1
@@ -83,7 +83,7 @@ def test_labels_of_any_type_and_rows_without_values():
     empty = {"question": [None, None], "answer": [None, ""], "contexts": [None, []], "reference": [None, [None]]}
     assert counts(empty) == {name: 2 * (name == "empty contexts") for name in [*list(FAULTS)[1:7], *LIST_CHECKS]}
     with pytest.raises(ColumnError, match=r"^labels='verdct': unknown column 'verdct'; did you mean 'verdict'"):
-        fm.check_dataset(rows, labels="verdct")
+        fm.logs.check_dataset(rows, labels="verdct")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_every_fault_is_found_as_by_plain_python(rows, small):
     whole = SIZES.log_rows
     SIZES.log_rows = 2 if small else whole
     try:
-        found = fm.check_dataset(table, labels="verdict", threads=1)
+        found = fm.logs.check_dataset(table, labels="verdict", threads=1)
     finally:
         SIZES.log_rows = whole
     for one in found.findings:
@@ -183,10 +183,10 @@ def test_plain_texts(texts, start):
 
 def test_sources_that_can_be_read_once():
     table = pa.table({"id": [1, 2, 1], "question": ["a", "b", "A "]})
-    expected = fm.check_dataset(table)
+    expected = fm.logs.check_dataset(table)
     assert [one.rows for one in expected.findings] == [2, 1]
-    assert fm.check_dataset(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())) == expected
-    assert fm.check_dataset(batch for batch in table.to_batches()) == expected
+    assert fm.logs.check_dataset(pa.RecordBatchReader.from_batches(table.schema, table.to_batches())) == expected
+    assert fm.logs.check_dataset(batch for batch in table.to_batches()) == expected
 
 
 def test_labels_that_are_canonical_columns_and_text():
@@ -199,7 +199,7 @@ def test_labels_that_are_canonical_columns_and_text():
         "other script": 0,
         "contradicting labels": 2,
     }
-    [(_, said)] = fm.check_dataset(rows, labels=["gold", "note"]).findings[-1].examples
+    [(_, said)] = fm.logs.check_dataset(rows, labels=["gold", "note"]).findings[-1].examples
     assert said == 'gold is "x" and "y": a'
 
 
@@ -211,7 +211,7 @@ def test_near_duplicates_of_a_sample():
         return np.array([vectors.get(" ".join(text.lower().split()), [0.5, 0.5]) for text in asked])
 
     def near(**options):
-        return fm.check_dataset({"question": texts}, embedder=model, **options).findings[-1]
+        return fm.logs.check_dataset({"question": texts}, embedder=model, **options).findings[-1]
 
     found = near()
     assert (found.check, found.rows, found.looked) == ("near duplicate", 2, 3)
@@ -219,9 +219,9 @@ def test_near_duplicates_of_a_sample():
     assert near(near=0.999).rows == 0
     assert near(sample=1).looked == 1
     assert near(threads=1) == found
-    skipped = fm.check_dataset({"answer": ["a"]}, embedder=model)
+    skipped = fm.logs.check_dataset({"answer": ["a"]}, embedder=model)
     assert "near duplicate (question)" in skipped.skipped
-    assert "near duplicate: of a sample of 3" in fm.check_dataset({"question": texts}, embedder=model).remarks()
+    assert "near duplicate: of a sample of 3" in fm.logs.check_dataset({"question": texts}, embedder=model).remarks()
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
@@ -241,7 +241,7 @@ def test_rows_of_near_duplicates_are_counted_over_all_parts(monkeypatch, size):
     def model(texts):
         return np.array([vectors.get(text, [1.0, 0.0]) for text in texts])
 
-    found = fm.check_dataset(table, embedder=model, near=near).findings[-1]
+    found = fm.logs.check_dataset(table, embedder=model, near=near).findings[-1]
     assert (found.check, found.rows, found.looked) == ("near duplicate", 4, 7)
     assert [rows for rows, _ in found.examples] == expected == [(1, 7), (2, 5), (5, 2), (7, 1)]
 
@@ -257,24 +257,24 @@ def test_languages_of_question_and_answer():
             "x",
         ],
     }
-    found = fm.check_dataset(rows, languages=["en", "de"]).findings[-1]
+    found = fm.logs.check_dataset(rows, languages=["en", "de"]).findings[-1]
     assert (found.check, found.rows, found.looked) == ("other language", 1, 2)
     assert found.examples == [((1,), "en, de: How long may I return a kettle?")]
     with pytest.raises(OptionError, match="unknown language 'xx'"):
-        fm.check_dataset(rows, languages=["xx"])
+        fm.logs.check_dataset(rows, languages=["xx"])
 
 
 def test_languages_need_their_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
     with pytest.raises(MissingExtraError, match="languages"):
-        fm.check_dataset({"question": ["a"]}, languages=["en"])
+        fm.logs.check_dataset({"question": ["a"]}, languages=["en"])
 
 
 def test_any_threads_and_parts_give_the_same_findings(tmp_path):
     rows = [{**GOOD, "id": str(n % 40), "question": f"What of {n % 30}?", "answerable": n % 7 > 0} for n in range(300)]
     path = jsonl(tmp_path / "rows.jsonl", *rows)
-    expected = fm.check_dataset(rows)
+    expected = fm.logs.check_dataset(rows)
     assert [one.rows for one in expected.findings][:2] == [300, 270]
     parts = open_source(path, sizes=ReadSizes(line_block_bytes=3000))
     for threads in (1, 2):
-        assert fm.check_dataset(parts, threads=threads) == expected
+        assert fm.logs.check_dataset(parts, threads=threads) == expected

@@ -50,9 +50,9 @@ def test_every_figure_is_the_definition(rows, chunks, k, share, step):
     seen = {one for row in rows for one in (row["retrieved_ids"] or [])[:k]}
     if seen and not seen & chunks:
         with pytest.raises(InputError, match=r"^no retrieved id, such as"):
-            fm.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share)
+            fm.logs.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share)
         return
-    found = fm.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share, threads=1)
+    found = fm.logs.chunk_utilization(pieces, chunks=sorted(chunks), k=k, scores="score", share=share, threads=1)
     for name, value in expected.items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-12, nan_ok=True), name
     assert set(found.unused_ids) == {one for one, use in by.items() if not use["retrieved"]}
@@ -70,7 +70,7 @@ def test_every_figure_is_the_definition(rows, chunks, k, share, step):
 def test_hand_case():
     """Ten chunks, of which two fill all but one place."""
     rankings = [["a", "b"]] * 9 + [["a", "c"]]
-    use = fm.chunk_utilization(rankings, chunks=list("abcdefghij"), share=0.9)
+    use = fm.logs.chunk_utilization(rankings, chunks=list("abcdefghij"), share=0.9)
     assert (use.total_chunks, use.used_chunks, use.unused_chunks, use.utilization_rate) == (10, 3, 7, 0.3)
     assert (use.places, use.chunks_filling_share, use.short) == (20, 2, 10)
     assert use.gini == pytest.approx((2 * (8 * 1 + 9 * 9 + 10 * 10) - 11 * 20) / (10 * 20))
@@ -89,9 +89,9 @@ def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
     pq.write_table(turned.slice(0, 1000), tmp_path / "x1.parquet")
     pq.write_table(turned.slice(1000), tmp_path / "x2.parquet")
     chunks = pa.array(np.arange(1, 6001))
-    whole = fm.chunk_utilization(tmp_path / "whole.parquet", chunks=chunks, k=3, scores=["s"], threads=1)
+    whole = fm.logs.chunk_utilization(tmp_path / "whole.parquet", chunks=chunks, k=3, scores=["s"], threads=1)
     for given_log, threads in ((str(tmp_path / "x*.parquet"), 2), (table, 3), (turned.to_batches(777), 1)):
-        other = fm.chunk_utilization(given_log, chunks=chunks, k=3, scores=["s"], threads=threads)
+        other = fm.logs.chunk_utilization(given_log, chunks=chunks, k=3, scores=["s"], threads=threads)
         assert str(other.to_arrow().to_pydict()) == str(whole.to_arrow().to_pydict())  # as strings, NaN equals NaN
         assert other.to_json() == whole.to_json()
     first, n_first = np.unique(lists[:, :3], return_counts=True)
@@ -101,9 +101,9 @@ def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
 
 def test_context_ids_are_what_numbers_mean_where_there_are_any():
     log = {"retrieved_ids": [["a", "b", "c"]], "context_ids": [["c", "a"]], "answer": ["yes [1]"]}
-    assert fm.chunk_utilization(log).never_cited_ids == ["a", "b"]
+    assert fm.logs.chunk_utilization(log).never_cited_ids == ["a", "b"]
     del log["context_ids"]
-    assert fm.chunk_utilization(log).never_cited_ids == ["b", "c"]
+    assert fm.logs.chunk_utilization(log).never_cited_ids == ["b", "c"]
 
 
 def test_citations_of_several_rows_count_each_rows_own_context_ids():
@@ -112,7 +112,7 @@ def test_citations_of_several_rows_count_each_rows_own_context_ids():
         "context_ids": [["a", "b", "c"], ["e", "d"]],
         "answer": ["yes [3]", "no [1] [d]"],
     }
-    use = fm.chunk_utilization(log)
+    use = fm.logs.chunk_utilization(log)
     assert {row["chunk"]: row["cited"] for row in use.to_arrow().to_pylist()} == {
         "a": 0,
         "b": 0,
@@ -135,23 +135,23 @@ def test_citations_of_several_rows_count_each_rows_own_context_ids():
     ],
 )
 def test_ids_of_every_type_and_container(rankings, ids):
-    use = fm.chunk_utilization(rankings, chunks=ids)
+    use = fm.logs.chunk_utilization(rankings, chunks=ids)
     assert (use.used_chunks, use.total_chunks, use.places) == (2, 3, 3)
     assert list(map(str, use.unused_ids)) == ["3"]
 
 
 def test_relevance_grades_and_empty_logs():
     log = {"retrieved_ids": [["a"], ["a"]], "relevant_ids": [["a", "b"], None], "relevance": [[0.5, 2], None]}
-    rows = {row["chunk"]: row["relevant"] for row in fm.chunk_utilization(log).to_arrow().to_pylist()}
+    rows = {row["chunk"]: row["relevant"] for row in fm.logs.chunk_utilization(log).to_arrow().to_pylist()}
     assert rows == {"a": 0, "b": 1}
-    use = fm.chunk_utilization([None, []], chunks=["a", "b"])
+    use = fm.logs.chunk_utilization([None, []], chunks=["a", "b"])
     assert (use.rows, use.missing, use.short, use.used_chunks, use.utilization_rate) == (1, 1, 1, 0, 0.0)
     assert math.isnan(use.gini)
-    assert fm.chunk_utilization([], chunks=["a"]).unused_ids == ["a"]
+    assert fm.logs.chunk_utilization([], chunks=["a"]).unused_ids == ["a"]
 
 
 def test_unknown_chunks_are_counted_in_a_note():
-    use = fm.chunk_utilization([["a", "z"], ["y"]], chunks=["a", "b"])
+    use = fm.logs.chunk_utilization([["a", "z"], ["y"]], chunks=["a", "b"])
     assert (use.unknown_chunks, list(use.unknown_ids), use.used_chunks, use.places) == (2, ["y", "z"], 1, 1)
     assert "2 retrieved ids are not in the table of chunks" in str(use)
 
@@ -178,14 +178,14 @@ def test_unknown_chunks_are_counted_in_a_note():
 def test_bad_input_is_named(arguments, kind, message):
     options = dict(zip(("log", "chunks", "k"), arguments, strict=False))
     with pytest.raises(kind, match=message):
-        fm.chunk_utilization(**options)
+        fm.logs.chunk_utilization(**options)
 
 
 def test_scores_that_are_absent_or_too_large_are_named():
     with pytest.raises(ColumnError, match=r"^scores='f1': unknown column 'f1'; known: f2"):
-        fm.chunk_utilization({"retrieved_ids": [["a"]], "f2": [1.0]}, scores="f1")
+        fm.logs.chunk_utilization({"retrieved_ids": [["a"]], "f2": [1.0]}, scores="f1")
     with pytest.raises(InputError, match=r"^column 's', row 1: 1e\+30 is not a score"):
-        fm.chunk_utilization({"retrieved_ids": [["a"], ["a"]], "s": [1.0, 1e30]}, scores="s")
+        fm.logs.chunk_utilization({"retrieved_ids": [["a"], ["a"]], "s": [1.0, 1e30]}, scores="s")
 
 
 def test_the_command_writes_figures_and_table(tmp_path):
@@ -211,7 +211,7 @@ def test_the_command_writes_figures_and_table(tmp_path):
 def test_share_of_equally_used_chunks_is_exact(share):
     """0.07 · 100 is 7.000000000000001 in floats."""
     log = {"retrieved_ids": [[str(place)] for place in range(100)]}
-    assert fm.chunk_utilization(log, share=share).chunks_filling_share == round(share * 100)
+    assert fm.logs.chunk_utilization(log, share=share).chunks_filling_share == round(share * 100)
 
 
 def test_the_row_of_a_wrong_grade_is_counted_over_all_pieces(tmp_path, monkeypatch):
@@ -219,10 +219,10 @@ def test_the_row_of_a_wrong_grade_is_counted_over_all_pieces(tmp_path, monkeypat
     rows = [{"retrieved_ids": ["a"], "relevant_ids": ["a"], "relevance": [1]} for _ in range(11)]
     rows[9]["relevance"] = [1, 2]
     with pytest.raises(ColumnError, match="column 'relevance', row 9: expected a grade for each of 1 relevant ids"):
-        fm.chunk_utilization(rows)
+        fm.logs.chunk_utilization(rows)
     first, second = jsonl(tmp_path / "a.jsonl", *rows[:6]), jsonl(tmp_path / "b.jsonl", *rows[6:])
     with pytest.raises(ColumnError, match="column 'relevance', row 9: expected a grade for each of 1 relevant ids"):
-        fm.chunk_utilization([first, second])
+        fm.logs.chunk_utilization([first, second])
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -233,14 +233,14 @@ def test_short_rankings_and_rows_in_messages_of_several_parts(tmp_path, monkeypa
         return open_source(jsonl(tmp_path / name, *rows), sizes=ReadSizes(line_block_bytes=80 * size))
 
     rows = [{"retrieved_ids": ["a", "b"][: 1 + row % 2], "relevant_ids": ["a"], "relevance": [1.0]} for row in range(8)]
-    figures = fm.chunk_utilization(parts("log.jsonl", rows), k=2)
+    figures = fm.logs.chunk_utilization(parts("log.jsonl", rows), k=2)
     assert (figures.rows, figures.short, figures.places) == (8, 4, 12)
-    assert fm.chunk_utilization(rows, k=2).short == 4
+    assert fm.logs.chunk_utilization(rows, k=2).short == 4
     null = [{**row, "relevant_ids": ["a", None]} if at == 6 else row for at, row in enumerate(rows)]
     with pytest.raises(ColumnError, match="column 'relevant_ids', row 6: an id is null"):
-        fm.chunk_utilization(parts("null.jsonl", null))
+        fm.logs.chunk_utilization(parts("null.jsonl", null))
     with pytest.raises(ColumnError, match="column 'relevant_ids', row 6: an id is null"):
-        fm.chunk_utilization(null)
+        fm.logs.chunk_utilization(null)
     graded = [{**row, "relevance": [1.0, 2.0]} if at == 5 else row for at, row in enumerate(rows)]
     with pytest.raises(ColumnError, match="column 'relevance', row 5: expected a grade for each of 1 relevant ids"):
-        fm.chunk_utilization(parts("graded.jsonl", graded))
+        fm.logs.chunk_utilization(parts("graded.jsonl", graded))

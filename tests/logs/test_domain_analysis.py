@@ -49,7 +49,7 @@ def script_of(text):
 def test_every_figure_is_the_definition(rows, step):
     table = pa.Table.from_pylist([dict(zip(TYPES.names, row, strict=True)) for row in rows], TYPES)
     pieces = [table.slice(at, step) for at in range(0, len(rows), step)] or [table]
-    found = fm.domain_analysis(pieces, indicators=["car", "A"], threads=1)
+    found = fm.logs.domain_analysis(pieces, indicators=["car", "A"], threads=1)
     asked = [row for row in rows if row[0] is not None]
     good = [row for row in asked if row[1] and row[1].strip() and row[1] not in REFUSES]
     assert (found.questions, found.missing, found.answered) == (len(asked), len(rows) - len(asked), len(good))
@@ -79,7 +79,7 @@ def test_every_figure_is_the_definition(rows, step):
 @given(strategies.texts)
 def test_words_are_those_of_the_pattern(text):
     counts = Counter(re.findall(r"[\w-]{3,}", text.lower()))
-    assert dict(fm.domain_analysis({"question": [text]}).words) == dict(
+    assert dict(fm.logs.domain_analysis({"question": [text]}).words) == dict(
         sorted(counts.items(), key=lambda one: -one[1])[:50]
     )
 
@@ -108,28 +108,28 @@ def test_figures_do_not_depend_on_order_threads_or_files(tmp_path):
         "languages": ["en", "ru"],
         "embedder": lambda texts: np.array([[len(text), text.count("a"), 1.0] for text in texts]),
     }
-    one = fm.domain_analysis(**whole, threads=1)
+    one = fm.logs.domain_analysis(**whole, threads=1)
     assert one.sampled == 40
     assert sum(one.languages.values()) == 40
     table = pa.Table.from_pylist(rows[::-1])
-    other = fm.domain_analysis(**{**whole, "log": table.to_batches(17)}, threads=3)
+    other = fm.logs.domain_analysis(**{**whole, "log": table.to_batches(17)}, threads=3)
     assert other.to_json() == one.to_json()
 
 
 def test_near_repeats_of_all_questions():
     log = {"question": ["a", "A ", "b", "c", None]}
     vectors = {"a": [1.0, 0.0], "A ": [1.0, 0.0], "b": [0.8, 0.6], "c": [-1.0, 0.0]}
-    found = fm.domain_analysis(log, embedder=lambda texts: np.array([vectors[text] for text in texts]), near=0.75)
+    found = fm.logs.domain_analysis(log, embedder=lambda texts: np.array([vectors[text] for text in texts]), near=0.75)
     assert (found.distinct, found.sampled, found.near_repeats) == (3, 3, 2)
 
 
 @pytest.mark.slow
 def test_languages_are_guessed_among_those_named():
     log = {"question": ["Where is my new card?", "Где моя новая карта?", "Wo ist meine neue Karte?"]}
-    found = fm.domain_analysis(log, languages=["en", "ru", "de"])
+    found = fm.logs.domain_analysis(log, languages=["en", "ru", "de"])
     assert found.languages == {"de": 1, "en": 1, "ru": 1}
     with pytest.raises(OptionError, match=r"^languages=.*unknown language 'xx'; known: .*en"):
-        fm.domain_analysis(log, languages=["xx"])
+        fm.logs.domain_analysis(log, languages=["xx"])
 
 
 def test_refusals_are_those_of_abstained():
@@ -185,23 +185,23 @@ def test_times_of_every_form(values, expected):
 )
 def test_bad_columns_are_named(column, values, message):
     with pytest.raises((ColumnError, InputError), match=message):
-        fm.domain_analysis({"question": ["a", "b"], column: values})
+        fm.logs.domain_analysis({"question": ["a", "b"], column: values})
 
 
 def test_zones_that_differ_between_parts_are_named():
     parts = [pa.table({"question": ["a"], "timestamp": [time]}) for time in ("2024-01-05", "2024-01-05T10:30:00Z")]
     with pytest.raises(InputError, match=r"row 0 is without a time zone and row 1 is with a time zone"):
-        fm.domain_analysis(parts)
+        fm.logs.domain_analysis(parts)
 
 
 def test_empty_logs_and_logs_of_one_question():
-    found = fm.domain_analysis({"question": pa.array([], pa.string())})
+    found = fm.logs.domain_analysis({"question": pa.array([], pa.string())})
     assert (found.questions, found.distinct, found.answered, list(found.words)) == (0, 0, None, [])
-    found = fm.domain_analysis({"question": ["same one"] * 9, "answer": ["yes"] * 9})
+    found = fm.logs.domain_analysis({"question": ["same one"] * 9, "answer": ["yes"] * 9})
     assert (found.distinct, found.repeated, found.answered_share) == (1, 8, 1.0)
     assert list(found.telling_unanswered) == []
     with pytest.raises(ColumnError, match=r"^the log has no column 'question' \(or query, prompt"):
-        fm.domain_analysis({"text": ["a"]})
+        fm.logs.domain_analysis({"text": ["a"]})
 
 
 @pytest.mark.slow
@@ -224,13 +224,13 @@ def test_texts_with_one_equal_key_are_distinct():
 
 def test_activity_is_drawn_over_all_days_and_hours():
     times = [f"2024-01-{day:02}T{hour:02}:00" for day, hour in ((1, 3), (1, 3), (1, 9), (5, 9))]
-    said = fm.domain_analysis({"question": ["q"] * 4, "timestamp": times}).remarks()
+    said = fm.logs.domain_analysis({"question": ["q"] * 4, "timestamp": times}).remarks()
     assert "questions from 2024-01-01 to 2024-01-05: █▁▁▁▃" in said
     assert f"questions by hour of the day, 0 to 23: ▁▁▁█▁▁▁▁▁█{'▁' * 14}" in said
     years = [f"{year}-06-01T00:00" for year in range(1000, 3000, 10)]
     [line] = [
         one
-        for one in fm.domain_analysis({"question": ["q"] * 200, "timestamp": years}).remarks()
+        for one in fm.logs.domain_analysis({"question": ["q"] * 200, "timestamp": years}).remarks()
         if "questions from" in one
     ]
     assert len(line.split(": ")[1]) == 60

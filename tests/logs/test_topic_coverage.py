@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
-from fastmetrics.logs.topic_coverage import clusters
+from fastmetrics.logs.topics import clusters
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
@@ -52,7 +52,7 @@ def test_figures_of_known_topics(rows):
     vectors = pa.array([CORNERS[row[0]].tolist() for row in rows], pa.list_(pa.float64()))
     log = table.append_column("question_embedding", vectors)
     chunks = {"id": list("abcde"), "source": ["x", "x", "y", None, "y"]}
-    found = fm.topic_coverage(log, topics=4, k=2, chunks=chunks, scores="f1")
+    found = fm.logs.topic_coverage(log, topics=4, k=2, chunks=chunks, scores="f1")
     source = dict(zip(*chunks.values(), strict=True))
     number = found.to_rows()["topic"].to_pylist()
     groups = defaultdict(list)
@@ -79,7 +79,7 @@ def test_figures_of_known_topics(rows):
     assert sizes == sorted(sizes, reverse=True)
     gaps = [found.topics[at].gap for at in found.gaps]
     assert gaps == sorted((topic.gap for topic in found.topics if topic.gap), reverse=True)
-    by_score = fm.topic_coverage(log, topics=4, failure="f1")
+    by_score = fm.logs.topic_coverage(log, topics=4, failure="f1")
     lost = sum(topic.gap for topic in by_score.topics)
     losses = [len(own) * mean([1 - row[4] for row in own if row[4] is not None]) for own in groups.values()]
     assert lost == pytest.approx(sum(one for one in losses if not math.isnan(one)))
@@ -89,9 +89,9 @@ def test_seed_and_threads_reproduce_topics():
     rng = np.random.default_rng(0)
     rows = (CORNERS[rng.integers(0, 4, 20_000)] + 0.4 * rng.standard_normal((20_000, 4))).astype(np.float32)
     log = {"question_embedding": pa.array(rows.tolist(), pa.list_(pa.float32()))}
-    one, other = (fm.topic_coverage(log, topics=7, threads=n).to_rows() for n in (1, 3))
+    one, other = (fm.logs.topic_coverage(log, topics=7, threads=n).to_rows() for n in (1, 3))
     assert one.equals(other)
-    assert fm.topic_coverage(log, topics=7, seed=1).to_rows().num_rows == 20_000
+    assert fm.logs.topic_coverage(log, topics=7, seed=1).to_rows().num_rows == 20_000
 
 
 def test_rows_outside_the_sample_get_the_nearest_topic():
@@ -107,18 +107,18 @@ def test_rows_outside_the_sample_get_the_nearest_topic():
 
 def test_topics_of_few_or_equal_questions():
     same = {"question": ["a card"] * 9, "question_embedding": [[1.0, 0.0]] * 9}
-    found = fm.topic_coverage(same, topics=3)
+    found = fm.logs.topic_coverage(same, topics=3)
     assert [topic.questions for topic in found.topics] == [9]
     assert list(found.topics[0].samples) == ["a card"]
     assert (found.failure, list(found.gaps)) == (None, [])
     assert "fewer than 3 distinct questions" in str(found)
     two = {"question": ["a", "b", None], "question_embedding": [[1.0, 0.0], [0.0, 1.0], None]}
-    found = fm.topic_coverage(two, topics=20)
+    found = fm.logs.topic_coverage(two, topics=20)
     assert (len(found.topics), found.left_out) == (2, 1)
     assert found.to_rows()["topic"].to_pylist()[2] is None
-    assert len(fm.topic_coverage(two, topics=1).topics) == 1
+    assert len(fm.logs.topic_coverage(two, topics=1).topics) == 1
     nothing = {"question": pa.array([], pa.string()), "question_embedding": pa.array([], pa.list_(pa.float32()))}
-    assert list(fm.topic_coverage(nothing).topics) == []
+    assert list(fm.logs.topic_coverage(nothing).topics) == []
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_topics_of_few_or_equal_questions():
 )
 def test_invalid_topic_input_raises(log, options, kind, message):
     with pytest.raises(kind, match=message):
-        fm.topic_coverage(log, **options)
+        fm.logs.topic_coverage(log, **options)
 
 
 def test_topics_command(tmp_path):

@@ -231,7 +231,7 @@ def test_corpus_bleu_through_files(tmp_path: Path) -> None:
     assert whole.signature.startswith("nrefs:2|")
     for name in ("scores.parquet", "scores"):
         made = fm.score(
-            path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], files=fm.FileSettings(batch_rows=512)
+            path, output=tmp_path / name, metrics=["bleu", "corpus_bleu"], files=fm.tables.FileSettings(batch_rows=512)
         )
         assert made.summary.figures["corpus_bleu"] == whole.score
         from fastmetrics.results.summary import summarize

@@ -183,7 +183,11 @@ def test_files_threads_and_batches_give_the_same_bits(tmp_path):
     for size in (100, 3000):
         out = tmp_path / f"{size}.parquet"
         fm.score(
-            tmp_path / "rows.jsonl", output=out, metrics=specs, embedder=letters, files=fm.FileSettings(batch_rows=size)
+            tmp_path / "rows.jsonl",
+            output=out,
+            metrics=specs,
+            embedder=letters,
+            files=fm.tables.FileSettings(batch_rows=size),
         )
         scores = pq.read_table(out).select(made[0].schema.names)
         undefined = [None if math.isnan(one) else one for one in made[0]["citation_precision"].to_pylist()]

@@ -18,7 +18,7 @@ from tests.support import made_claims
 
 def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]:
     """The anchors by their text, and whether they are supported."""
-    found = fm.anchors([answer], [contexts], **{"claims": "words", **options})["anchors"][0].as_py()
+    found = fm.scoring.anchors([answer], [contexts], **{"claims": "words", **options})["anchors"][0].as_py()
     return {anchor["text"]: anchor["supported"] for anchor in found}
 
 
@@ -28,7 +28,7 @@ def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]
 def test_made_answers_have_the_anchors_of_the_plain_definition(window: int, form: str) -> None:
     table = made_claims.rows(700, seed=window)
     answers, contexts = (list(column) for column in zip(*table, strict=True))
-    found = fm.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist()
+    found = fm.scoring.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist()
     for (answer, given), ours in zip(table, found, strict=True):
         got = sorted((one["kind"], one["start"], one["stop"], one["supported"]) for one in ours)
         assert got == sorted(claims.anchors(answer, given, window, form)), (answer, given)

@@ -22,7 +22,7 @@ FAMILIES = [
 
 def check(table: list[tuple[str, list[str]]]) -> int:
     """Compare the anchors with those of the plain definition; how many are supported."""
-    found = fm.anchors(*(list(column) for column in zip(*table, strict=True)))["anchors"].to_pylist()
+    found = fm.scoring.anchors(*(list(column) for column in zip(*table, strict=True)))["anchors"].to_pylist()
     for (answer, contexts), ours in zip(table, found, strict=True):
         got = sorted((one["kind"], one["start"], one["stop"], one["supported"]) for one in ours)
         assert got == sorted(claims.anchors(answer, contexts)), (answer, contexts)
@@ -52,7 +52,7 @@ def test_equal_values_are_found_in_contexts(family: int) -> None:
 
 def held(pairs: list[tuple[str, str]]) -> list[bool]:
     """Whether the one value of each first text is among those of the second."""
-    table = fm.anchors([f"x {one} y" for one, _ in pairs], [[f"z {other} w"] for _, other in pairs])["anchors"]
+    table = fm.scoring.anchors([f"x {one} y" for one, _ in pairs], [[f"z {other} w"] for _, other in pairs])["anchors"]
     own = [[one for one in row if one["kind"] != "claim"] for row in table.to_pylist()]
     assert [len(row) for row in own] == [1] * len(pairs)
     return [row[0]["supported"] for row in own]

@@ -108,7 +108,7 @@ def test_anchors_are_those_of_the_plain_definition(
 ) -> None:
     """The way of rows with few values, and that of the others."""
     with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
-        found = fm.anchors(*columns(table), window=window, claims=form)["anchors"].to_pylist()
+        found = fm.scoring.anchors(*columns(table), window=window, claims=form)["anchors"].to_pylist()
     for (answer, contexts), ours in zip(table, found, strict=True):
         got = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)
         assert got == sorted(claims.anchors(answer, contexts, window, form))
@@ -145,7 +145,9 @@ def test_keyword_completeness_is_that_of_the_plain_definition(table: list[tuple[
 )
 def test_formats_of_one_value_are_equal(formats: list[str]) -> None:
     pairs = [(f"x {one} y", [f"z {other} w"]) for one in formats for other in formats]
-    for anchors, (answer, contexts) in zip(fm.anchors(*columns(pairs))["anchors"].to_pylist(), pairs, strict=True):
+    for anchors, (answer, contexts) in zip(
+        fm.scoring.anchors(*columns(pairs))["anchors"].to_pylist(), pairs, strict=True
+    ):
         own = [anchor for anchor in anchors if anchor["kind"] != "claim"]
         assert len(own) == 1, (answer, own)
         assert own[0]["supported"], (answer, contexts)
@@ -165,7 +167,7 @@ def test_formats_of_one_value_are_equal(formats: list[str]) -> None:
     ],
 )
 def test_different_values_differ(answer: str, context: str) -> None:
-    own = [a for a in fm.anchors([answer], [[context]])["anchors"][0].as_py() if a["kind"] != "claim"]
+    own = [a for a in fm.scoring.anchors([answer], [[context]])["anchors"][0].as_py() if a["kind"] != "claim"]
     assert own
     assert not any(anchor["supported"] for anchor in own)
 
@@ -179,13 +181,13 @@ def test_a_claim_needs_its_subject_near_its_object() -> None:
 
 def test_guesses_and_questions_claim_nothing() -> None:
     answers = ["The moon may be made of cheese.", "Was the moon made of cheese?", "The moon is made of cheese."]
-    kinds = [len(row) for row in fm.anchors(answers, [["The sun."]] * 3)["anchors"].to_pylist()]
+    kinds = [len(row) for row in fm.scoring.anchors(answers, [["The sun."]] * 3)["anchors"].to_pylist()]
     assert kinds[:2] == [0, 0]
     assert kinds[2] > 0
 
 
 def unsupported(answer: str, context: str) -> list[str]:
-    found = fm.anchors([answer], [[context]], claims="words")["anchors"][0].as_py()
+    found = fm.scoring.anchors([answer], [[context]], claims="words")["anchors"][0].as_py()
     return [anchor["text"] for anchor in found if not anchor["supported"]]
 
 
@@ -222,7 +224,7 @@ def test_numbers_of_list_items_and_citations_name_nothing() -> None:
 def test_a_missing_input_has_no_score() -> None:
     scores = fm.hallucination([None, "Yes", "Yes"], [["a"], None, ["yes"]])
     assert np.isnan(scores).tolist() == [True, True, False]
-    assert fm.anchors([None], [["a"]])["anchors"].to_pylist() == [None]
+    assert fm.scoring.anchors([None], [["a"]])["anchors"].to_pylist() == [None]
 
 
 def test_no_rows_make_no_scores() -> None:
@@ -244,7 +246,7 @@ def test_verdicts_are_those_of_the_plain_definition(table: list[tuple[str, str, 
     np.testing.assert_allclose(fm.answer_relevance(questions, answers), expected, rtol=1e-12)
     numbers = [claims.verdict(*row) for row in table]
     assert fm.verdict(questions, answers, contexts).tolist() == numbers
-    names = fm.verdicts(questions, answers, contexts)["verdict"].to_pylist()
+    names = fm.scoring.verdicts(questions, answers, contexts)["verdict"].to_pylist()
     assert names == [{0.0: "FAIL", 0.5: "WARN", 1.0: "PASS"}[number] for number in numbers]
 
 
@@ -257,7 +259,9 @@ def test_relevance_is_that_of_scikit_learn() -> None:
 
 
 def test_reasons_name_unsupported_anchors() -> None:
-    table = fm.verdicts(["When did it open?", None], ["It opened in 1890.", "a"], [["It opened in 1889."], ["a"]])
+    table = fm.scoring.verdicts(
+        ["When did it open?", None], ["It opened in 1890.", "a"], [["It opened in 1889."], ["a"]]
+    )
     assert table["verdict"].to_pylist() == ["FAIL", None]
     first, second = table["unsupported"].to_pylist()
     assert second == []
@@ -289,5 +293,7 @@ def test_thresholds_change_the_verdict() -> None:
 
 
 def test_rows_without_contexts_or_answer_have_no_anchors() -> None:
-    found = fm.anchors(["In 1890.", "In 1890.", None, "In 1890."], [["In 1889."], None, ["In 1889."], []])["anchors"]
+    found = fm.scoring.anchors(["In 1890.", "In 1890.", None, "In 1890."], [["In 1889."], None, ["In 1889."], []])[
+        "anchors"
+    ]
     assert found.is_null().to_pylist() == [False, True, True, True]

@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.results.score_file import column_of
-from fastmetrics.stats.agreement import agreement
+from fastmetrics.stats.raters import agreement
 from fastmetrics.tables import open_source
 from fastmetrics.text import statements
 from tests.support.program import ENVIRONMENT

@@ -79,7 +79,7 @@ def test_all_pairs() -> None:
     answers, references = ["a b c", "", "x"], ["a c", "x", "b"]
     for name in ("wer", "cer", "levenshtein_ratio"):
         definition = getattr(edit_distance, name)
-        made = fm.pairwise_scores(answers, references, metric=name)
+        made = fm.scoring.pairwise_scores(answers, references, metric=name)
         assert made.tolist() == [[definition(answer, reference) for reference in references] for answer in answers]
 
 

@@ -102,11 +102,11 @@ def test_a_resumed_run_notices_another_file(tmp_path):
 
 def test_columns_that_a_table_lacks_are_named(tmp_path):
     path = str(written(tmp_path))
-    with pytest.raises(fm.ColumnError, match=r"mine reads the column 'judge_x' of scores"):
+    with pytest.raises(fm.errors.ColumnError, match=r"mine reads the column 'judge_x' of scores"):
         fm.score({"answer": ["a"], "reference": ["a"]}, path)
-    with pytest.raises(fm.ColumnError, match=r"mine \(token_f1\) needs the column 'reference'"):
+    with pytest.raises(fm.errors.ColumnError, match=r"mine \(token_f1\) needs the column 'reference'"):
         fm.score({"answer": ["a"], "judge_x": [1.0]}, path)
-    with pytest.raises(fm.ColumnError, match="judge_x"):
+    with pytest.raises(fm.errors.ColumnError, match="judge_x"):
         fm.score({"answer": ["a"], "reference": ["a"], "judge_x": ["good"]}, path)
 
 
@@ -128,7 +128,7 @@ def on_one_line(text):
 def test_a_file_of_another_kind_is_an_error(text, message, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(fm.FileFormatError, match=message):
+    with pytest.raises(fm.errors.FileFormatError, match=message):
         fm.score(rows(3), str(path))
 
 
@@ -167,7 +167,7 @@ def test_a_changed_file_is_checked(old, new, message, tmp_path, monkeypatch):
     text = on_one_line(path.read_text(encoding="utf-8"))
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(fm.FileFormatError, match=message):
+    with pytest.raises(fm.errors.FileFormatError, match=message):
         fm.score(rows(3), str(path))
 
 
@@ -176,20 +176,20 @@ def test_trees_that_lead_nowhere_are_an_error(tmp_path):
     text = on_one_line(path.read_text(encoding="utf-8"))
     assert "left = [1," in text
     path.write_text(text.replace("left = [1,", "left = [0,"), encoding="utf-8")
-    with pytest.raises(fm.FileFormatError, match="do not fit together"):
+    with pytest.raises(fm.errors.FileFormatError, match="do not fit together"):
         fm.score(rows(3), str(path))
     for leaf in ("1e200", "nan"):
         splits = re.sub(r"split = \[[^\]]*\]", f"split = [{', '.join([leaf] * len(trees().splits))}]", text)
         path.write_text(splits, encoding="utf-8")
-        with pytest.raises(fm.FileFormatError, match="cannot be read"):
+        with pytest.raises(fm.errors.FileFormatError, match="cannot be read"):
             fm.score(rows(3), str(path))
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(fm.FileFormatError, match="cannot be read"):
+    with pytest.raises(fm.errors.FileFormatError, match="cannot be read"):
         fm.score(rows(3), str(tmp_path / "none.toml"))
     path = str(written(tmp_path))
-    with pytest.raises(fm.UnknownNameError, match="option"):
+    with pytest.raises(fm.errors.UnknownNameError, match="option"):
         fm.score(rows(3), f"{path}(k=3)")
 
 
@@ -205,26 +205,28 @@ def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_p
 
 
 def test_a_verdict_needs_thresholds(tmp_path):
-    with pytest.raises(fm.OptionError, match="no threshold"):
+    with pytest.raises(fm.errors.OptionError, match="no threshold"):
         fm.score(rows(3), f"verdict(fitted={str(written(tmp_path))!r})")
-    with pytest.raises(fm.OptionError, match=r"fm\.score"):
+    with pytest.raises(fm.errors.OptionError, match=r"fm\.score"):
         fm.verdict(["q"], ["a"], [["c"]], fitted="mine.toml")
 
 
 @pytest.mark.parametrize("name", ["token_f1", "", "a,b", "id"])
 def test_a_name_that_means_something_else_is_an_error(name, tmp_path):
     path = written(tmp_path)
-    with pytest.raises(fm.OptionError, match="name"):
+    with pytest.raises(fm.errors.OptionError, match="name"):
         fm.score(rows(3), f"{path}(name={name!r})")
     path.write_text(path.read_text(encoding="utf-8").replace('name = "mine"', f'name = "{name}"'), encoding="utf-8")
-    with pytest.raises(fm.OptionError, match=r"mine\.toml: option 'name'"):
+    with pytest.raises(fm.errors.OptionError, match=r"mine\.toml: option 'name'"):
         fm.score(rows(3), str(path))
 
 
 def test_two_files_of_one_name_are_told_apart(tmp_path):
     (tmp_path / "other").mkdir()
     paths = [str(written(tmp_path)), str(written(tmp_path / "other", intercept=0.5))]
-    with pytest.raises(fm.OptionError, match=r"two metrics have the name 'mine': .*mine\.toml and .*mine\.toml; give"):
+    with pytest.raises(
+        fm.errors.OptionError, match=r"two metrics have the name 'mine': .*mine\.toml and .*mine\.toml; give"
+    ):
         fm.score(rows(3), paths)
 
 
@@ -243,7 +245,7 @@ from fastmetrics.metrics.plan import plan
 from fastmetrics.metrics.plan import ScoreRequest
 from fastmetrics.metrics.stored_metadata import signature
 
-fm.load_plugin(sys.argv[1])
+fm.metrics.load_plugin(sys.argv[1])
 planned = plan(["answer"], ScoreRequest(sys.argv[2]))
 print([repr(signature(planned).scores["mine"]), pickle.dumps(planned.scores[0]).hex()])
 """

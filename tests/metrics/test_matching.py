@@ -59,7 +59,7 @@ def test_a_long_row_takes_time_in_proportion_to_its_length() -> None:
 
 def test_all_pairs() -> None:
     answers, references = [random.Random(at).choice(["a b c", "b c", "c a", ""]) for at in range(9)], ["a b", "c", ""]
-    made = fm.pairwise_scores(answers, references, metric="cover_match")
+    made = fm.scoring.pairwise_scores(answers, references, metric="cover_match")
     assert made.tolist() == [[matching.cover_match(a, r) for r in references] for a in answers]
 
 

@@ -249,7 +249,7 @@ def test_command_error_names_option_and_allowed_values(tmp_path, monkeypatch, ar
 def test_function_errors_name_allowed_values():
     for call, name in (
         (lambda: associate([1.0], [1.0], confidence=math.nan), "confidence"),
-        (lambda: fm.nearest(np.eye(3), k=10**9), "k"),
+        (lambda: fm.vectors.nearest(np.eye(3), k=10**9), "k"),
         (lambda: fm.score({"answer": ["a"]}, "answer_length", embedder={}), "embedder"),
     ):
         with pytest.raises(OptionError, match=rf"^{name}=.*: expected "):

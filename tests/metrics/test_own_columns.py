@@ -47,7 +47,7 @@ def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path
     assert (done.code, done.err) == (0, "")
     by = program("summarize-by", tmp_path / "scores.parquet", "--by", "category", "-m", "tool_use")
     assert (by.code, by.err) == (0, "")
-    assert fm.load_plugin(plugin) == ["tool_use"]
+    assert fm.metrics.load_plugin(plugin) == ["tool_use"]
     assert fm.score(rows, "tool_use")["tool_use"].to_pylist() == SCORES
     assert fm.score(pa.Table.from_pylist(ROWS), "tool_use")["tool_use"].to_pylist() == SCORES
     renamed = pa.Table.from_pylist(ROWS).rename_columns({"category": "area"})
@@ -59,14 +59,14 @@ def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path
 
 def test_the_columns_go_with_the_metric(plugin: Path) -> None:
     assert set(COLUMNS) == BUILT_IN
-    fm.load_plugin(plugin)
+    fm.metrics.load_plugin(plugin)
     assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "weight", "urgent"}
     plugin.write_text(PLUGIN.replace('"weight": "w", ', "").replace("weight: float, ", "").replace("* weight", ""))
-    fm.load_plugin(plugin)
+    fm.metrics.load_plugin(plugin)
     assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
     plugin.write_text(PLUGIN + "1 / 0\n")
     with pytest.raises(PluginError, match="ZeroDivisionError"):
-        fm.load_plugin(plugin)
+        fm.metrics.load_plugin(plugin)
     assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
 
 

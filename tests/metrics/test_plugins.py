@@ -77,7 +77,7 @@ def same(scores, expected):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_metric_from_row_function(own, threads):
-    assert fm.load_plugin(own) == ["own_overlap", "own_letters", "own_references"]
+    assert fm.metrics.load_plugin(own) == ["own_overlap", "own_letters", "own_references"]
     scores = fm.score(TABLE, "own_overlap,token_f1", threads=threads)
     same(scores["own_overlap"], list(map(expected_overlap, ANSWERS, REFERENCES)))
     assert np.isnan(fm.own_overlap(["a"], [" "])).all()
@@ -87,7 +87,7 @@ def test_metric_from_row_function(own, threads):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_metric_from_array_function(own, threads):
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     encoded = TABLE.set_column(1, "answer", TABLE["answer"].dictionary_encode())
     for table in (TABLE, encoded):
         scores = fm.score(table, "own_letters", threads=threads)["own_letters"]
@@ -101,7 +101,7 @@ def test_metric_from_array_function(own, threads):
 
 
 def test_custom_metric_with_references_optional_columns_and_options(own):
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"]).tolist() == [2.0, 1.0]
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"], [1.0, None]).tolist() == [2.5, 1.0]
     assert fm.score(TABLE.slice(0, 1), "own_references(add=40)")["own_references(add=40)"].to_pylist() == [42.0]
@@ -128,26 +128,26 @@ def test_custom_metrics_in_files_summaries_and_validation(own, tmp_path):
 
 
 def test_changed_code_prevents_resuming(own, tmp_path):
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     before = code_of(parse("own_overlap").metric)
     assert before == code_of(parse("own_overlap").metric) != code_of(parse("own_references").metric)
     assert code_of(parse("token_f1").metric) is None
     own.write_text(OWN.replace("/ len(words)", "/ (1 + len(words))"))
-    assert fm.load_plugin(own)[0] == "own_overlap"
+    assert fm.metrics.load_plugin(own)[0] == "own_overlap"
     assert fm.own_overlap(["a"], ["a"]).tolist() == [0.5], "the file is run again"
     assert code_of(parse("own_overlap").metric) != before
     own.write_text(OWN.replace("own_overlap", "own_other"))
-    assert fm.load_plugin(own)[0] == "own_other"
+    assert fm.metrics.load_plugin(own)[0] == "own_other"
     assert "own_overlap" not in REGISTRY, "what the file no longer declares is gone"
     assert SPELLINGS["own_mean"] == "own_other"
     own.write_text(OWN)
-    assert fm.load_plugin(own)[0] == "own_overlap", "the first text again"
+    assert fm.metrics.load_plugin(own)[0] == "own_overlap", "the first text again"
     assert code_of(parse("own_overlap").metric) == before
 
 
 @pytest.mark.slow
 def test_custom_metric_works_in_another_process_without_file(own, tmp_path):
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     kept = tmp_path / "metric.pickle"
     kept.write_bytes(pickle.dumps(REGISTRY["own_overlap"]))
     own.unlink()
@@ -230,7 +230,7 @@ def test_files_without_valid_metrics_raise(own, text, says):
     known = dict(REGISTRY)
     own.write_text(f"import fastmetrics as fm\n{text}\n")
     with pytest.raises(PluginError) as caught:
-        fm.load_plugin(own)
+        fm.metrics.load_plugin(own)
     assert says in str(caught.value)
     assert known == REGISTRY
     done = program("metrics", "--plugin", own)
@@ -241,10 +241,10 @@ def test_files_without_valid_metrics_raise(own, text, says):
 def test_unreadable_metric_files_raise(own, tmp_path):
     for path in (tmp_path / "absent.py", tmp_path):
         with pytest.raises(PluginError, match="cannot be read"):
-            fm.load_plugin(path)
+            fm.metrics.load_plugin(path)
     own.write_bytes(b"\xff")
     with pytest.raises(PluginError, match="cannot be read"):
-        fm.load_plugin(own)
+        fm.metrics.load_plugin(own)
 
 
 RETURNED = [
@@ -261,7 +261,7 @@ RETURNED = [
 def test_invalid_scores_raise(own, annotation, returned, says):
     code = f"def f(answer: {annotation}):\n    return {returned}\n"
     own.write_text(f"import pyarrow as pa\nimport fastmetrics as fm\n@fm.metric(bounds=(0, 1), better=None)\n{code}")
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     with pytest.raises(PluginError) as caught:
         fm.score({"answer": ["b", "c"]}, "f")
     assert says in str(caught.value)
@@ -281,7 +281,7 @@ def test_metric_of_main_module_cannot_be_pickled():
         print(fm.mine(["ab"]), fm.score({"answer": ["abc"]}, "mine")["mine"])
         try:
             pickle.dumps(__import__("fastmetrics.metrics.metric").metrics.metric.REGISTRY["mine"])
-        except fm.PluginError as error:
+        except fm.errors.PluginError as error:
             print(error)
     """)
     run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
@@ -292,6 +292,6 @@ def test_metric_of_main_module_cannot_be_pickled():
 
 
 def test_unknown_names_suggest_custom_metrics(own):
-    fm.load_plugin(own)
+    fm.metrics.load_plugin(own)
     with pytest.raises(UnknownNameError, match="did you mean 'own_overlap'"):
         parse("own_overlp")

@@ -109,9 +109,9 @@ def test_own_names_are_read_as_their_metrics(own):
     assert (compared.counted, compared[0].mean_other) == (["corpus"], summary.corpus["corpus"])
     assert fm.worst_rows(path, "ms", n=1)["ms"].to_pylist() == [139.0]
     assert [one.met for one in fm.gate(path, ["f1 >= 0", "ms.p95 < 1000", "corpus > 0"])] == [True, True, True]
-    assert fm.histograms(path, metrics="f1")["f1"].edges[0] == 0.0
-    assert fm.summarize_by(path, by="language", metrics=["ms"]).better == {"ms": "lower"}
-    assert {one.a for one in fm.correlations(path)} == {"f1", "exact_match", "B"}
+    assert fm.results.histograms(path, metrics="f1")["f1"].edges[0] == 0.0
+    assert fm.results.summarize_by(path, by="language", metrics=["ms"]).better == {"ms": "lower"}
+    assert {one.a for one in fm.results.correlations(path)} == {"f1", "exact_match", "B"}
 
 
 def test_readers_take_any_spelling_of_a_stored_score(own):
@@ -122,7 +122,7 @@ def test_readers_take_any_spelling_of_a_stored_score(own):
         assert fm.worst_rows(path, typed, n=1).column_names == ["id", "token_f1"]
         assert fm.gate(path, f"{typed} >= 0").passed
         assert fm.gate(path, f"{typed}.drop <= 0.1", baseline=path).passed
-        assert [one.metric for one in fm.summarize_by(path, metrics=typed)] == ["token_f1"]
+        assert [one.metric for one in fm.results.summarize_by(path, metrics=typed)] == ["token_f1"]
         assert fm.trend(folder, typed).metric == "token_f1"
         labels = {"id": range(40), "good": [n % 2 for n in range(40)]}
         assert list(fm.validate(pq.read_table(path), labels, metrics=typed).metrics) == ["token_f1"]

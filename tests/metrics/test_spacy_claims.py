@@ -97,7 +97,7 @@ PIPELINES = [stand_in, pytest.param(spacy_pipeline, marks=needs("spacy"))]
     ],
 )
 def test_claims_equal_the_definition_on_the_parse(pipeline: Any, answer: str, expected: dict[str, bool]) -> None:
-    found = fm.anchors([answer], [CONTEXT], claims=pipeline)["anchors"][0].as_py()
+    found = fm.scoring.anchors([answer], [CONTEXT], claims=pipeline)["anchors"][0].as_py()
     assert {anchor["text"]: anchor["supported"] for anchor in found} == expected
 
 
@@ -108,7 +108,7 @@ def test_claim_scores_accept_a_pipeline() -> None:
     assert fm.hallucination_risk(*rows, claims=stand_in).tolist() == [0.0, 1.0]
     questions = ["Who built the tower?", "Where was the tower built?"]
     assert fm.verdict(questions, *rows, claims=stand_in).tolist() == [1.0, 0.0]
-    table = fm.verdicts(questions, *rows, claims=stand_in)
+    table = fm.scoring.verdicts(questions, *rows, claims=stand_in)
     assert [anchor["text"] for anchor in table["unsupported"][1].as_py()] == ["tower was built in Dijon"]
 
 

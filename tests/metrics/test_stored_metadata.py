@@ -51,7 +51,7 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 
 folder = Path(sys.argv[1])
-fm.load_plugin(folder / "mine.py")
+fm.metrics.load_plugin(folder / "mine.py")
 specs = "own_errors,own_errors(weight=2,name='twice'),token_f1"
 for name in ("old", "new"):
     for suffix in (".parquet", ".csv", ".jsonl"):
@@ -126,10 +126,10 @@ def test_rows_summaries_histograms_and_correlations_know_the_declaration(folder)
     assert fm.summarize(pq.read_table(new))["own_errors"].extra == fm.summarize(new)["own_errors"].extra
     reader = pq.read_table(new).to_reader()
     assert fm.summarize(reader)["own_errors"].extra == fm.summarize(new)["own_errors"].extra
-    by = fm.summarize_by(new, by="language", metrics="own_errors")
+    by = fm.results.summarize_by(new, by="language", metrics="own_errors")
     assert by.better == {"own_errors": "lower"}
-    assert fm.histograms(new, metrics="own_errors")["own_errors"].edges[-1] == 10.0
-    (pair,) = fm.correlations(new, metrics="own_errors,token_f1")
+    assert fm.results.histograms(new, metrics="own_errors")["own_errors"].edges[-1] == 10.0
+    (pair,) = fm.results.correlations(new, metrics="own_errors,token_f1")
     assert pair.agreement == -pair.spearman > 0
 
 

@@ -71,10 +71,10 @@ def by_functions(table):
         "response_semantic_consistency": repeated_questions.semantic_consistency(column["answer_embedding"], question),
     }
     told = {name: repeats.score for name, repeats in figures.items()}
-    space = fm.geometry(column["embedding"].drop_null(), k=3).figures
+    space = fm.vectors.geometry(column["embedding"].drop_null(), k=3).figures
     told |= {f"embedding_geometry@3.{name}": value for name, value in space.items()}
     raters = np.array([[math.nan if one is None else one for one in row] for row in TABLE["ratings"] if row])
-    agreed = fm.agreement(raters.T).figures
+    agreed = fm.stats.agreement(raters.T).figures
     return told | {f"rater_agreement.{name}": value for name, value in agreed.items()}
 
 
@@ -124,7 +124,7 @@ def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows.write_text("\n".join(lines))
     for names in (NAMES, [*NAMES, "answer_length"]):
         out = tmp_path / f"{len(names)}.{suffix}"
-        scored = fm.score(rows, output=out, metrics=names, files=fm.FileSettings(batch_rows=13))
+        scored = fm.score(rows, output=out, metrics=names, files=fm.tables.FileSettings(batch_rows=13))
         told = fm.summarize(out)
         assert told.n_rows == scored.summary.n_rows == 60
         same(scored.summary.corpus, told.corpus)
@@ -197,7 +197,7 @@ def test_repeat_counts_include_excluded_rows():
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_vectors_are_restored_exactly(dtype):
     rows = np.random.default_rng(0).standard_normal((50, 7)).astype(dtype)
-    same(fm.embedding_geometry(rows, k=2).figures, fm.geometry(rows, k=2).figures)
+    same(fm.embedding_geometry(rows, k=2).figures, fm.vectors.geometry(rows, k=2).figures)
     groups = [row % 9 for row in range(50)]
     assert fm.response_semantic_consistency(rows, groups) == repeated_questions.semantic_consistency(rows, groups)
 

@@ -113,7 +113,7 @@ def test_counts_do_not_depend_on_batches(tmp_path: Path, count: int) -> None:
     whole = fm.summarize(fm.score(table, metrics="token_f1")).notes
     for size in (1, 2, 100):
         scored = fm.score(
-            path, output=tmp_path / f"{size}.parquet", metrics="token_f1", files=fm.FileSettings(batch_rows=size)
+            path, output=tmp_path / f"{size}.parquet", metrics="token_f1", files=fm.tables.FileSettings(batch_rows=size)
         )
         assert scored.summary.notes == whole
     lists = {0: 0, 1: 0, 2: 1, 5: 2}[count]
@@ -159,7 +159,7 @@ def test_half_lists_are_bad_rows_of_a_column_of_lists(tmp_path: Path, text: str)
         output=tmp_path / "a.parquet",
         metrics="token_f1",
         lists="reference",
-        files=fm.FileSettings(on_error="skip"),
+        files=fm.tables.FileSettings(on_error="skip"),
     )
     assert (skipped.rows, skipped.rejected) == (1, 1)
 
@@ -200,7 +200,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
     with judge_server() as judge:
         where = {"base_url": judge.url, "store": tmp_path / "calls.sqlite"}
         made = fm.judge(table, "correctness", model="m", **where, **options)
-        settings = fm.JudgeSettings("correctness", "m", **where)
+        settings = fm.models.JudgeSettings("correctness", "m", **where)
         judged = fm.judge(path, settings, output=tmp_path / "a.parquet", **options)
         done = program(
             "judge",
@@ -229,12 +229,12 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_check_of_a_dataset_finds_them() -> None:
-    found = fm.check_dataset({"reference": ['["a", "b"]', "a", None], "contexts": [["a"], ['["a"]'], []]})
+    found = fm.logs.check_dataset({"reference": ['["a", "b"]', "a", None], "contexts": [["a"], ['["a"]'], []]})
     assert {one.check: one.rows for one in found.findings if "list" in one.check} == {
         "reference is a list": 1,
         "contexts are a list": 0,
     }
-    found = fm.check_dataset({"contexts": ["['a', 'b']", None]})
+    found = fm.logs.check_dataset({"contexts": ["['a', 'b']", None]})
     assert [(one.rows, one.examples) for one in found.findings if one.check == "contexts are a list"] == [
         (1, [((0,), "['a', 'b']")])
     ]
@@ -363,7 +363,9 @@ def test_several_texts_for_one_answer_are_a_bad_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^row 1: column 'answer': expected one text, got a list of 2$"):
         fm.score(table, "exact_match")
     path = write(table, tmp_path / "t.parquet")
-    skipped = fm.score(path, "exact_match", output=tmp_path / "a.parquet", files=fm.FileSettings(on_error="skip"))
+    skipped = fm.score(
+        path, "exact_match", output=tmp_path / "a.parquet", files=fm.tables.FileSettings(on_error="skip")
+    )
     assert (skipped.rows, skipped.rejected) == (1, 1)
 
 

@@ -81,7 +81,7 @@ def test_files_are_read_twice(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     spec = "tfidf_cosine(idf='corpus')"
-    fm.score(path, output=tmp_path / "scores.parquet", metrics=[spec], files=fm.FileSettings(batch_rows=100))
+    fm.score(path, output=tmp_path / "scores.parquet", metrics=[spec], files=fm.tables.FileSettings(batch_rows=100))
     whole = fm.tfidf_cosine([row["question"] for row in rows], [row["answer"] for row in rows], idf="corpus")
     assert np.array_equal(pq.read_table(tmp_path / "scores.parquet")[spec], whole)
 
@@ -114,7 +114,7 @@ def test_unreadable_rows_are_not_counted_as_documents(tmp_path: Path) -> None:
         path = tmp_path / f"{len(bad)}.csv"
         path.write_bytes(b"\n".join([b"question,answer", *bad, *(line.encode() for line in lines)]))
         found = fm.score(
-            path, output=tmp_path / f"{len(bad)}.parquet", metrics=[spec], files=fm.FileSettings(on_error="skip")
+            path, output=tmp_path / f"{len(bad)}.parquet", metrics=[spec], files=fm.tables.FileSettings(on_error="skip")
         )
         assert found.rejected == len(bad)
         made.append(pq.read_table(tmp_path / f"{len(bad)}.parquet")[spec].to_pylist())

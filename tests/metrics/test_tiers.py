@@ -68,7 +68,7 @@ def test_a_tier_has_every_figure_of_its_table_and_no_other_metric(tier, names):
 
 @pytest.mark.slow
 def test_tier0_is_the_geometry_of_the_embeddings():
-    figures, geometry = figures_of("tier0"), fm.geometry(TABLE["embedding"])
+    figures, geometry = figures_of("tier0"), fm.vectors.geometry(TABLE["embedding"])
     for name in TIER0:
         assert figures[f"embedding_geometry.{name}"] == getattr(geometry, name)
 
@@ -138,7 +138,7 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
             tmp_path / "t.parquet",
             output=tmp_path / "all.jsonl",
             suites=list(TIERS),
-            files=fm.FileSettings(batch_rows=1),
+            files=fm.tables.FileSettings(batch_rows=1),
             threads=2,
         )
         np.testing.assert_equal(dict(again.summary.figures), figures_of(",".join(TIERS), table))

@@ -94,7 +94,7 @@ def test_the_default_is_the_convention_of_the_metric():
 def test_a_function_cuts_texts():
     calls = []
 
-    @fm.tokenizer("syllables")
+    @fm.metrics.tokenizer("syllables")
     def syllables(text):
         calls.append(text)
         return [text[place : place + 2] for place in range(0, len(text), 2)]
@@ -109,7 +109,7 @@ def test_a_function_cuts_texts():
 PLUGIN = """
 import fastmetrics as fm
 
-@fm.tokenizer("letters")
+@fm.metrics.tokenizer("letters")
 def letters(text):
     return list(text.lower())
 """
@@ -128,7 +128,9 @@ def test_a_plugin_on_the_command_line(tmp_path: Path) -> None:
         assert "0.5" in read.out
     assert json.loads(program("summarize", scores, "--json").out)["metrics"][spec]["mean"] == 0.5
     refused = program("score", rows, "-m", "token_f1(tokenizer='jieba')")
-    expected = "'plain', 'unicode', 'char' or a function of a plugin under @fm.tokenizer(...) ('letters'), got 'jieba'"
+    expected = (
+        "'plain', 'unicode', 'char' or a function of a plugin under @fm.metrics.tokenizer(...) ('letters'), got 'jieba'"
+    )
     assert (refused.code, refused.err) == (2, f"error: token_f1: option 'tokenizer' expects {expected}\n")
 
 
@@ -136,7 +138,7 @@ def test_a_changed_function_is_another_setting(tmp_path: Path) -> None:
     settings = []
     for step in ("list(text)", "text.split()"):
         (tmp_path / "mine.py").write_text(PLUGIN.replace("list(text.lower())", step))
-        fm.load_plugin(tmp_path / "mine.py")
+        fm.metrics.load_plugin(tmp_path / "mine.py")
         table, scores = {"answer": ["a"], "reference": ["a"]}, tmp_path / f"{len(settings)}.parquet"
         fm.score(table, "token_f1(tokenizer='letters')", output=scores)
         settings.append(read_metadata(scores)["scores"])
@@ -152,7 +154,7 @@ def test_a_changed_function_is_another_setting(tmp_path: Path) -> None:
     ],
 )
 def test_functions_that_do_not_return_texts(returned: object, message: str) -> None:
-    @fm.tokenizer("odd")
+    @fm.metrics.tokenizer("odd")
     def odd(text):
         return returned if returned is not None else text + None
 
@@ -163,7 +165,7 @@ def test_functions_that_do_not_return_texts(returned: object, message: str) -> N
 def test_names_of_tokenizers():
     for name in ("plain", "char", "Upper", "1", "a b", ""):
         with pytest.raises(OptionError, match="expected lowercase letters"):
-            fm.tokenizer(name)
+            fm.metrics.tokenizer(name)
     TOKENIZERS["taken"] = json.loads
     with pytest.raises(PluginError, match="tokenizer 'taken': json has registered a function of this name"):
-        fm.tokenizer("taken")(lambda text: [text])
+        fm.metrics.tokenizer("taken")(lambda text: [text])

@@ -224,11 +224,11 @@ def test_pooled_files_and_systems_have_rounds_of_their_own(tmp_path):
 def test_segments_and_gates_read_the_sums():
     scores = {**ROWS, "round": [1, 2, 1], "total_tokens": [110.0, 220.0, 55.0], "language": ["ru", "ru", "en"]}
     scores = {name: scores[name] for name in ("id", "round", "total_tokens", "language")}
-    means = {one.segment: one.mean for one in fm.summarize_by(scores, by="language", metrics="total_tokens")}
+    means = {one.segment: one.mean for one in fm.results.summarize_by(scores, by="language", metrics="total_tokens")}
     assert means == {None: MEAN, "language=en": 55.0, "language=ru": 330.0}
     assert fm.gate(scores, ["total_tokens <= 192.5 with n >= 2"]).passed
     assert not fm.gate(scores, ["total_tokens <= 192 with n >= 2"]).passed
-    table = fm.primary_table(scores)
+    table = fm.results.primary_table(scores)
     assert table[0].figures["Tokens"] == MEAN
 
 

@@ -19,7 +19,7 @@ FAR = " y" * 40
 
 def anchors(answer: str, *contexts: str, **options: Any) -> dict[str, bool]:
     """The anchors by their text, and whether they are supported."""
-    table = fm.anchors([answer], [list(contexts)], **options)
+    table = fm.scoring.anchors([answer], [list(contexts)], **options)
     return {anchor["text"]: anchor["supported"] for anchor in table["anchors"][0].as_py()}
 
 
@@ -46,10 +46,10 @@ class TestWorkedExample:
         rows = (["When did Acme release the Widget phone?"], *self.rows)
         assert fm.verdict(*rows).tolist() == [0.0]
         assert fm.verdict(*rows, claims="words").tolist() == [1.0]
-        table = fm.verdicts(*rows)
+        table = fm.scoring.verdicts(*rows)
         assert table["verdict"].to_pylist() == ["FAIL"]
         assert [anchor["text"] for anchor in table["unsupported"][0].as_py()] == ["2023", "900"]
-        assert fm.verdicts(*rows, claims="words")["hallucination"].to_pylist() == [2 / 5]
+        assert fm.scoring.verdicts(*rows, claims="words")["hallucination"].to_pylist() == [2 / 5]
 
 
 class TestWordsOfATriple:
@@ -159,7 +159,7 @@ def test_an_answer_that_repeats_itself_has_the_anchors_of_the_plain_definition(m
         ]
         rows.append((" ".join(sentences), [*contexts, f"{long} {'y ' * 9} Rome"]))
     with mock.patch.object(SIZES, "compared_claims", many):
-        lists = fm.anchors(*map(list, zip(*rows, strict=True)), window=4, claims=form)["anchors"].to_pylist()
+        lists = fm.scoring.anchors(*map(list, zip(*rows, strict=True)), window=4, claims=form)["anchors"].to_pylist()
     for row, ours in zip(rows, lists, strict=True):
         actual = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)
         assert actual == sorted(claims.anchors(*row, 4, form))
@@ -180,4 +180,4 @@ def test_other_forms_of_claims_raise(claims_option: Any) -> None:
     with pytest.raises(OptionError, match="'triples', 'words', 'spacy'"):
         fm.hallucination(["It is."], [["It is."]], claims=claims_option)
     with pytest.raises(OptionError, match="'triples', 'words', 'spacy'"):
-        fm.anchors(["It is."], [["It is."]], claims=claims_option)
+        fm.scoring.anchors(["It is."], [["It is."]], claims=claims_option)

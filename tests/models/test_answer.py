@@ -50,7 +50,7 @@ def echo(body):
 
 def bot(judge, folder, **more):
     """A full-context bot that pauses briefly."""
-    return fm.FullContextBot(
+    return fm.models.FullContextBot(
         KNOWLEDGE,
         "m",
         **with_client(**{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, **more}),
@@ -165,7 +165,7 @@ def test_a_function_may_answer_and_return_further_columns(tmp_path):
     def rag(question):
         return {"answer": question.upper(), "contexts": [question], "prompt_tokens": 7, "confidence": len(question)}
 
-    found = fm.answer(QUESTIONS, fm.FunctionBot(rag, returns=("contexts", "confidence")), keep="day")
+    found = fm.answer(QUESTIONS, fm.models.FunctionBot(rag, returns=("contexts", "confidence")), keep="day")
     assert found.column_names == [
         "id", "question", "day", "system", "answer", "answer_status", "answer_reason", "latency_ms", "prompt_tokens",
         "completion_tokens", "answer_call", "contexts", "confidence",
@@ -182,7 +182,7 @@ async def later(question):
 
 def test_coroutines_are_awaited_and_none_is_an_answer():
     assert fm.answer({"question": ["a", "b"]}, later)["answer"].to_pylist() == ["aa", "bb"]
-    found = fm.answer({"question": ["a"]}, fm.FunctionBot(lambda question: None, name="silent"))
+    found = fm.answer({"question": ["a"]}, fm.models.FunctionBot(lambda question: None, name="silent"))
     assert found.select(["system", "answer", "answer_status"]).to_pylist() == [
         {"system": "silent", "answer": None, "answer_status": "ok"}
     ]
@@ -197,7 +197,7 @@ def test_exception_affects_one_row_and_is_retried(tmp_path):
             raise KeyError("no such page")
         return question
 
-    one = fm.FunctionBot(fragile, store=tmp_path / "s.sqlite")
+    one = fm.models.FunctionBot(fragile, store=tmp_path / "s.sqlite")
     found = fm.answer(QUESTIONS, one)
     assert found["answer_status"].to_pylist() == ["ok", "missing", "error", "ok"]
     assert found["answer_reason"].to_pylist()[2] == "KeyError: 'no such page'"
@@ -214,8 +214,8 @@ def test_functions_run_concurrently_with_timeout():
         return question
 
     names = [f"{n}" for n in range(4)]
-    assert fm.answer({"question": names}, fm.FunctionBot(together, concurrency=4))["answer"].to_pylist() == names
-    slow = fm.FunctionBot(lambda question: time.sleep(1.0), timeout=0.05, name="slow")
+    assert fm.answer({"question": names}, fm.models.FunctionBot(together, concurrency=4))["answer"].to_pylist() == names
+    slow = fm.models.FunctionBot(lambda question: time.sleep(1.0), timeout=0.05, name="slow")
     found = fm.answer({"question": ["a"]}, slow)
     assert found.select(["answer_status", "answer_reason"]).to_pylist() == [
         {"answer_status": "timeout", "answer_reason": "no reply within 0.05 seconds"}
@@ -231,7 +231,7 @@ def test_function_that_always_fails_stops_the_run():
     for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
         with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):
             fm.answer({"question": ["why?"]}, lambda question, made=made: made)
-    wrong = fm.FunctionBot(lambda question: {"answer": "a", "contexts": "b"}, returns=["contexts"])
+    wrong = fm.models.FunctionBot(lambda question: {"answer": "a", "contexts": "b"}, returns=["contexts"])
     with pytest.raises(InputError, match=r"returned an unexpected contexts for 'why\?': expected list<.*got b"):
         fm.answer({"question": ["why?"]}, wrong)
 
@@ -246,7 +246,7 @@ def test_invalid_answer_calls_raise(tmp_path):
     with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of the question, got str"):
         fm.answer({"question": ["x"]}, "faq")
     with pytest.raises(OptionError, match=r"template=: expected the placeholder \{question\}"):
-        fm.FullContextBot("k", "m", template="{knowledge}?")
+        fm.models.FullContextBot("k", "m", template="{knowledge}?")
     assert fm.answer(pa.table({"question": pa.array([], pa.string())}), upper).num_rows == 0
     (tmp_path / "k.bin").write_bytes(b"ab\xff")
     with pytest.raises(FileFormatError, match="byte 2 is not UTF-8"):
@@ -334,7 +334,7 @@ def test_answers_of_a_changed_function_are_not_reused(tmp_path):
         assert json.loads((tmp_path / "o.jsonl").read_text())["answer"] == text
     with CallStore(store) as calls:
         assert sum(one["calls"] for one in calls.counts()) == 2
-    sources = [fm.FunctionBot(bot).settings["source"] for bot in (echo, functools.partial(echo), len)]
+    sources = [fm.models.FunctionBot(bot).settings["source"] for bot in (echo, functools.partial(echo), len)]
     assert (sources[0] == sources[1] != "", sources[2]) == (True, "")
 
 

@@ -41,7 +41,7 @@ def _environment(monkeypatch, tmp_path):
 
 def given_contexts(judge, folder, **more):
     """A bot that reads the contexts of each row."""
-    return fm.GivenContextsBot(
+    return fm.models.GivenContextsBot(
         "m",
         **with_client(**{"base_url": judge.url, "store": folder / "s.sqlite", "timeout": 5.0, "pause": 0.01, **more}),
     )
@@ -122,7 +122,9 @@ def test_unknown_placeholder_is_an_error_that_names_it_and_the_columns(tmp_path,
         expected = f"the placeholder {{{name}}} of the template is no column; the table has: {columns}"
         for bot in (
             given_contexts(judge, tmp_path, template=template),
-            fm.FullContextBot("k", "m", base_url=judge.url, template="{knowledge}" + template, store=tmp_path / "s"),
+            fm.models.FullContextBot(
+                "k", "m", base_url=judge.url, template="{knowledge}" + template, store=tmp_path / "s"
+            ),
         ):
             with pytest.raises(ColumnError) as caught:
                 fm.answer(ROWS, bot)
@@ -147,7 +149,7 @@ def test_text_of_a_row_is_never_a_placeholder(tmp_path):
 
 def test_full_context_prompt_may_name_other_columns(tmp_path):
     with judge_server(reply=echo) as judge:
-        bot = fm.FullContextBot(
+        bot = fm.models.FullContextBot(
             "K", "m", base_url=judge.url, store=tmp_path / "s", template="{knowledge}{level}{question}"
         )
         answered = fm.answer({"question": ["q", "r"], "level": [1.5, math.nan], "knowledge": ["x", "y"]}, bot)
@@ -156,7 +158,7 @@ def test_full_context_prompt_may_name_other_columns(tmp_path):
         with pytest.raises(InputError, match="row 2: the prompt has 102 characters"):
             fm.answer(
                 {"question": ["q", "r" * 100], "level": [1, 2]},
-                fm.FullContextBot(
+                fm.models.FullContextBot(
                     "K", "m", store=tmp_path / "s", client={"max_chars": 50}, template="{knowledge}{level}{question}"
                 ),
             )
@@ -190,14 +192,14 @@ def test_functions_read_named_columns(tmp_path):
         return f"{question} {len(contexts)}"
 
     assert fm.answer(ROWS, rag)["answer"].to_pylist() == ["Who? 2", "When? 1", None, None, "Who? 1"]
-    bot = fm.FunctionBot(lambda *values: repr(values), reads=("level", "contexts"), name="all")
+    bot = fm.models.FunctionBot(lambda *values: repr(values), reads=("level", "contexts"), name="all")
     assert fm.answer(ROWS, bot)["answer"].to_pylist()[:2] == ["(1, ['Ada.', 'Bob.'])", "(2, ['In 1815.'])"]
     with pytest.raises(ColumnError, match="the parameter 'topic' of the bot 'other' is no column; the table has: 'id'"):
-        fm.answer(ROWS, fm.FunctionBot(lambda question, topic: "", name="other"))
+        fm.answer(ROWS, fm.models.FunctionBot(lambda question, topic: "", name="other"))
     with pytest.raises(OptionError, match="reads=5"):
-        fm.FunctionBot(rag, reads=[5])
+        fm.models.FunctionBot(rag, reads=[5])
     seen = []
-    stored = fm.FunctionBot(
+    stored = fm.models.FunctionBot(
         lambda question, contexts: seen.append(question) or contexts[0], name="s", store=tmp_path / "s.sqlite"
     )
     for _ in range(2):
@@ -239,7 +241,7 @@ def test_repeats_are_calls_of_their_own(n, kind):
 def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(40)))
     with judge_server(reply=lambda body: f"answer {judge.count}") as judge:
-        bot = fm.FullContextBot(
+        bot = fm.models.FullContextBot(
             "k", "m", base_url=judge.url, store=tmp_path / "s.sqlite", concurrency=2, client={"tries": 1, "pause": 0.01}
         )
         assert estimate_answering(path, bot, repeats=3).calls == 120
@@ -256,7 +258,7 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
         assert again.spending.requests == 0
         more = fm.answer(path, bot, output=tmp_path / "more.parquet", repeats=4)  # the first three are stored
         assert (more.spending.requests, more.spending.from_store) == (40, 120)
-        limited = fm.FullContextBot("k", "m", base_url=judge.url, store=tmp_path / "t.sqlite", max_calls=7)
+        limited = fm.models.FullContextBot("k", "m", base_url=judge.url, store=tmp_path / "t.sqlite", max_calls=7)
         part = fm.answer(path, limited, output=tmp_path / "part.parquet", repeats=3)
         assert part.counts == {"budget": 113, "ok": 7}
         command = ["answer", path, "-o", tmp_path / "c.parquet", "--bot", "full-context", "--knowledge", tmp_path / "k"]
@@ -282,7 +284,7 @@ def test_repeats_need_a_free_name_and_a_positive_number():
 
 
 def test_a_faq_bot_repeats_its_answers():
-    faq = fm.StrictMatchBot({"question": ["a"], "answer": ["A"]})
+    faq = fm.retrieval.StrictMatchBot({"question": ["a"], "answer": ["A"]})
     answered = fm.answer({"id": [1, 2], "question": ["a", None]}, faq, repeats=2)
     assert answered.select(["id", "repeat", "answer", "answer_call"]).to_pylist() == [
         {"id": 1, "repeat": 1, "answer": "A", "answer_call": None},
@@ -294,7 +296,9 @@ def test_a_faq_bot_repeats_its_answers():
 
 def test_documents_a_bot_returns_are_compared_over_repeats(tmp_path):
     ranked = iter([["a", "b"], ["a", "c"], ["d"], ["d"]])
-    bot = fm.FunctionBot(lambda question: {"answer": "", "retrieved_ids": next(ranked)}, returns=["retrieved_ids"])
+    bot = fm.models.FunctionBot(
+        lambda question: {"answer": "", "retrieved_ids": next(ranked)}, returns=["retrieved_ids"]
+    )
     answered = fm.answer({"question": ["q", "r"]}, bot, repeats=2)
     assert fm.retrieval_consistency(answered["question"], answered["retrieved_ids"], k=2).score == (1 / 3 + 1) / 2
     assert json.loads(answered.schema.metadata[b"fastmetrics"])["repeats"] == 2

@@ -51,7 +51,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
     path, out = jsonl(tmp_path / "rows.jsonl", *rows), tmp_path / "o.parquet"
     with judge_server(reply=reply) as judge:
         options = {"base_url": judge.url, "store": tmp_path / "s.sqlite", "client": {"prices": PRICES}, "repeats": 2}
-        settings = fm.JudgeSettings(["safety", "relevance"], "m", **options)
+        settings = fm.models.JudgeSettings(["safety", "relevance"], "m", **options)
         planned = estimate_judging(path, settings)
         assert (planned.rows, planned.calls, planned.stored_calls) == (600, 24, 0)
         run = fm.judge(path, settings, output=out)
@@ -67,7 +67,7 @@ def test_run_report_store_and_dry_run_state_one_cost(tmp_path):
         assert (again.spending.cost, judge.count) == (0.0, 32)
         assert costs_of(tmp_path, tmp_path / "again.parquet")[0] == pytest.approx(spent)
 
-        settings = fm.JudgeSettings(["safety", "relevance"], "m", retry="unparsed", **options)
+        settings = fm.models.JudgeSettings(["safety", "relevance"], "m", retry="unparsed", **options)
         planned = estimate_judging(path, settings)
         assert (planned.calls, planned.stored_calls) == (4, 28)  # and second requests, if a reply is unreadable again
         before = judge.count
@@ -88,9 +88,9 @@ def test_dry_run_of_a_sample_counts_the_rows_that_it_draws(tmp_path, kind, seed)
     drawn = [rows[at] for at in sorted(random.Random(seed).sample(range(60), 20))]
     options = {"base_url": "http://localhost:1/v1", "store": tmp_path / "s.sqlite"}
     if kind == "judge":
-        planned, asked = estimate_judging, fm.JudgeSettings("safety", "m", **options)
+        planned, asked = estimate_judging, fm.models.JudgeSettings("safety", "m", **options)
     else:
-        planned, asked = estimate_answering, fm.FullContextBot("text", "m", **options)
+        planned, asked = estimate_answering, fm.models.FullContextBot("text", "m", **options)
     assert planned(files, asked, sample=20, seed=seed) == planned(pa.Table.from_pylist(drawn), asked)
 
 
@@ -134,7 +134,7 @@ def test_answers_state_one_cost(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n % 3}?"} for n in range(30)))
     with judge_server(reply=lambda body: completion("cut", "length")) as judge:
         store = tmp_path / "s.sqlite"
-        bot = fm.FullContextBot("text", "m", base_url=judge.url, store=store, client={"prices": PRICES})
+        bot = fm.models.FullContextBot("text", "m", base_url=judge.url, store=store, client={"prices": PRICES})
         assert estimate_answering(path, bot).calls == 3
         run = fm.answer(path, bot, output=tmp_path / "o.parquet")
         assert (judge.count, run.spending.cost) == (3, pytest.approx(3 * ONE))
@@ -151,7 +151,7 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
     path = jsonl(tmp_path / "q.jsonl", {"question": "q", "answer": "a"})
     with judge_server() as judge:
         for model in ("m", "other"):
-            settings = fm.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite")
+            settings = fm.models.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite")
             fm.judge(path, settings, output=tmp_path / f"{model}.parquet")
     table = program("stored-calls", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
     assert table[0].split() == ["model", "endpoint", "outcome", "calls", "read", "written", "cost", "first", "last"]

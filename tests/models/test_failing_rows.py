@@ -46,10 +46,10 @@ class Runs:
         settings = {**self.settings, "tries": 2, **more}
         if self.kind == "judge":
             made = fm.judge(
-                self.path, fm.JudgeSettings("safety", "m", **with_client(**settings)), output=self.out, **output
+                self.path, fm.models.JudgeSettings("safety", "m", **with_client(**settings)), output=self.out, **output
             )
         else:
-            bot = fm.GivenContextsBot("m", template="{question}", **with_client(**settings))
+            bot = fm.models.GivenContextsBot("m", template="{question}", **with_client(**settings))
             made = fm.answer(self.path, bot, output=self.out, keep=["id"], **output)
         names = (
             ("judge_safety_status", "judge_safety_reason")
@@ -200,7 +200,7 @@ def test_rows_for_which_a_function_raises_do_not_end_a_run(tmp_path, store):
     seen = []
     for numbers in (range(30), range(35, 60), range(0, 60, 2), [59]):
         name = f"{numbers}.sqlite"
-        bot = fm.FunctionBot(broken(numbers, seen), name="b", store=tmp_path / name if store else None)
+        bot = fm.models.FunctionBot(broken(numbers, seen), name="b", store=tmp_path / name if store else None)
         table = {"question": [str(n) for n in range(60)]}
         expected = ["error" if n in numbers else "ok" for n in range(60)]
         for _ in range(2):

@@ -191,7 +191,7 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
         held = fm.judge(table, "safety", sample=7, seed=3, **common)
         made = fm.judge(
             tmp_path / "rows.parquet",
-            fm.JudgeSettings("safety", **common),
+            fm.models.JudgeSettings("safety", **common),
             output=tmp_path / "o.parquet",
             sample=7,
             seed=3,
@@ -297,23 +297,23 @@ def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
 )
 def test_invalid_settings_raise(settings, message):
     with pytest.raises(OptionError) as caught:
-        fm.JudgeSettings(**{"rubrics": "safety", "model": "m", **settings})
+        fm.models.JudgeSettings(**{"rubrics": "safety", "model": "m", **settings})
     assert message in str(caught.value)
 
 
 def test_a_file_of_a_client_is_read_and_options_replace_its_settings(tmp_path):
     path = client_file(tmp_path, timeout=7, store="s.sqlite", prices="p.toml", endpoint="e", base_url="http://a/v1")
     (tmp_path / "p.toml").write_text("[m]\ninput = 1\noutput = 2\n")
-    settings = fm.JudgeSettings("safety", "m", client=path, max_cost=1.0)
+    settings = fm.models.JudgeSettings("safety", "m", client=path, max_cost=1.0)
     assert (settings.calls.timeout, settings.store_path, settings.concurrency) == (7.0, tmp_path / "s.sqlite", 16)
     assert (settings.price.output, settings.endpoint_name, settings.calls.max_cost) == (2, "e", 1.0)
-    other = fm.JudgeSettings("safety", "m", client=path, base_url="http://b/v1", store="t", concurrency=3)
+    other = fm.models.JudgeSettings("safety", "m", client=path, base_url="http://b/v1", store="t", concurrency=3)
     assert (other.endpoint_name, str(other.store_path), other.calls.concurrency) == ("b/v1", "t", 3)
     assert dataclasses.replace(settings, repeats=2).endpoint_name == "e"
     for text, message in (("[m", "client.toml: not the settings of a client"), ("tries = 0", "client.toml: tries=0")):
         (tmp_path / "client.toml").write_text(text)
         with pytest.raises((OptionError, FileFormatError), match=message):
-            fm.JudgeSettings("safety", "m", client=tmp_path / "client.toml")
+            fm.models.JudgeSettings("safety", "m", client=tmp_path / "client.toml")
 
 
 def test_command_line_messages_name_options(tmp_path):

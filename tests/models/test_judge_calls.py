@@ -43,7 +43,7 @@ def judged(folder, judge, path, name="o", **more):
     output = {key: more.pop(key) for key in ("resume", "overwrite") if key in more}
     usual = {"store": folder / "s.sqlite", "timeout": 30.0, "pause": 0.01, "base_url": judge.url, **more}
     made = fm.judge(
-        path, fm.JudgeSettings("safety", "m", **with_client(**usual)), output=folder / f"{name}.jsonl", **output
+        path, fm.models.JudgeSettings("safety", "m", **with_client(**usual)), output=folder / f"{name}.jsonl", **output
     )
     rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     return rows, made

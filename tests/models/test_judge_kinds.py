@@ -96,7 +96,7 @@ def test_the_score_of_claims_is_the_share_of_the_supported_ones(tmp_path):
     path = jsonl(tmp_path / "r.jsonl", *({name: list(values)[n] for name, values in rows.items()} for n in range(4)))
     with judge_server(reply=reply) as judge:
         options = {"base_url": judge.url, "endpoint": "e", "store": tmp_path / "t.sqlite"}
-        settings = fm.JudgeSettings("supported_claims", "m", **with_client(**options))
+        settings = fm.models.JudgeSettings("supported_claims", "m", **with_client(**options))
         summary = fm.judge(path, settings, output=tmp_path / "o.parquet").summary["judge_supported_claims"]
     assert fm.summarize(tmp_path / "o.parquet")["judge_supported_claims"] == summary == found
     assert pq.read_table(tmp_path / "o.parquet").equals(made.replace_schema_metadata())
@@ -137,7 +137,7 @@ def test_identical_answers_are_a_tie_without_a_call(tmp_path):
     ]
     path = jsonl(tmp_path / "pairs.jsonl", *rows)
     with judge_server(reply=lambda body: '{"reason": "first", "better": "first"}') as judge:
-        settings = fm.JudgeSettings(
+        settings = fm.models.JudgeSettings(
             "preference", "m", repeats=2, base_url=judge.url, store=tmp_path / "s.sqlite"
         )  # a judge that prefers the first place, so it flips on every pair
         assert estimate_judging(path, settings).calls == 8
@@ -181,7 +181,7 @@ def test_a_pair_lacks_one_of_its_answers(tmp_path):
 def test_rows_in_another_script_than_the_rubric_are_noted(tmp_path, language, answer, letters):
     rows = [{"id": n, "question": "Paris?", "answer": answer if n < 6 else "Paris"} for n in range(60)]
     path = jsonl(tmp_path / "rows.jsonl", *rows)
-    settings = fm.JudgeSettings(
+    settings = fm.models.JudgeSettings(
         ["safety", "relevance"], "m", base_url="http://localhost:1/v1", language=language, max_calls=0,
         store=tmp_path / "s.sqlite",
     )  # fmt: skip

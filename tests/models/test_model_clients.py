@@ -22,10 +22,10 @@ GRADE = '{"reason": "so", "score": 4}'
 PLUGIN = """
 import fastmetrics as fm
 
-@fm.model_client("grader")
+@fm.models.model_client("grader")
 def grade(request):
     assert request.address == "grader://here" and request.model == "m"
-    return fm.ModelReply('{"reason": "so", "score": 4}', prompt_tokens=7, completion_tokens=3)
+    return fm.models.ModelReply('{"reason": "so", "score": 4}', prompt_tokens=7, completion_tokens=3)
 """
 
 
@@ -37,10 +37,10 @@ def judged(tmp_path, **options):
 def test_client_judges_through_the_store(tmp_path):
     requests = []
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         requests.append(request)
-        return fm.ModelReply(GRADE, prompt_tokens=10, completion_tokens=5, reasoning="hm")
+        return fm.models.ModelReply(GRADE, prompt_tokens=10, completion_tokens=5, reasoning="hm")
 
     for _ in range(2):  # the second run finds every reply in the store
         made = judged(tmp_path, parameters={"temperature": 0.5}, keep_replies=True)
@@ -56,7 +56,7 @@ def test_client_judges_through_the_store(tmp_path):
 
 
 def test_text_alone_and_coroutines_are_replies(tmp_path):
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     async def mine(request):
         await asyncio.sleep(0)
         return GRADE
@@ -68,12 +68,12 @@ def test_text_alone_and_coroutines_are_replies(tmp_path):
 def test_client_answers_the_questions_of_bots(tmp_path):
     endings = {"a": None, "b": "length", "c": "content_filter"}
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         question = request.messages[-1].content.strip()
-        return fm.ModelReply(question.upper(), finish_reason=endings[question])
+        return fm.models.ModelReply(question.upper(), finish_reason=endings[question])
 
-    bot = fm.GivenContextsBot("m", base_url="mine:", template="{question}", store=tmp_path / "calls.sqlite")
+    bot = fm.models.GivenContextsBot("m", base_url="mine:", template="{question}", store=tmp_path / "calls.sqlite")
     made = fm.answer({"question": TABLE["question"]}, bot)
     assert made["answer"].to_pylist() == ["A", "B", None]
     assert made["answer_status"].to_pylist() == ["ok", "truncated", "refused"]
@@ -82,7 +82,7 @@ def test_client_answers_the_questions_of_bots(tmp_path):
 def test_failed_calls_are_repeated_unless_final(tmp_path):
     tries = []
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         text = request.messages[-1].content
         tries.append(text)
@@ -102,7 +102,7 @@ def test_failed_calls_are_repeated_unless_final(tmp_path):
 
 
 def test_fatal_failure_ends_the_run(tmp_path):
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         raise ModelCallError("no such model", fatal=True)
 
@@ -113,7 +113,7 @@ def test_fatal_failure_ends_the_run(tmp_path):
 def test_limits_of_time_size_calls_and_concurrency_hold(tmp_path):
     at_once, most, lock = 0, 0, threading.Lock()
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         nonlocal at_once, most
         with lock:
@@ -134,10 +134,10 @@ def test_limits_of_time_size_calls_and_concurrency_hold(tmp_path):
 
 
 def test_all_columns_are_kept_on_request(tmp_path):
-    fm.model_client("mine")(lambda request: GRADE)
+    fm.models.model_client("mine")(lambda request: GRADE)
     assert judged(tmp_path, keep="all").select(list(TABLE)).to_pydict() == TABLE
     assert judged(tmp_path, keep="question").column_names[:2] == ["id", "question"]
-    bot = fm.FunctionBot(lambda question: question)
+    bot = fm.models.FunctionBot(lambda question: question)
     assert fm.answer({name: TABLE[name] for name in ("id", "question")}, bot, keep="all").column_names[:2] == [
         "id",
         "question",
@@ -145,12 +145,12 @@ def test_all_columns_are_kept_on_request(tmp_path):
 
 
 def test_wrong_return_values_and_names_are_errors(tmp_path):
-    fm.model_client("mine")(lambda request: {"choices": []})
+    fm.models.model_client("mine")(lambda request: {"choices": []})
     with pytest.raises(PluginError, match="the model client 'mine' returned dict: expected a text or a ModelReply"):
         judged(tmp_path)
     for name in ("https", "Mine", "my client", ""):
         with pytest.raises(OptionError, match="expected lowercase letters"):
-            fm.model_client(name)
+            fm.models.model_client(name)
     with pytest.raises(OptionError, match=r"expected an address such as https://host/v1, or mine:$"):
         fm.judge(TABLE, "safety", model="m", base_url="other:", store=tmp_path / "calls.sqlite")
 
@@ -188,12 +188,12 @@ def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(tmp_path)
 
 
 def test_body_of_a_reply_is_what_the_parser_reads():
-    body = fm.ModelReply("yes", 3, 1, "length", "no", "hm").body()
+    body = fm.models.ModelReply("yes", 3, 1, "length", "no", "hm").body()
     assert completion(body) == ("yes", "no", True, "hm", None, 3, 1, None, None)
 
 
 def test_keys_of_servers_stay_as_before(tmp_path):
-    settings = fm.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=tmp_path / "calls.sqlite")
+    settings = fm.models.JudgeSettings("safety", "m", base_url="http://localhost:1/v1", store=tmp_path / "calls.sqlite")
     made = CallMaker(settings.configured_model, {"type": "object"}, [Message("system", "s")]).call(
         [Message("user", "u")]
     )
@@ -206,7 +206,7 @@ def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(tmp_path
     monkeypatch.setattr(SIZES, "call_rows", 2)
     all_came = threading.Barrier(12)
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         all_came.wait(120)
         return GRADE
@@ -221,7 +221,9 @@ def test_a_batch_has_at_least_as_many_rows_as_calls_can_be_made_at_once(tmp_path
         statuses = fm.judge(table, "safety", model="m", max_unparsed=0, **options)["judge_safety_status"]
     else:
         bot = (
-            fm.FullContextBot("text", "m", **options) if kind == "model bot" else fm.FunctionBot(answer, concurrency=12)
+            fm.models.FullContextBot("text", "m", **options)
+            if kind == "model bot"
+            else fm.models.FunctionBot(answer, concurrency=12)
         )
         statuses = fm.answer(table, bot, keep=["id"])["answer_status"]
     assert statuses.to_pylist() == ["ok"] * 12
@@ -257,9 +259,9 @@ def test_exception_that_ends_programs_or_loops_fails_one_call(tmp_path, ending, 
         return fails(text)
 
     function = fails_later if awaited else fails
-    answered = fm.answer({"question": ["x", "y", "z"]}, fm.FunctionBot(function, name="b", timeout=20))
+    answered = fm.answer({"question": ["x", "y", "z"]}, fm.models.FunctionBot(function, name="b", timeout=20))
     assert answered["answer_status"].to_pylist() == ["ok", "error", "ok"]
-    fm.model_client("mine")(lambda request: function(request.messages[-1].content))
+    fm.models.model_client("mine")(lambda request: function(request.messages[-1].content))
     made = judged(tmp_path, tries=1, timeout=20)
     assert made["judge_safety_status"].to_pylist() == ["ok", "http", "ok"]
     assert type(ending).__name__ in made["judge_safety_reason"].to_pylist()[1]
@@ -268,7 +270,7 @@ def test_exception_that_ends_programs_or_loops_fails_one_call(tmp_path, ending, 
 def failing_at_z(error):
     """A client that raises the error for the third answer only: a run in which no call works would end."""
 
-    @fm.model_client("mine")
+    @fm.models.model_client("mine")
     def mine(request):
         if "\nz" in request.messages[-1].content:
             raise error
@@ -294,7 +296,7 @@ def test_a_time_out_of_the_function_itself_is_no_expired_limit(tmp_path):
     assert made["judge_safety_status"].to_pylist() == ["ok", "ok", "http"]
     assert made["judge_safety_reason"][2].as_py() == reason
     for function in (raising(error), answers_later):
-        made = fm.answer({"question": ["a"]}, fm.FunctionBot(function))
+        made = fm.answer({"question": ["a"]}, fm.models.FunctionBot(function))
         assert (made["answer_status"][0].as_py(), made["answer_reason"][0].as_py()) == ("error", reason)
 
 
@@ -304,7 +306,7 @@ def test_keys_in_exceptions_of_functions_are_masked(tmp_path, monkeypatch):
     reason = "ConnectionError: refused: Authorization: Bearer [key]"
     failing_at_z(error)
     assert judged(tmp_path, tries=1)["judge_safety_reason"][2].as_py() == reason
-    assert fm.answer({"question": ["a"]}, fm.FunctionBot(raising(error)))["answer_reason"][0].as_py() == reason
+    assert fm.answer({"question": ["a"]}, fm.models.FunctionBot(raising(error)))["answer_reason"][0].as_py() == reason
 
 
 def test_replies_of_a_changed_client_are_not_reused(tmp_path):

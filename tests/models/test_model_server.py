@@ -49,7 +49,7 @@ def test_real_server_judges_in_the_requested_format(address, tmp_path):
 
 def test_real_server_answers_from_a_text(address, tmp_path):
     asked = {"base_url": address, "store": tmp_path / "s.sqlite", "parameters": {"max_tokens": 40}}
-    bot = fm.FullContextBot("Paris is the capital of France. Tokyo is the capital of Japan.", MODEL, **asked)
+    bot = fm.models.FullContextBot("Paris is the capital of France. Tokyo is the capital of Japan.", MODEL, **asked)
     table = {name: ROWS[name] for name in ("id", "question", "reference")}
     found = fm.answer(table, bot)
     assert set(found["answer_status"].to_pylist()) <= {"ok", "truncated"}

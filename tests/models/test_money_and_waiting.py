@@ -94,7 +94,7 @@ def test_runs_whose_calls_fail_at_first_use_the_whole_budget(tmp_path):
     table = {"question": [f"q{n}" for n in range(6)], "answer": ["a"] * 6}
     options = {"max_cost": 2.0, "prices": {"m": {"input": 0.0, "output": 1000.0}}, "parameters": {"max_tokens": 1000}}
     with judge_server(draw=lambda body, seen: "500" if seen < 2 else None) as server:
-        settings = fm.JudgeSettings(
+        settings = fm.models.JudgeSettings(
             "safety",
             "m",
             base_url=server.url,
@@ -121,7 +121,7 @@ def test_tokens_are_those_of_prompts_and_replies_with_the_follow_up_calls(tmp_pa
     written = [30, 31, 32 + 37, 33 + 38]
     with judge_server(reply=swapped) as server:
         settings = {"base_url": server.url, "store": tmp_path / "s.sqlite", "client": {"prices": prices}}
-        made = judged_files(table, fm.JudgeSettings("safety", "m", **settings), tmp_path)
+        made = judged_files(table, fm.models.JudgeSettings("safety", "m", **settings), tmp_path)
     rows = fm.judge(table, "safety", model="m", **settings).to_pylist()
     assert [row["judge_safety_prompt_tokens"] for row in rows] == read
     assert [row["judge_safety_completion_tokens"] for row in rows] == written
@@ -135,10 +135,10 @@ def test_tokens_are_those_of_prompts_and_replies_with_the_follow_up_calls(tmp_pa
 def test_bots_answers_have_the_tokens_of_prompt_and_reply(tmp_path):
     usage = {"prompt_tokens": 70, "completion_tokens": 3}
     with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
-        bot = fm.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite")
+        bot = fm.models.GivenContextsBot("m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite")
         made = fm.answer({"question": ["q"]}, bot).to_pylist()[0]
     assert (made["prompt_tokens"], made["completion_tokens"]) == (70, 3)
-    function = fm.FunctionBot(lambda question: {"answer": "x", **usage}, name="f")
+    function = fm.models.FunctionBot(lambda question: {"answer": "x", **usage}, name="f")
     made = fm.answer({"question": ["q"]}, function).to_pylist()[0]
     assert (made["prompt_tokens"], made["completion_tokens"]) == (70, 3)
     assert Price(2.0, 50.0).cost(1_000_000, 0) == 2.0
@@ -166,7 +166,7 @@ def repeated_prompts(server, folder, **settings):
     """A judge's run over many batches of rows with two prompts."""
     table = {"question": [f"q{n % 2}" for n in range(80)], "answer": ["a"] * 80}
     asked = {"base_url": server.url, "store": folder / "s.sqlite", "concurrency": 2, "max_unparsed": 0, **settings}
-    return judged_files(table, fm.JudgeSettings("safety", "m", **with_client(**asked)), folder)
+    return judged_files(table, fm.models.JudgeSettings("safety", "m", **with_client(**asked)), folder)
 
 
 @pytest.mark.timeout(60)
@@ -192,7 +192,7 @@ def test_an_estimate_with_the_reply_and_then_the_tokens_count_against_the_limit_
     monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append((guessed, tokens)))
     usage = {"prompt_tokens": 70, "completion_tokens": 3}
     with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:
-        bot = fm.GivenContextsBot(
+        bot = fm.models.GivenContextsBot(
             "m", template="{question}", base_url=server.url, store=tmp_path / "s.sqlite", client={"tpm": 1e9}
         )
         fm.answer({"question": ["q" * 400, "r" * 400]}, bot)
@@ -213,6 +213,6 @@ def test_a_shorter_wait_does_not_end_a_longer_one():
 def test_the_higher_of_two_limits_of_a_reply_is_reserved():
     prices = {"m": {"input": 0.0, "output": 1e6}}
     parameters = {"max_tokens": 10, "max_completion_tokens": 20}
-    settings = fm.JudgeSettings("safety", "m", parameters=parameters, client={"prices": prices}, max_cost=15.0)
+    settings = fm.models.JudgeSettings("safety", "m", parameters=parameters, client={"prices": prices}, max_cost=15.0)
     with pytest.raises(OptionError, match="a reply of 20 tokens"):
         asyncio.run(settings.budget().take(CALL))

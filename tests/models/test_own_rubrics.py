@@ -40,7 +40,7 @@ def judged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "complete.toml").write_text(COMPLETE)
     with judge_server() as judge:
-        settings = fm.JudgeSettings("complete.toml", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
+        settings = fm.models.JudgeSettings("complete.toml", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
         table = fm.judge(ROWS, settings, keep=["answer", "reference"])
         fm.judge(ROWS, settings, keep=["answer", "reference"], output="judged.parquet")
     return table

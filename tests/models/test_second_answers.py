@@ -76,7 +76,7 @@ def test_the_command_compares_two_files(
         options = ("--rubrics", "preference", "--model", "m", "--base-url", judge.url, "--store", "s.sqlite")
         words = ("judge", "--pairwise", "old.jsonl", "new.jsonl", *options)
         assert "4 rows: 4 calls to make" in program(*words, "--dry-run").out
-        settings = fm.JudgeSettings("preference", "m", base_url=judge.url, store="s.sqlite")
+        settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store="s.sqlite")
         assert estimate_judging(["old.jsonl", "new.jsonl"], settings, pairwise=True).calls == 4
         refused = program(*words, "-o", "new.jsonl", "--overwrite")
         assert (refused.code, refused.err) == (4, "error: new.jsonl is an input; write to another name\n")
@@ -90,7 +90,7 @@ def test_the_command_compares_two_files(
 
 def test_a_changed_second_table_is_another_run(tmp_path: Path, files: tuple[Path, Path]) -> None:
     with judge_server(reply=longer) as judge:
-        settings = fm.JudgeSettings("preference", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
+        settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
         fm.judge(list(files), settings, pairwise=True, output=tmp_path / "o.parquet")
         jsonl(files[1], *[{**row, "output": row["output"] + "!"} for row in NEW])
         fm.judge(list(files), settings, pairwise=True, output=tmp_path / "o.parquet", overwrite=True)

@@ -117,7 +117,9 @@ def test_half_a_surrogate_pair_passes_through_all_commands(tmp_path):
         for more in (["-o", tmp_path / "all.csv", "--overwrite"], ["--prune", "failures"], ["--prune", "model=m"]):
             assert program("stored-calls", store, *more).code == 0
     assert "0 calls" in program("stored-calls", store).out
-    bot = fm.FunctionBot(lambda question: {"answer": "\ud800", "contexts": ["\udfff"]}, returns=["contexts"], name="b")
+    bot = fm.models.FunctionBot(
+        lambda question: {"answer": "\ud800", "contexts": ["\udfff"]}, returns=["contexts"], name="b"
+    )
     made = fm.answer({"question": ["why?"]}, bot).to_pylist()[0]
     assert (made["answer"], made["contexts"]) == ("\ufffd", ["\ufffd"])
 
@@ -178,7 +180,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
         assert reason == f"the reply is above the limit max_reply_bytes of {size - 1:,}"
         asked = {"model": "m", "base_url": server.url, "store": tmp_path / "s", "client": {"max_reply_bytes": 100}}
         assert fm.judge(ROWS, "safety", **asked)["judge_safety_status"].to_pylist() == ["http"] * 3
-        bot = fm.GivenContextsBot(template="{question}", **{**asked, "store": tmp_path / "t"})
+        bot = fm.models.GivenContextsBot(template="{question}", **{**asked, "store": tmp_path / "t"})
         assert fm.answer(ROWS, bot, keep=[])["answer_status"].to_pylist() == ["http"] * 3
     done = program(
         "judge",
@@ -263,7 +265,7 @@ def test_addresses_with_a_user_are_refused_and_shown_without(tmp_path, monkeypat
         assert "pass" not in ended.err.replace("password", "")
         assert "me" not in ended.err.partition(": expected")[0].replace("--base-url", "").removeprefix("error")
     with pytest.raises(OptionError, match="expected an address"):
-        fm.JudgeSettings("safety", "m", base_url=address)
+        fm.models.JudgeSettings("safety", "m", base_url=address)
 
 
 def test_query_of_an_address_goes_with_each_request_and_is_not_shown(tmp_path):

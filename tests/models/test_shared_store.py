@@ -44,7 +44,7 @@ def written(path, count):
 def settings(folder, judge, **more):
     """A judge with short pauses."""
     usual = {"store": folder / "s.sqlite", "base_url": judge.url, "pause": 0.01, "concurrency": 4, **more}
-    return fm.JudgeSettings("safety", "m", **with_client(**usual))
+    return fm.models.JudgeSettings("safety", "m", **with_client(**usual))
 
 
 def stored(path):

@@ -33,7 +33,7 @@ def intervals_of(axes: Any) -> list[tuple[float, float, float]]:
 
 
 def test_means_and_differences_are_drawn_with_both_bounds():
-    summary = fm.summarize_by(SCORES)
+    summary = fm.results.summarize_by(SCORES)
     [axes] = axes_of(summary)
     assert intervals_of(axes) == [pytest.approx((each.low, each.high, each.mean)) for each in summary]
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -44,14 +44,14 @@ def test_means_and_differences_are_drawn_with_both_bounds():
 
 
 def test_titles_of_histograms_have_the_rows_with_a_score():
-    titles = [axes.get_title() for axes in axes_of(fm.histograms(SCORES))]
+    titles = [axes.get_title() for axes in axes_of(fm.results.histograms(SCORES))]
     assert titles == ["token_f1, n = 40", "exact_match, n = 39"]
 
 
 @pytest.mark.parametrize("tau", [0.3, 0.85])
 def test_the_chart_of_a_cache_has_its_curve_and_its_threshold(tau):
     vectors = [[1.0, 0.0], [0.6, 0.8], [1.0, 0.1], [0.8, 0.6]]
-    hits = fm.cache_hit_rate({"question_embedding": vectors, "answer": ["x", "x", "y", "x"]}, tau=tau)
+    hits = fm.logs.cache_hit_rate({"question_embedding": vectors, "answer": ["x", "x", "y", "x"]}, tau=tau)
     [axes] = axes_of(hits)
     rates, wrong, threshold = axes.lines
     assert list(rates.get_xdata()) == [point["tau"] for point in hits.curve]
@@ -64,7 +64,7 @@ def test_categories_of_most_points_have_colours_of_their_own():
     """Category n has n points; those of fewest points share one colour."""
     kinds = [f"k{size:02}" for size in range(1, _CATEGORIES + 4) for _ in range(size)]
     figure = Figure()
-    _points(figure, fm.project(CHANCE.random((len(kinds), 3))), kinds)
+    _points(figure, fm.vectors.project(CHANCE.random((len(kinds), 3))), kinds)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     most = [f"k{size:02}" for size in range(_CATEGORIES + 3, 4, -1)]
     assert labels == [*most, "4 others"]

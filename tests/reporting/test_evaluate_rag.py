@@ -97,8 +97,8 @@ def nearest(k: int) -> list[list[int]]:
 
 
 def run(questions: Path, chunks: Any, bot: Any, folder: Path, **options: Any) -> Any:
-    names = [field.name for field in dataclasses.fields(fm.ChunkSettings) if field.name in options]
-    settings = fm.ChunkSettings(**{name: options.pop(name) for name in names})
+    names = [field.name for field in dataclasses.fields(fm.reporting.ChunkSettings) if field.name in options]
+    settings = fm.reporting.ChunkSettings(**{name: options.pop(name) for name in names})
     chosen: dict[str, Any] = {"embedder": EMBEDDER, "metrics": METRICS, "k": 3, **options}
     return fm.evaluate_rag(questions, chunks, folder, bot, chunk_settings=settings, **chosen)
 
@@ -319,7 +319,7 @@ def test_a_table_of_postgresql_is_searched_there(
 ) -> None:
     texts = {"id": [f"c{n}" for n in range(8)], "text": TEXTS, "embedding": letters(TEXTS).tolist()}
     pq.write_table(pa.table(texts), tmp_path / "v.parquet")
-    fm.load_vectors(tmp_path / "v.parquet", postgres.address(), table="chunks", keep="text")
+    fm.vectors.load_vectors(tmp_path / "v.parquet", postgres.address(), table="chunks", keep="text")
     table, bot = postgres.address(table="chunks"), Bot()
     done = run(questions, table, bot, tmp_path / "rag", pgvector="ef_search=100")
     assert done.summary == run(questions, chunks, bot, tmp_path / "files").summary
@@ -367,9 +367,9 @@ def rating(body: Any) -> str:
     return json.dumps({"reason": "r", "score": 1})
 
 
-def judges(server: Any, store: Path, **options: Any) -> fm.JudgeSettings:
+def judges(server: Any, store: Path, **options: Any) -> fm.models.JudgeSettings:
     settings: dict[str, Any] = {"base_url": server.url, "store": store, "pause": 0.0, **options}
-    return fm.JudgeSettings(RUBRICS, "j", **with_client(**settings))
+    return fm.models.JudgeSettings(RUBRICS, "j", **with_client(**settings))
 
 
 def test_a_judge_rates_the_answers(questions: Path, chunks: Path, tmp_path: Path) -> None:
@@ -457,9 +457,9 @@ def test_failed_and_unaffordable_judgements_are_asked_for_again(questions: Path,
 def test_unaffordable_answers_are_asked_for_again(questions: Path, chunks: Path, tmp_path: Path) -> None:
     with judge_server(reply=lambda body: "At 9.") as server:
         settings: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "calls.sqlite"}
-        done = run(questions, chunks, fm.GivenContextsBot("m", max_calls=3, **settings), tmp_path / "rag")
+        done = run(questions, chunks, fm.models.GivenContextsBot("m", max_calls=3, **settings), tmp_path / "rag")
         assert done.statuses == {"budget": 5, "ok": 3}
-        done = run(questions, chunks, fm.GivenContextsBot("m", **settings), tmp_path / "rag")
+        done = run(questions, chunks, fm.models.GivenContextsBot("m", **settings), tmp_path / "rag")
         assert (done.statuses, done.spending.requests) == ({"ok": 8}, 5)
 
 
@@ -479,7 +479,7 @@ def test_the_model_of_a_bot_judges_too(
         done = program(*call, "--base-url", server.url, *more)
         assert (done.code, server.count, other.count) == (0, 24, 16), done.err
         assert {body["model"] for body in other.bodies} == {"j"}
-        bot = fm.GivenContextsBot("m", base_url=server.url, store=tmp_path / "calls.sqlite")
+        bot = fm.models.GivenContextsBot("m", base_url=server.url, store=tmp_path / "calls.sqlite")
         rated = run(questions, chunks, bot, tmp_path / "f", judges="safety", embedder="wordllama", k=5)
         assert (rated.judging.from_store, server.count) == (8, 24)
     assert key.encode() not in stored_bytes(tmp_path)
@@ -489,7 +489,7 @@ def test_rubrics_need_a_model(questions: Path, chunks: Path, tmp_path: Path) -> 
     with pytest.raises(OptionError, match=r"^judges='safety': the bot .* has no model for them; expected a JudgeSet"):
         run(questions, chunks, Bot(), tmp_path / "rag", judges="safety")
     with pytest.raises(OptionError, match=r"^metric='l2': expected 'cosine', 'euclidean' or 'dot'"):
-        fm.ChunkSettings(metric="l2")  # type: ignore[arg-type]
+        fm.reporting.ChunkSettings(metric="l2")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"^chunk_settings=.*: expected a ChunkSettings"):
         fm.evaluate_rag(questions, chunks, tmp_path / "rag", Bot(), chunk_settings={})  # type: ignore[arg-type]
     call = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", "faq", "--faq", questions]

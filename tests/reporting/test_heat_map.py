@@ -75,7 +75,7 @@ def test_cells_of_changes_are_those_of_the_first_two_systems(names):
 
 def test_cells_of_means_are_their_differences_from_the_mean_of_all_rows():
     scores = run(1)
-    summary = fm.summarize_by(scores, by="language", metrics=list(METRICS))
+    summary = fm.results.summarize_by(scores, by="language", metrics=list(METRICS))
     heat = heat_of_means(summary)
     differences = {
         (language, metric): segment_mean(scores, metric, language) - segment_mean(scores, metric)
@@ -103,7 +103,9 @@ def test_metrics_of_other_units_have_scales_of_their_own_and_none_without_a_dire
     places = [LANGUAGES.index(language) for language in languages]
     scores = {"token_f1": [0.1 * place for place in places], "latency_ms": [100.0 * place for place in places]}
     scores["answer_length"] = [float(place) for place in places]
-    heat = heat_of_means(fm.summarize_by({"id": list(range(60)), "language": languages, **scores}, by="language"))
+    heat = heat_of_means(
+        fm.results.summarize_by({"id": list(range(60)), "language": languages, **scores}, by="language")
+    )
     levels = {name: [line[at].level for _, line in heat.lines] for at, name in enumerate(heat.metrics)}
     assert levels == {"token_f1": [-3, 0, 3], "latency_ms": [3, 0, -3], "answer_length": [None] * 3}
 

@@ -34,7 +34,7 @@ LOG = {
 
 
 def results():
-    yield "histograms", fm.histograms(SCORES), ["token_f1, n = 60", "hallucination, n = 60"]
+    yield "histograms", fm.results.histograms(SCORES), ["token_f1, n = 60", "hallucination, n = 60"]
     yield (
         "comparison",
         fm.compare({"old": SCORES, "new": OTHER}),
@@ -45,11 +45,11 @@ def results():
         fm.compare({"old": SCORES, "new": OTHER}, by="language"),
         ["language=ru", "language=$x_1$", "token_f1", "hallucination"],
     )
-    yield "means", fm.summarize_by(SCORES), ["token_f1, n = 60"]
-    yield "segments", fm.summarize_by(SCORES, by="language"), ["language=en", "token_f1"]
-    yield "cache", fm.cache_hit_rate(LOG), ["hit rate", "wrong share of hits"]
-    yield "points", fm.project(RNG.random((40, 5))), ["pca of 40 of 40 rows"]
-    yield "space", fm.project(RNG.random((40, 5)), dims=3), ["trustworthiness"]
+    yield "means", fm.results.summarize_by(SCORES), ["token_f1, n = 60"]
+    yield "segments", fm.results.summarize_by(SCORES, by="language"), ["language=en", "token_f1"]
+    yield "cache", fm.logs.cache_hit_rate(LOG), ["hit rate", "wrong share of hits"]
+    yield "points", fm.vectors.project(RNG.random((40, 5))), ["pca of 40 of 40 rows"]
+    yield "space", fm.vectors.project(RNG.random((40, 5)), dims=3), ["trustworthiness"]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_png_output_is_a_valid_image(tmp_path, found, name):
 
 
 def test_bar_heights_equal_the_counts(tmp_path):
-    fm.plot(fm.histograms({"token_f1": [0.0, 0.1, 0.9, 1.0, 1.0]}, bins=2), tmp_path / "a.svg")
+    fm.plot(fm.results.histograms({"token_f1": [0.0, 0.1, 0.9, 1.0, 1.0]}, bins=2), tmp_path / "a.svg")
     svg = (tmp_path / "a.svg").read_text()
     heights = []
     for path in re.findall(r'<path d="M ([^"]+?)\sz\s*" clip-path', svg):
@@ -146,7 +146,7 @@ def test_metrics_of_one_scale_share_a_panel_and_more_than_the_palette_differ_by_
 def test_titles_of_charts_beside_each_other_do_not_overlap():
     names = [f"a_metric_with_a_very_long_name_{at}(option={at})" for at in range(4)]
     figure = Figure(layout="constrained")
-    _histograms(figure, fm.histograms({name: [0.1, 0.5] for name in names}))
+    _histograms(figure, fm.results.histograms({name: [0.1, 0.5] for name in names}))
     figure.draw_without_rendering()
     boxes = [axes.title.get_window_extent() for axes in figure.axes]
     assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
@@ -182,7 +182,7 @@ def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
 
 @pytest.mark.slow
 def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
-    points = fm.project(RNG.random((30, 4)))
+    points = fm.vectors.project(RNG.random((30, 4)))
     fm.plot(points, tmp_path / "numbers.svg", color=[None, *range(29)])
     kinds = [f"topic {row % 14}" for row in range(30)]
     fm.plot(points, tmp_path / "kinds.svg", color=kinds)
@@ -198,7 +198,7 @@ def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     with pytest.raises(OptionError, match=r"color=.*: expected one a row, 30, got 2"):
         fm.plot(points, tmp_path / "x.svg", color=["a", "b"])
     with pytest.raises(OptionError, match="of projections only"):
-        fm.plot(fm.histograms(SCORES), tmp_path / "x.svg", color=["a"])
+        fm.plot(fm.results.histograms(SCORES), tmp_path / "x.svg", color=["a"])
     assert not (tmp_path / "x.svg").exists()
 
 
@@ -214,7 +214,7 @@ def test_hostile_labels_are_escaped(tmp_path):
     ]
     table = {"token_f1": [0.1, 0.9] * 7, "kind": [name for name in names for _ in range(2)]}
     for suffix in ("svg", "png"):
-        fm.plot(fm.summarize_by(table, by="kind"), tmp_path / f"a.{suffix}")
+        fm.plot(fm.results.summarize_by(table, by="kind"), tmp_path / f"a.{suffix}")
     shown = texts(tmp_path / "a.svg")
     assert "</svg><script>alert(1)</script>"[:20] in shown
     assert "x" * 100 not in shown
@@ -224,30 +224,30 @@ def test_hostile_labels_are_escaped(tmp_path):
 @pytest.mark.slow
 def test_plots_of_many_metrics_and_few_or_no_rows(tmp_path):
     many = {f"m{at}": [0.1, 0.2] for at in range(40)}
-    fm.plot(fm.histograms(many), tmp_path / "many.svg")
+    fm.plot(fm.results.histograms(many), tmp_path / "many.svg")
     assert "m15, n = 2" in texts(tmp_path / "many.svg")
     assert "m16, n = 2" not in texts(tmp_path / "many.svg")
     assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / "many.svg")
     pair = [{"id": [1, 2], **many}, {"id": [1, 2], **many}]
     fm.plot(fm.compare(pair), tmp_path / "compared.svg")
-    fm.plot(fm.summarize_by(many), tmp_path / "means.svg")
+    fm.plot(fm.results.summarize_by(many), tmp_path / "means.svg")
     for name in ("compared", "means"):
         assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / f"{name}.svg")
-    fm.plot(fm.histograms({"m": pa.array([None], pa.float64())}), tmp_path / "none.svg")
-    fm.plot(fm.project([[1.0, 2.0]]), tmp_path / "one.svg")
+    fm.plot(fm.results.histograms({"m": pa.array([None], pa.float64())}), tmp_path / "none.svg")
+    fm.plot(fm.vectors.project([[1.0, 2.0]]), tmp_path / "one.svg")
 
 
 def test_invalid_plots_raise(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="dict has no chart; give a result of histograms"):
         fm.plot({}, tmp_path / "a.svg")
     with pytest.raises(OptionError, match=r"expected a file that ends in \.svg or \.png"):
-        fm.plot(fm.histograms(SCORES), tmp_path / "a.pdf")
+        fm.plot(fm.results.histograms(SCORES), tmp_path / "a.pdf")
     (tmp_path / "b.svg").write_text("")
     with pytest.raises(OutputError, match=r"b\.svg exists; choose overwrite=True"):
-        fm.plot(fm.histograms(SCORES), tmp_path / "b.svg")
+        fm.plot(fm.results.histograms(SCORES), tmp_path / "b.svg")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"needs matplotlib, .*\[plot\]"):
-        fm.plot(fm.histograms(SCORES), tmp_path / "c.svg")
+        fm.plot(fm.results.histograms(SCORES), tmp_path / "c.svg")
 
 
 def test_plot_command(tmp_path):

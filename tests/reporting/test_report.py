@@ -93,7 +93,9 @@ def test_the_matrix_of_correlations_has_every_pair_on_both_sides(tmp_path):
     fm.report(scores, tmp_path / "r.html")
     matrix = read(tmp_path / "r.html")[2]["correlations"]
     assert matrix["names"] == names
-    agreements = {frozenset((pair.a, pair.b)): float(f"{pair.agreement:.6g}") for pair in fm.correlations(scores)}
+    agreements = {
+        frozenset((pair.a, pair.b)): float(f"{pair.agreement:.6g}") for pair in fm.results.correlations(scores)
+    }
     expected = [[1.0 if a == b else agreements[frozenset((a, b))] for b in names] for a in names]
     assert matrix["values"] == expected
 
@@ -123,9 +125,11 @@ def test_page_shows_the_figures_of_the_package(tmp_path):
     found = fm.compare({"old": old, "new": new})
     for one in found:
         assert f"[{one.low:+.4f}, {one.high:+.4f}]" in page
-    assert [one["counts"] for one in data["histograms"]] == [list(one.counts) for one in fm.histograms(new).values()]
+    assert [one["counts"] for one in data["histograms"]] == [
+        list(one.counts) for one in fm.results.histograms(new).values()
+    ]
     assert data["correlations"]["values"][0][1] == float(
-        f"{fm.correlations(new, metrics='token_f1,rougeL_f1')[0].agreement:.6g}"
+        f"{fm.results.correlations(new, metrics='token_f1,rougeL_f1')[0].agreement:.6g}"
     )
     row = next(row for row in data["rows"] if row["id"] == "q7")
     assert row["t"] | {"anchors": None} == {
@@ -427,8 +431,8 @@ def test_notes_are_whole_and_intervals_are_marked_as_in_the_terminal(tmp_path):
     for one in found:
         assert f"[{one.low:+.4f}, {one.high:+.4f}]{'†' * (one.interval_note is not None)}<" in page
     assert found["exact_match"].interval_note is not None
-    [starred, columns, absent] = fm.primary_table({"run 1": runs["old"], "new": runs["new"]}).remarks()
+    [starred, columns, absent] = fm.results.primary_table({"run 1": runs["old"], "new": runs["new"]}).remarks()
     assert max(map(len, (starred, columns, absent))) > 80
     for note in (starred, columns, absent):
         assert f"<li>{note}</li>" in page
-    assert max(map(len, str(fm.primary_table(runs)).splitlines())) <= 80
+    assert max(map(len, str(fm.results.primary_table(runs)).splitlines())) <= 80

@@ -57,7 +57,11 @@ def usage() -> list[object]:
         "retrieved_ids": [[f"d{at % 7}", f"d{at % 3}"] for at in range(40)],
     }
     chunks = [f"d{at}" for at in range(20)] + HOSTILE[:4]
-    return [fm.chunk_utilization(log, chunks=chunks), fm.topic_coverage(log, topics=3), fm.cache_hit_rate(log)]
+    return [
+        fm.logs.chunk_utilization(log, chunks=chunks),
+        fm.logs.topic_coverage(log, topics=3),
+        fm.logs.cache_hit_rate(log),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def test_bars_of_a_histogram_are_its_counts(driver, page):
         "return [...document.querySelector('#histograms .chart').querySelectorAll('.bar')].map((bar) => "
         "[Number(bar.dataset.count), Number(bar.getAttribute('height')), bar.textContent])"
     )
-    histogram = fm.histograms(scores(1))["token_f1"]
+    histogram = fm.results.histograms(scores(1))["token_f1"]
     assert [count for count, _, _ in bars] == list(histogram.counts)
     most = max(histogram.counts)
     highest = max(height for _, height, _ in bars)
@@ -88,7 +88,7 @@ def test_cells_of_correlations_have_their_values_and_undefined_ones_are_crossed_
         "[cell.classList.contains('absent'), cell.dataset.value ?? null, cell.querySelector('title').textContent])"
     )
     names = scores(1).column_names[1:]
-    agreements = {frozenset((pair.a, pair.b)): pair.agreement for pair in fm.correlations(scores(1))}
+    agreements = {frozenset((pair.a, pair.b)): pair.agreement for pair in fm.results.correlations(scores(1))}
     pairs = [(a, b) for a in names for b in names]
     for (a, b), (absent, value, title) in zip(pairs, cells, strict=True):
         expected = 1.0 if a == b else agreements.get(frozenset((a, b)), np.nan)

@@ -118,7 +118,7 @@ def test_rows_with_most_unsupported_anchors_equal_a_count(tmp_path):
     assert (first["n"], first["metrics"]) == (POOL, [])
     shown = [data["rows"][at] for at in first["rows"]]
     pool = np.lexsort((np.arange(n), -np.asarray(scores["hallucination"])))[:POOL]
-    anchors = fm.anchors(texts["answer"], texts["contexts"])["anchors"].to_pylist()
+    anchors = fm.scoring.anchors(texts["answer"], texts["contexts"])["anchors"].to_pylist()
     counts = {int(row): sum(not one["supported"] for one in anchors[row]) for row in pool}
     assert [counts[row["at"]] for row in shown] == sorted(counts.values(), reverse=True)[: len(shown)]
     assert [sum(not one[2] for one in row["t"]["anchors"]) for row in shown] == [counts[row["at"]] for row in shown]
@@ -161,7 +161,7 @@ def test_anchors_are_marked_as_they_were_scored(tmp_path, spec, options, every):
         [row] = json.loads(written.partition(",")[2].removesuffix(");\n"))["rows"]
     else:
         [row] = read(out)[2]["rows"]
-    [anchors] = fm.anchors(WIDGET["answer"], WIDGET["contexts"], **options)["anchors"].to_pylist()
+    [anchors] = fm.scoring.anchors(WIDGET["answer"], WIDGET["contexts"], **options)["anchors"].to_pylist()
     expected = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in anchors]
     assert [anchor[:4] for anchor in row["t"]["anchors"]] == expected
 

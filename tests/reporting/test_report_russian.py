@@ -73,8 +73,12 @@ def usage():
         "timestamp": [f"2026-01-{1 + at % 20:02}T00:00:00" for at in range(40)],
     }
     chunks = [f"d{at}" for at in range(20)]
-    results = [fm.chunk_utilization(log, chunks=chunks), fm.topic_coverage(log, topics=3), fm.cache_hit_rate(log)]
-    return [*results, fm.context_preservation(log), fm.domain_analysis(log)]
+    results = [
+        fm.logs.chunk_utilization(log, chunks=chunks),
+        fm.logs.topic_coverage(log, topics=3),
+        fm.logs.cache_hit_rate(log),
+    ]
+    return [*results, fm.logs.context_preservation(log), fm.logs.domain_analysis(log)]
 
 
 @pytest.fixture(scope="module")

@@ -36,12 +36,12 @@ def log():
 def results(log):
     chunks = [f"d{at}" for at in range(150)]
     return [
-        fm.chunk_utilization(log, chunks=chunks),
-        fm.chunk_utilization(log["retrieved_ids"]),
-        fm.topic_coverage(log, topics=3),
-        fm.cache_hit_rate(log),
-        fm.context_preservation(log),
-        fm.domain_analysis(log),
+        fm.logs.chunk_utilization(log, chunks=chunks),
+        fm.logs.chunk_utilization(log["retrieved_ids"]),
+        fm.logs.topic_coverage(log, topics=3),
+        fm.logs.cache_hit_rate(log),
+        fm.logs.context_preservation(log),
+        fm.logs.domain_analysis(log),
     ]
 
 
@@ -142,7 +142,7 @@ def test_lists_of_numbers_are_bars_and_days_a_chart(tmp_path):
         "retrieved_ids": [[f"d{at % 4}", HOSTILE[0]] for at in range(40)],
         "question_embedding": np.random.default_rng(0).normal(size=(40, 3)).tolist(),
     }
-    usage = [fm.domain_analysis(log), fm.chunk_utilization(log), fm.topic_coverage(log, topics=3)]
+    usage = [fm.logs.domain_analysis(log), fm.logs.chunk_utilization(log), fm.logs.topic_coverage(log, topics=3)]
     domain, chunks, topics = usage_parts(usage, charts := Charts())
     shown = {bars.title: bars.bars for bars in domain.bars}
     assert shown["bars_ratings"][:2] == [("1", "8", 100.0), ("2", "8", 100.0)]

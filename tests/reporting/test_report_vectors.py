@@ -119,7 +119,7 @@ def test_points_of_project_are_shown_where_they_are(tmp_path, dims, form):
     held = vectors(20)
     held[3] = np.nan
     pq.write_table(pa.table({"id": [f"q{at}" for at in range(20)], "v": held.tolist()}), tmp_path / "v.parquet")
-    placed = fm.project(tmp_path / "v.parquet", dims=dims)
+    placed = fm.vectors.project(tmp_path / "v.parquet", dims=dims)
     pq.write_table(placed.to_arrow(), tmp_path / "points.parquet")
     given = {"result": placed, "table": placed.to_arrow(), "file": tmp_path / "points.parquet"}[form]
     fm.report(made(25), tmp_path / "r.html", vectors=given)
@@ -154,7 +154,7 @@ def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(driver, tmp_p
     held = pa.table({"id": [f"q{at}" for at in range(40)], "v": vectors(40).tolist()})
     pq.write_table(held, tmp_path / "v.parquet")
     scores = made(40).append_column("topic", pa.array(["</script>" if at % 2 else "b" for at in range(40)]))
-    fm.report(scores, tmp_path / "r.html", vectors=fm.project(tmp_path / "v.parquet", dims=3))
+    fm.report(scores, tmp_path / "r.html", vectors=fm.vectors.project(tmp_path / "v.parquet", dims=3))
     width(driver, 1280)
     driver.get((tmp_path / "r.html").as_uri() + "#page=vectors")
     WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "#points .dots circle"))

@@ -17,12 +17,14 @@ import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.public_names import HOMES
 from fastmetrics.cli.commands import GROUPS, all_commands
 from fastmetrics.metrics import lexical
 from fastmetrics.metrics.metric import REGISTRY, SOURCES
 from fastmetrics.models.prompts import FIELDS, read_rubric
 from scripts import docs, throughput
 from tests.support.program import program
+from tests.support.public_functions import public
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.parent.name != "reference")
@@ -72,7 +74,7 @@ def test_every_name_is_in_the_reference() -> None:
         REFERENCE[f"docs/reference/{name}.md"] for name in ("metrics", "functions", "commands")
     )
     assert set(REGISTRY) <= headings(metrics)
-    assert set(fm.HOMES) <= headings(functions)
+    assert set(HOMES) <= headings(functions)
     assert {f"Index.{method}" for method in ("build", "search", "save", "load")} <= headings(functions)
     assert set(all_commands()) <= headings(commands)
     raised = [name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)]
@@ -217,7 +219,7 @@ def test_links_to_metrics_lead_to_them() -> None:
 
 def test_users_read_the_names_of_sources_in_words() -> None:
     texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES} | REFERENCE
-    texts |= {name: inspect.getdoc(getattr(fm, name)) or "" for name in fm.__all__}
+    texts |= {name: inspect.getdoc(function) or "" for name, function in public().items()}
     texts |= {name: inspect.getdoc(command) or "" for name, command in all_commands().items()}
     assert [name for name, text in texts.items() if re.search(r"\bS[0-4]\b(?! or Google Cloud)", text)] == []
     assert all(words in texts["docs/reference/metrics.md"] for words, _ in SOURCES.values())

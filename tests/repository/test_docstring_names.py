@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fastmetrics as fm
 from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.public_names import HOMES
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"(`+)([^`]+)\1")
@@ -94,6 +95,10 @@ def choices(tree: ast.Module) -> set[str]:
     return names
 
 
+PUBLIC = {*fm.__all__, *HOMES}
+"""What users call by name."""
+
+
 class Package:
     """The syntax trees of the package, and the names that a docstring anywhere may use."""
 
@@ -104,13 +109,13 @@ class Package:
         self.classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
         self.words = set().union(*map(texts, self.trees.values()))
         self.attributes = {name for node in self.classes.values() for name in bound(node) if not name.startswith("_")}
-        self.everywhere = {"fm", "np", "pa", *dir(builtins), *sys.stdlib_module_names, *fm.__all__, *COLUMNS, *OUTSIDE}
+        self.everywhere = {"fm", "np", "pa", *dir(builtins), *sys.stdlib_module_names, *PUBLIC, *COLUMNS, *OUTSIDE}
         self.everywhere |= {path.name.split(".")[0] for path in (ROOT / "fastmetrics").rglob("*.toml")}  # rubrics
         for path, tree in self.trees.items():
             self.everywhere |= set(path.relative_to(ROOT).with_suffix("").parts)
             self.everywhere |= {name for name in module_names(tree) if not name.startswith("_")}
             self.everywhere |= choices(tree)
-        for name in set(fm.__all__) & set(self.classes):
+        for name in set(PUBLIC) & set(self.classes):
             self.everywhere |= self.members(self.classes[name])
 
     def members(self, node: ast.ClassDef, seen: tuple[str, ...] = ()) -> set[str]:
@@ -143,7 +148,7 @@ class Package:
                     names.add(name)
                 case ast.Constant(value=str(name)) if name.isidentifier():
                     names.add(name)
-        if {definition.name for definition in definitions(tree.body)} & set(fm.__all__):
+        if {definition.name for definition in definitions(tree.body)} & set(PUBLIC):
             names |= self.words | self.attributes  # columns, options and parts of results, which users meet by name
         return names
 

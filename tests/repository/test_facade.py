@@ -14,14 +14,28 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.public_names import CAUGHT, HOMES, IN_ROOMS, MODULES, VERBS, load
 from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import FAMILIES, functions
+from tests.support.public_functions import public
 
 
-def test_dir_is_all() -> None:
-    assert dir(fm) == list(fm.__all__) == sorted(set(fm.__all__))
+def test_dir_is_all_with_the_rooms() -> None:
+    """A room offers its public names, whichever of its modules are loaded, and no other names."""
+    rooms = {home.partition(".")[0] for home in IN_ROOMS.values()}
+    assert dir(fm) == sorted({*fm.__all__, *rooms, "text", *MODULES})
+    assert list(fm.__all__) == sorted(set(fm.__all__))
+    for name, home in IN_ROOMS.items():
+        importlib.import_module(f"fastmetrics.{home}")
+        room = getattr(fm, home.partition(".")[0])
+        assert name in dir(room)
+        assert getattr(room, name) is load(name)
+    with pytest.raises(
+        AttributeError, match=r"^module 'fastmetrics.stats' has no attribute 'kappa'; did you mean 'coh"
+    ):
+        _ = fm.stats.kappa  # type: ignore[attr-defined]
 
 
 def test_a_star_import_takes_all_names() -> None:
@@ -36,42 +50,39 @@ def test_a_star_import_takes_all_names() -> None:
     [
         ("fm.token_", ["fm.token_cosine", "fm.token_f1", "fm.token_precision", "fm.token_recall"]),
         ("fm.o", ["fm.overall_accuracy", "fm.overall_quality", "fm.overlap_faithfulness"]),
-        ("fm.Col", ["fm.ColumnError"]),
+        ("fm.Col", []),
+        ("fm.stats.co", ["fm.stats.cohen_kappa"]),
+        ("fm.lo", ["fm.logs"]),
         ("fm.H", []),
     ],
 )
 def test_names_are_completed(typed: str, names: list[str]) -> None:
-    """As at a prompt, which reads ``dir``; neither modules nor what the package itself imports are offered."""
+    """As at a prompt, which reads ``dir``; what the package itself imports is not offered."""
     completer = rlcompleter.Completer({"fm": fm})
     assert [match.rstrip("()") for match in completer.attr_matches(typed)] == names  # type: ignore[no-untyped-call]
 
 
 def test_every_exception_is_public() -> None:
-    """Those of the module ``errors``, those of its tree, and those that public functions document are the same."""
+    """Those of the module ``errors`` are those of its tree; public functions document no others."""
     classes = {
         name
         for name, value in vars(errors).items()
         if inspect.isclass(value) and issubclass(value, errors.FastmetricsError | errors.ScoreWarning)
     }
-    public = {
-        name for name in fm.__all__ if inspect.isclass(value := getattr(fm, name)) and issubclass(value, Exception)
-    }
-    assert public == classes == set(re.findall(r"[─ ](\w+(?:Error|Warning))\b(?= )", f" {errors.__doc__}"))
-    assert public == set(fm.EXCEPTIONS)
+    assert classes == set(re.findall(r"[─ ](\w+(?:Error|Warning))\b(?= )", f" {errors.__doc__}"))
+    assert set(CAUGHT) <= classes
     documented = {
         name
-        for public_name in fm.__all__
-        for sentence in re.findall(
-            r"[Rr]aises? .*?(?:\.\s|$)", inspect.getdoc(getattr(fm, public_name)) or "", re.DOTALL
-        )
+        for function in public().values()
+        for sentence in re.findall(r"[Rr]aises? .*?(?:\.\s|$)", inspect.getdoc(function) or "", re.DOTALL)
         for name in re.findall(r"``(\w+Error)``", sentence)
     }
-    assert documented - set(dir(builtins)) <= public
+    assert documented - set(dir(builtins)) <= classes
     assert {"ColumnError", "OptionError", "OutputError", "ServiceError"} <= documented
 
 
 def test_an_exception_is_caught_by_its_public_name() -> None:
-    with pytest.raises(fm.ColumnError, match=r"^token_f1 needs the column 'answer'"):
+    with pytest.raises(fm.errors.ColumnError, match=r"^token_f1 needs the column 'answer'"):
         fm.score({"text": ["a"]}, metrics="token_f1")
     with pytest.raises(fm.FastmetricsError):
         fm.score({"answer": ["a"]}, metrics="token_f2")
@@ -92,7 +103,7 @@ def test_a_numbered_family_is_one_function() -> None:
         _ = fm.rouge2_f1  # type: ignore[attr-defined]
 
 
-FUNCTIONS = [name for name in fm.__all__ if callable(getattr(fm, name)) and name not in fm.EXCEPTIONS]
+FUNCTIONS = public()
 DATA = (
     "table scores runs rankings judged labels log folder vectors queries chunks pilot ratings first second questions "
     "faq faq_questions contests qrels inputs paths output run result path store knowledge function statuses "
@@ -111,7 +122,7 @@ def test_options_are_keyword_only() -> None:
     """Positional are the data, and what is asked of them: columns by their names, or names that stand for one thing."""
     data = {*DATA.split(), *COLUMNS}
     for name in set(FUNCTIONS) - set(POSITIONAL):
-        parameters = inspect.signature(getattr(fm, name)).parameters.values()
+        parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
         names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
         assert set(names) <= {*data, *ASKED.split()}, name
         assert names == [one for one in names if one in data] + [one for one in names if one not in data], name
@@ -121,7 +132,7 @@ def test_options_are_keyword_only() -> None:
 def test_many_parameters_say_what_they_mean() -> None:
     """Each of more than six parameters has its text in its annotation."""
     for name in set(FUNCTIONS) - set(REGISTRY):
-        function = getattr(fm, name)
+        function = FUNCTIONS[name]
         parameters = inspect.signature(function).parameters
         assert len(parameters) <= 6 or set(parameters) <= set(helps(function)), name
 
@@ -129,7 +140,7 @@ def test_many_parameters_say_what_they_mean() -> None:
 def test_every_family_and_every_public_name_is_there() -> None:
     declared = {name for family in FAMILIES for name in _declared(family)}
     assert declared == set(REGISTRY)
-    assert {"__version__", *fm.HOMES, *fm.EXCEPTIONS, *functions()} == set(fm.__all__)
+    assert {"__version__", *VERBS, *CAUGHT, *functions()} == set(fm.__all__)
     for name in fm.__all__:
         assert callable(getattr(fm, name)) or name == "__version__"
     with pytest.raises(AttributeError, match=r"^module 'fastmetrics' has no attribute 'nonsense'$"):
@@ -144,8 +155,8 @@ def _declared(family: str) -> list[str]:
 
 def test_every_public_function_has_an_example() -> None:
     """The examples run with the tests; a function can have two names."""
-    for name in [*fm.HOMES, *functions(), *(name for name in REGISTRY if not name.isidentifier())]:
-        function = getattr(fm, name)
+    named = {name: getattr(fm, name) for name in REGISTRY if not name.isidentifier()}
+    for name, function in {**FUNCTIONS, **named}.items():
         described = inspect.getdoc(function) or ""
         called = rf"\b{function.__name__}[.(]" if name.isidentifier() else re.escape(name)
         assert ">>> " in described, name
@@ -158,7 +169,7 @@ OF_SOURCES = {"project": 42, "topic_coverage": 42}
 
 def test_the_default_seed_is_zero() -> None:
     """In functions and commands alike, except where a source has its own."""
-    calls = {name: getattr(fm, name) for name in fm.HOMES}
+    calls = {name: load(name) for name in HOMES}
     for functions_ in (calls, {name.replace("-", "_"): call for name, call in all_commands().items()}):
         seeds = {
             name: parameters["seed"].default

@@ -280,9 +280,9 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
     found = fm.compare({"old": base, "new": worse}, main="total_tokens", **SMALL)
     assert found.headline.startswith("new is better than old (total_tokens")
     assert fm.compare([{"id": [1, 2], "own": [1, 2]}] * 2, **SMALL).headline is None
-    with pytest.raises(fm.UnknownNameError, match="token_f2"):
+    with pytest.raises(fm.errors.UnknownNameError, match="token_f2"):
         fm.compare([base, worse], main="token_f2", **SMALL)
-    with pytest.raises(fm.OptionError, match="declares no direction"):
+    with pytest.raises(fm.errors.OptionError, match="declares no direction"):
         fm.compare([{**base, "own": base["token_f1"]}] * 2, main="own", **SMALL)
 
 

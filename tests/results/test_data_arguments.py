@@ -44,13 +44,13 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     segments = _halves(tmp_path, SEGMENTS)
     assert compared(segments) == compared([str(path) for path in segments]) == compared(SEGMENTS)
     labels = _halves(tmp_path, LABELS)
-    assert fm.estimate(SCORES, labels=labels) == fm.estimate(SCORES, labels=LABELS)
+    assert fm.results.estimate(SCORES, labels=labels) == fm.results.estimate(SCORES, labels=LABELS)
     assert str(fm.validate(SCORES, labels)) == str(fm.validate(SCORES, LABELS))
     scores = _halves(tmp_path, SCORES)
-    assert fm.estimate(list(map(str, scores)), labels=LABELS) == fm.estimate(SCORES, labels=LABELS)
+    assert fm.results.estimate(list(map(str, scores)), labels=LABELS) == fm.results.estimate(SCORES, labels=LABELS)
     texts = pa.table({"id": IDS, "answer": IDS})
-    pairs = fm.pairwise_scores(texts["answer"], texts["answer"], "token_f1")
-    assert np.array_equal(fm.pairwise_scores(_halves(tmp_path, texts), IDS, "token_f1"), pairs)
+    pairs = fm.scoring.pairwise_scores(texts["answer"], texts["answer"], "token_f1")
+    assert np.array_equal(fm.scoring.pairwise_scores(_halves(tmp_path, texts), IDS, "token_f1"), pairs)
 
 
 @pytest.mark.parametrize(
@@ -58,21 +58,27 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     [
         (lambda: fm.compare([SCORES, OTHER], by="language", segments=5), "segments: expected a table, got a value of"),
         (lambda: fm.compare([SCORES, 5]), "run 2: expected a table, got a value of type int"),
-        (lambda: fm.assert_scores(5, "token_f1 > 0"), "table: expected a table, got a value of type int"),
-        (lambda: fm.assert_scores(["a.csv", "b.csv"], "token_f1 > 0"), "scores: expected one run, got 2 paths"),
+        (lambda: fm.scoring.assert_scores(5, "token_f1 > 0"), "table: expected a table, got a value of type int"),
+        (lambda: fm.scoring.assert_scores(["a.csv", "b.csv"], "token_f1 > 0"), "scores: expected one run, got 2 paths"),
         (lambda: fm.gate(SCORES, "token_f1 > 0", baseline=7), "baseline: expected a table, got a value of type int"),
         (lambda: fm.gate(SCORES, "token_f1 > 0", latest=True), "latest=True: expected the path of a folder of runs"),
         (lambda: fm.gate("nowhere", "token_f1 > 0", latest=True), "nowhere: cannot be read: No such file"),
-        (lambda: fm.estimate(5, labels=[1.0]), "judged: expected a table of scores, got int"),
-        (lambda: fm.estimate(SCORES, labels=5), "labels: expected a table of scores, got int"),
-        (lambda: fm.estimate(SCORES, labels=["yes", "no"]), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.results.estimate(5, labels=[1.0]), "judged: expected a table of scores, got int"),
+        (lambda: fm.results.estimate(SCORES, labels=5), "labels: expected a table of scores, got int"),
+        (lambda: fm.results.estimate(SCORES, labels=["yes", "no"]), "labels: expected numbers or booleans, got string"),
         (lambda: fm.validate(SCORES, ["yes", "no"]), "labels: expected numbers or booleans, got string"),
         (lambda: fm.judge_report(SCORES, labels=["yes"]), "labels: expected numbers or booleans, got string"),
         (lambda: fm.worst_rows(SCORES, "token_f1", answers=5), "answers: expected a table, got a value of type int"),
-        (lambda: fm.check_dataset(5), "table: expected a table, got a value of type int"),
-        (lambda: fm.compare_rankings("a.run", QRELS), "rankings: expected a list of files, or a dict of names and"),
-        (lambda: fm.compare_rankings([QRELS, QRELS], QRELS), "rankings: expected a list of files, or a dict of names"),
-        (lambda: fm.compare_rankings(["a", "a"], QRELS), "rankings: the path 'a' occurs twice"),
+        (lambda: fm.logs.check_dataset(5), "table: expected a table, got a value of type int"),
+        (
+            lambda: fm.results.compare_rankings("a.run", QRELS),
+            "rankings: expected a list of files, or a dict of names and",
+        ),
+        (
+            lambda: fm.results.compare_rankings([QRELS, QRELS], QRELS),
+            "rankings: expected a list of files, or a dict of names",
+        ),
+        (lambda: fm.results.compare_rankings(["a", "a"], QRELS), "rankings: the path 'a' occurs twice"),
         (lambda: fm.match(5, {}), "questions: expected a table, got a value of type int"),
     ],
 )

@@ -285,19 +285,19 @@ def test_junit_holds_any_text():
 
 
 def test_assert_scores_names_failed_rules():
-    fm.assert_scores(SCORES, "token_f1 >= 0.3", "latency_ms.max < 200")
+    fm.scoring.assert_scores(SCORES, "token_f1 >= 0.3", "latency_ms.max < 200")
     with pytest.raises(
         AssertionError,
         match=r"FAILED: 1 of 2 checks not met\ntoken_f1 >= 0\.9: 0\.\d+ over 180 rows and 20 that "
         r"count as 0, expected >= 0\.9",
     ):
-        fm.assert_scores(SCORES, "token_f1 >= 0.9", "latency_ms.max < 200")
+        fm.scoring.assert_scores(SCORES, "token_f1 >= 0.9", "latency_ms.max < 200")
     answers = {"answer": ["in Paris", "no"] * 4, "reference": ["in Paris", "yes"] * 4}
-    fm.assert_scores(answers, "token_f1 >= 0.5", "exact_match == 0.5")
+    fm.scoring.assert_scores(answers, "token_f1 >= 0.5", "exact_match == 0.5")
     with pytest.raises(AssertionError, match=r"exact_match > 0\.5"):
-        fm.assert_scores(answers, "exact_match > 0.5")
+        fm.scoring.assert_scores(answers, "exact_match > 0.5")
     with pytest.raises(AssertionError, match="drop"):
-        fm.assert_scores(WORSE, "token_f1.drop <= 0", baseline=SCORES)
+        fm.scoring.assert_scores(WORSE, "token_f1.drop <= 0", baseline=SCORES)
 
 
 def test_an_absolute_limit_for_all_metrics_leaves_out_those_without_bounds():

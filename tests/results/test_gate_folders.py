@@ -39,8 +39,8 @@ def test_a_folder_of_runs_is_refused_with_the_ways(folder):
     for read in (
         lambda: fm.compare(["runs/day-1.parquet", "runs"]),
         lambda: fm.worst_rows("runs", "token_f1"),
-        lambda: fm.summarize_by("runs/*.parquet"),
-        lambda: fm.histograms("runs"),
+        lambda: fm.results.summarize_by("runs/*.parquet"),
+        lambda: fm.results.histograms("runs"),
     ):
         with pytest.raises(OptionError, match="holds 3 runs"):
             read()

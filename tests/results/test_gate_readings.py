@@ -34,7 +34,7 @@ def one(rule, scores=NEW, **options):
 
 def test_each_reading_has_its_name():
     compared = fm.compare({"old": OLD, "new": NEW}, metrics="token_f1", tests="t")["token_f1"]
-    mean = fm.summarize_by(NEW, metrics="token_f1")[0]
+    mean = fm.results.summarize_by(NEW, metrics="token_f1")[0]
     assert (mean.low, mean.high) == (one("token_f1.low >= 0").low, one("token_f1.high >= 0").high)
     for rule, compared_number in [
         ("token_f1 >= {}", AFTER.mean()),

@@ -336,7 +336,12 @@ def test_shares_are_of_the_rows_of_the_scores_and_those_that_scoring_rejected(tm
     assert [one.value for one in found] == [0.2, 0.6, 6]
     rows = [{"id": n, "answer": "a", "reference": "a"} for n in range(6)]
     (tmp_path / "rows.jsonl").write_text("\n".join([*map(json.dumps, rows), "{", "{"]))
-    fm.score(tmp_path / "rows.jsonl", "token_f1", output=tmp_path / "o.parquet", files=fm.FileSettings(on_error="skip"))
+    fm.score(
+        tmp_path / "rows.jsonl",
+        "token_f1",
+        output=tmp_path / "o.parquet",
+        files=fm.tables.FileSettings(on_error="skip"),
+    )
     (one,) = fm.gate(tmp_path / "o.parquet", "token_f1.share_error <= 25%")
     assert (one.value, one.met) == (0.25, True)
 

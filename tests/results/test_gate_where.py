@@ -161,7 +161,7 @@ def test_rows_that_scoring_rejected_are_in_no_segment(tmp_path):
     ]
     lines = [json.dumps(row) for row in rows]
     (tmp_path / "rows.jsonl").write_text("\n".join([*lines[:10], "{", "{", *lines[10:]]))
-    out, files = tmp_path / "scores.parquet", fm.FileSettings(on_error="skip")
+    out, files = tmp_path / "scores.parquet", fm.tables.FileSettings(on_error="skip")
     fm.score(tmp_path / "rows.jsonl", "token_f1,corpus_chrf", output=out, keep="g", keep_counts=True, files=files)
     scores = pq.read_table(out).to_pylist()
     means = {name: np.mean([row["token_f1"] for row in scores if row["g"] == name]) for name in ("even", "odd")}

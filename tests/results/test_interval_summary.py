@@ -29,7 +29,7 @@ SCORES = pa.table(
 
 
 def test_means_are_those_of_the_rows_and_intervals_hold_them():
-    found = fm.summarize_by(SCORES, by="language", metrics="token_f1")
+    found = fm.results.summarize_by(SCORES, by="language", metrics="token_f1")
     assert [one.segment for one in found] == [None, "language=en", "language=ru", "language=null"]
     for one in found:
         rows = [
@@ -48,17 +48,19 @@ def test_means_are_those_of_the_rows_and_intervals_hold_them():
 
 def test_clusters_widen_intervals_and_threads_do_not_matter():
     shared = pa.table({"token_f1": np.repeat(RNG.random(50), 8), "session": np.arange(N) // 8})
-    alone, together = (fm.summarize_by(shared, metrics="token_f1", cluster=name)[0] for name in (None, "session"))
+    alone, together = (
+        fm.results.summarize_by(shared, metrics="token_f1", cluster=name)[0] for name in (None, "session")
+    )
     assert together.high - together.low > 2 * (alone.high - alone.low)
     assert (
-        fm.summarize_by(SCORES, by="language", threads=1).to_json()
-        == fm.summarize_by(SCORES, by="language", threads=3).to_json()
+        fm.results.summarize_by(SCORES, by="language", threads=1).to_json()
+        == fm.results.summarize_by(SCORES, by="language", threads=3).to_json()
     )
 
 
 def test_the_worst_segment_comes_first_by_which_way_is_better():
     scores = pa.table({"token_f1": [0.1, 0.9], "hallucination": [0.1, 0.9], "language": ["en", "ru"]})
-    text = str(fm.summarize_by(scores, by="language"))
+    text = str(fm.results.summarize_by(scores, by="language"))
     first = {block.split()[0]: block.splitlines()[1].split()[0] for block in text.split("\n\n")[1:3]}
     assert first == {"token_f1": "language=en", "hallucination": "language=ru"}
     assert "* fewer than 30 rows: 4 segments" in text
@@ -66,9 +68,9 @@ def test_the_worst_segment_comes_first_by_which_way_is_better():
 
 def test_missing_columns_are_named():
     with pytest.raises(ColumnError, match="no column 'langage' to segment the rows by"):
-        fm.summarize_by(SCORES, by="langage")
+        fm.results.summarize_by(SCORES, by="langage")
     with pytest.raises(UnknownNameError, match="token_f1"):
-        fm.summarize_by(SCORES, metrics="token_f2")
+        fm.results.summarize_by(SCORES, metrics="token_f2")
 
 
 def test_the_program_summarizes_segments(tmp_path, monkeypatch):
@@ -80,4 +82,4 @@ def test_the_program_summarizes_segments(tmp_path, monkeypatch):
     assert all(len(line) <= 80 for line in done.out.split("scores.parquet:")[0].splitlines())
     told = json.loads(program("summarize-by", "scores.parquet", "--json").out)
     assert [one["segment"] for one in told["means"]] == [None] * 3
-    assert told == json.loads(fm.summarize_by("scores.parquet").to_json())
+    assert told == json.loads(fm.results.summarize_by("scores.parquet").to_json())

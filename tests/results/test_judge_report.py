@@ -63,10 +63,10 @@ def test_every_figure_is_that_of_its_own_function():
     assert one.mean == pytest.approx(scores[known].mean())
     assert one.statuses == {"ok": N - N // 10, "timeout": N // 10}
     assert one.error_rate == pytest.approx(0.1)
-    assert one.consistency == fm.judge_consistency(table["judge_relevance_scores"].to_pylist())
-    assert one.latency == fm.judge_latency(np.arange(N))
+    assert one.consistency == fm.stats.judge_consistency(table["judge_relevance_scores"].to_pylist())
+    assert one.latency == fm.stats.judge_latency(np.arange(N))
     assert (one.prompt_tokens, one.completion_tokens) == (10 * N, 2 * N)
-    assert one.powered == fm.estimate(table, PEOPLE)
+    assert one.powered == fm.results.estimate(table, PEOPLE)
     words = [len(text.split()) for text in table["answer"].to_pylist()]
     assert one.length_spearman == pytest.approx(stats.spearmanr(scores[known], np.array(words)[known]).statistic)
     assert [(s.segment, s.n) for s in one.segments] == [("language=en", 48), ("language=ru", 60)]
@@ -78,8 +78,8 @@ def test_every_figure_is_that_of_its_own_function():
     doubled = [(2 * side).astype(int) for side in (a, b)]  # means of two repeats are halves
     expected = cohen_kappa_score(*doubled, weights="quadratic", labels=range(2, 11))
     assert people.kappa_quadratic == pytest.approx(expected, abs=1e-12)
-    assert people.alpha_interval == fm.krippendorff_alpha([a, b], level="interval")
-    decisions = fm.judge_decisions(a >= 4, b >= 4)
+    assert people.alpha_interval == fm.stats.krippendorff_alpha([a, b], level="interval")
+    decisions = fm.stats.judge_decisions(a >= 4, b >= 4)
     assert (people.accuracy, people.f1) == (decisions.accuracy.value, pytest.approx(decisions.f1.value))
     assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
 
@@ -102,15 +102,15 @@ def test_latency_of_repeats_is_that_of_a_call(tmp_path, monkeypatch, rubric, cal
     assert lists[2] == [None] * calls
     means = made[f"judge_{rubric}_latency_ms"].to_pylist()
     assert means == [pytest.approx(np.mean(lists[0])), pytest.approx(np.mean(lists[1])), None]
-    expected = fm.judge_latency(lists[0] + lists[1])
+    expected = fm.stats.judge_latency(lists[0] + lists[1])
     assert (expected.n, expected.mean) == (2 * calls, (2 * calls + 1) / 2)
-    assert fm.judge_latency(made[f"judge_{rubric}_latencies_ms"]) == expected
+    assert fm.stats.judge_latency(made[f"judge_{rubric}_latencies_ms"]) == expected
     labels = {"row": [0, 1, 2], "good": [1, 1, 0]}
     (report,) = fm.judge_report(made.append_column("row", pa.array([0, 1, 2])), labels, label="good", on="row").axes
     assert report.latency == expected
     assert rubric != "show_answer" or report.decisions.latency == expected
     pq.write_table(made.drop([f"judge_{rubric}_latencies_ms"]), tmp_path / "means.parquet")
-    assert fm.judge_report(tmp_path / "means.parquet").axes[0].latency == fm.judge_latency(means)
+    assert fm.judge_report(tmp_path / "means.parquet").axes[0].latency == fm.stats.judge_latency(means)
 
 
 def test_judges_are_compared_with_each_other():
@@ -121,7 +121,7 @@ def test_judges_are_compared_with_each_other():
     both = ~np.isnan(x)
     assert (pair.first, pair.second, pair.n) == ("one", "two", int(both.sum()))
     assert pair.spearman == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
-    assert pair.kappa == fm.cohen_kappa(x[both], y[both])
+    assert pair.kappa == fm.stats.cohen_kappa(x[both], y[both])
     assert not fm.judge_report([a, judged(2, "judge_safety")]).pairs
 
 
@@ -242,14 +242,14 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     prices = {"m": {"input": 1.0, "output": 2.0}}
     report = fm.judge_report("judged.parquet", labels, prices=prices)
     preference, show = report.axes
-    expected = fm.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
+    expected = fm.stats.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
     assert preference.systems == ("answer", "other_answer")
     names = {"A": "answer", "B": "other_answer", "tie": "tie"}
     wins = {", ".join(names[verdict] for verdict in both.split(", ")): n for both, n in expected.wins.items()}
     expected = dataclasses.replace(expected, wins=wins)
     assert (preference.orders, preference.consistency, preference.decisions) == (expected, None, None)
     assert (expected.flips.value, expected.first_place.value, expected.win_rate.value) == (0.6, 1.0, 0.5)
-    wanted = fm.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))
+    wanted = fm.stats.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))
     assert (show.decisions, show.orders) == (wanted, None)
     assert (wanted.tp, wanted.fp, wanted.fn, wanted.tn) == (3, 0, 1, 1)
     assert (preference.cost, show.cost) == (pytest.approx(10 * 140e-6), pytest.approx(5 * 140e-6))
@@ -318,7 +318,7 @@ def test_labels_without_a_judged_row_are_counted():
     labels = {"id": [1, 2, 8, 9], "human": [2, 4, 5, None]}
     report = fm.judge_report(judged, labels)
     assert any("1 labels belong to no judged row" in note for note in report.notes)
-    powered = fm.estimate(judged, labels)
+    powered = fm.results.estimate(judged, labels)
     assert (powered.n_labelled, powered.n_not_judged) == (2, 1)
     assert "1 labels belong to no judged row" in str(powered)
 

@@ -20,7 +20,7 @@ def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:
         "topic": [f"t{row % 20}" for row in range(n)],
     }
     means = {f"topic=t{topic}": (topic % 5) / 4 for topic in range(20)}
-    table = fm.summarize_by(scores, by="topic").grids()[1]
+    table = fm.results.summarize_by(scores, by="topic").grids()[1]
     assert [row[0] for row in table.rows] == sorted(means, key=lambda name: (means[name], name))
     other = {**scores, "token_f1": [1.0 - score for score in scores["token_f1"]]}
     found = fm.compare({"a": scores, "b": other}, by="topic", tests="t", interval="t")
@@ -61,7 +61,7 @@ def test_a_segment_of_each_row_is_listed() -> None:
     ids, topics = [f"{row:08d}" for row in range(n)], [f"topic {row:07d}" for row in range(n)]
     old, new = (pa.table({"id": ids, "token_f1": some, "topic": topics}) for some in (scores, scores[::-1]))
     compared = fm.compare({"old": old, "new": new}, by="topic", tests="t", threads=1)
-    means = fm.summarize_by(old, by="topic", threads=1)
+    means = fm.results.summarize_by(old, by="topic", threads=1)
     checked = fm.gate(old, "token_f1 >= 0.5 where topic=* with n >= 1")
     for found, segments in ((compared, n + 1), (means, n + 1), (checked, n)):
         assert len(found) == segments
@@ -72,7 +72,7 @@ def test_a_segment_of_each_row_is_listed() -> None:
 
 def test_results_of_segments_are_tables_of_declared_types() -> None:
     scores = {"id": list("abcd"), "token_f1": [0.1, 0.2, 0.3, 0.4], "lang": ["en", "ru", "en", "ru"]}
-    means = fm.summarize_by(scores, by="lang").to_arrow()
+    means = fm.results.summarize_by(scores, by="lang").to_arrow()
     assert means["segment"].to_pylist() == [None, "lang=en", "lang=ru"]
     compared = fm.compare({"a": scores, "b": scores}, by="lang").to_arrow()
     assert compared["segment"].to_pylist() == [None, "lang=en", "lang=ru"]
@@ -83,7 +83,7 @@ def test_results_of_segments_are_tables_of_declared_types() -> None:
 
 def test_a_number_at_a_quartile_is_in_the_range_that_begins_there() -> None:
     scores = {"token_f1": [0.5] * 13, "length": list(range(13))}
-    found = fm.summarize_by(scores, by="length")
+    found = fm.results.summarize_by(scores, by="length")
     ranges = ["[0.0000, 3.0000)", "[3.0000, 6.0000)", "[6.0000, 9.0000)", "[9.0000, 12.0000]"]
     assert [(one.segment, one.n) for one in found][1:] == [
         (f"length={name}", n) for name, n in zip(ranges, (3, 3, 3, 4), strict=True)

@@ -15,7 +15,9 @@ def test_shares_of_missing_and_failed_rows_are_told_apart(tmp_path, monkeypatch)
     )
     fault = lambda body, seen: "400" if "bad" in user_message(body) else None  # noqa: E731
     with judge_server(draw=fault) as judge:
-        settings = fm.JudgeSettings("safety", "m", base_url=judge.url, store=tmp_path / "s.sqlite", concurrency=1)
+        settings = fm.models.JudgeSettings(
+            "safety", "m", base_url=judge.url, store=tmp_path / "s.sqlite", concurrency=1
+        )
         fm.judge(path, settings, output=tmp_path / "o.parquet")
     expected = {"n": 5, "n_missing": 2, "n_error": 3, "share_missing": 0.2, "share_error": 0.3}
     for figure, value in expected.items():

@@ -10,6 +10,7 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary import summarize
 from fastmetrics.retrieval.measures import measure
 from tests.support.program import program, unfolded
+from tests.support.public_functions import public
 
 ROWS = {
     "retrieved_ids": [["a", "b"], ["c"], ["d"], ["e"]],
@@ -58,7 +59,7 @@ def test_score_and_rank_have_equal_means_with_the_same_option(name, value):
 def test_default_is_undefined_in_all_functions():
     assert summarize(fm.score(ROWS, metrics=["retrieval_recall"]))["retrieval_recall"].mean == 1.0
     assert fm.rank(RUN, JUDGED, "recall").mean["recall"] == 1.0
-    functions = [value for name in fm.__all__ if inspect.isfunction(value := getattr(fm, name))]
+    functions = [value for value in public().values() if inspect.isfunction(value)]
     parameters = [inspect.signature(function).parameters for function in functions]
     assert {each["no_relevant"].default for each in parameters if "no_relevant" in each} == {"undefined"}
 
@@ -168,6 +169,6 @@ def test_invalid_values_raise_and_differing_files_are_noted(table):
 
 
 def test_profile_accepts_no_relevant(table):
-    assert list(fm.profile("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
+    assert list(fm.scoring.profile("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
     done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
     assert (done.code, done.err) == (0, "")

@@ -22,6 +22,7 @@ from fastmetrics.reporting.report import Report
 from fastmetrics.vectors.pgvector import LoadedVectors
 from fastmetrics.vectors.search_files import SearchRankings
 from tests.reporting.test_report import HOSTILE, made
+from tests.support.public_functions import public
 
 
 class Reader(HTMLParser):
@@ -66,16 +67,16 @@ def results():
         fm.gate(made(30), "token_f1.mean >= 0.9"),
         fm.judge_report(judged),
         fm.validate(scored, labels),
-        fm.topic_coverage(log, topics=2),
-        fm.domain_analysis(log),
-        fm.chunk_utilization(log, chunks=[f"d{at}" for at in range(9)] + [HOSTILE[1]]),
-        fm.cache_hit_rate(log),
-        fm.context_preservation(log),
-        fm.geometry(np.eye(4)),
+        fm.logs.topic_coverage(log, topics=2),
+        fm.logs.domain_analysis(log),
+        fm.logs.chunk_utilization(log, chunks=[f"d{at}" for at in range(9)] + [HOSTILE[1]]),
+        fm.logs.cache_hit_rate(log),
+        fm.logs.context_preservation(log),
+        fm.vectors.geometry(np.eye(4)),
         fm.rank({"q1": {"d1": 1.0}}, {"q1": {"d1": 1}}),
-        fm.summarize_by(made(30).append_column("s", [["<b>", "c"] * 15]), by="s"),
-        fm.histograms(made(30)),
-        fm.correlations(made(30)),
+        fm.results.summarize_by(made(30).append_column("s", [["<b>", "c"] * 15]), by="s"),
+        fm.results.histograms(made(30)),
+        fm.results.correlations(made(30)),
     ]
 
 
@@ -157,37 +158,39 @@ def rankings(n):
 
 
 RESULTS = {
-    "Agreement": lambda n: fm.agreement({BAD: SCORES[:n], "b": SCORES[:n]}),
-    "CacheHits": lambda n: fm.cache_hit_rate(log(n)),
-    "ChunkUse": lambda n: fm.chunk_utilization(log(n), chunks=[BAD] * min(n, 1)),
+    "Agreement": lambda n: fm.stats.agreement({BAD: SCORES[:n], "b": SCORES[:n]}),
+    "CacheHits": lambda n: fm.logs.cache_hit_rate(log(n)),
+    "ChunkUse": lambda n: fm.logs.chunk_utilization(log(n), chunks=[BAD] * min(n, 1)),
     "Comparison": lambda n: fm.compare({"old": scored(n), BAD: scored(n)}),
-    "Consistency": lambda n: fm.judge_consistency([[1.0, 2.0]] * n),
-    "Correlations": lambda n: fm.correlations({**scored(n), "b": np.arange(n, dtype=float)}),
-    "Domain": lambda n: fm.domain_analysis(log(n)),
+    "Consistency": lambda n: fm.stats.judge_consistency([[1.0, 2.0]] * n),
+    "Correlations": lambda n: fm.results.correlations({**scored(n), "b": np.arange(n, dtype=float)}),
+    "Domain": lambda n: fm.logs.domain_analysis(log(n)),
     "Gate": lambda n: fm.gate({"f1": np.array(SCORES[:n], float)}, "f1.mean >= 0.5"),
-    "Geometry": lambda n: fm.geometry(np.eye(max(n, 1))[:n]),
-    "Histograms": lambda n: fm.histograms(scored(n)),
-    "IntervalSummary": lambda n: fm.summarize_by(
+    "Geometry": lambda n: fm.vectors.geometry(np.eye(max(n, 1))[:n]),
+    "Histograms": lambda n: fm.results.histograms(scored(n)),
+    "IntervalSummary": lambda n: fm.results.summarize_by(
         {"f1": np.array(SCORES[:n], float), "s": pa.array([BAD] * n, pa.string())}, by="s"
     ),
-    "JudgeDecisions": lambda n: fm.judge_decisions(([1, 0, 1] * 10)[:n], ([1, 1, 0] * 10)[:n], latency_ms=[5.0] * n),
+    "JudgeDecisions": lambda n: fm.stats.judge_decisions(
+        ([1, 0, 1] * 10)[:n], ([1, 1, 0] * 10)[:n], latency_ms=[5.0] * n
+    ),
     "JudgeReport": lambda n: fm.judge_report(
         {"id": list(range(n)), "judge_x": np.ones(n), "judge_x_status": pa.array([BAD] * n, pa.string())}
     ),
-    "Latency": lambda n: fm.judge_latency([5.0] * n),
+    "Latency": lambda n: fm.stats.judge_latency([5.0] * n),
     "LoadedVectors": lambda n: LoadedVectors(BAD, n, 3, "hnsw"),
-    "Match": lambda n: fm.match_faq([BAD] * n, ["img src", "b"], 2),
-    "Neighbors": lambda n: fm.nearest(np.eye(3), np.eye(3)[np.zeros(n, int)], k=2),
-    "Pairwise": lambda n: fm.pairwise([BAD] * n, [BAD] * n, a=BAD, b="b"),
+    "Match": lambda n: fm.retrieval.match_faq([BAD] * n, ["img src", "b"], 2),
+    "Neighbors": lambda n: fm.vectors.nearest(np.eye(3), np.eye(3)[np.zeros(n, int)], k=2),
+    "Pairwise": lambda n: fm.stats.pairwise([BAD] * n, [BAD] * n, a=BAD, b="b"),
     "RagEvaluation": lambda n: RagEvaluation(
         Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, {}, None, None, {}, [BAD] * n
     ),
     "Report": lambda n: Report(BAD, n, n, 9),
     "SearchRankings": rankings,
-    "Sessions": lambda n: fm.context_preservation(log(n)),
-    "SideBySide": lambda n: fm.side_by_side({BAD: scored(n), "b": scored(n)}),
+    "Sessions": lambda n: fm.logs.context_preservation(log(n)),
+    "SideBySide": lambda n: fm.results.side_by_side({BAD: scored(n), "b": scored(n)}),
     "Summary": lambda n: fm.summarize(scored(n)),
-    "Topics": lambda n: fm.topic_coverage(log(n), topics=1),
+    "Topics": lambda n: fm.logs.topic_coverage(log(n), topics=1),
     "Validation": lambda n: fm.validate({"f1": np.array(SCORES[:n], float)}, {"correct": ([1, 0, 1] * 10)[:n]}),
 }
 """A result of n rows for each class, with text that a page must escape wherever the class holds any."""
@@ -198,7 +201,7 @@ OWN_TESTS = {"DatasetChecks", "FitResult", "FoundColumns", "Points", "PoweredMea
 
 def result_classes():
     """The classes of this package that public functions return."""
-    functions = [value for name in fm.__all__ if inspect.isfunction(value := getattr(fm, name))]
+    functions = [value for value in public().values() if inspect.isfunction(value)]
     returned = {typing.get_type_hints(function).get("return") for function in functions}
     return {one for one in returned if inspect.isclass(one) and one.__module__.startswith("fastmetrics.")}
 
@@ -229,6 +232,6 @@ def test_results_of_any_number_of_rows_are_escaped_tables(name, n):
 
 
 def test_long_results_show_their_first_rows():
-    assert "the first 20 of 300 rows" in fm.match_faq(["a"] * 300, ["a"])._repr_html_()
-    assert "the first 20 of 300 rows" in fm.nearest(np.eye(3), np.ones((300, 3)), k=1)._repr_html_()
+    assert "the first 20 of 300 rows" in fm.retrieval.match_faq(["a"] * 300, ["a"])._repr_html_()
+    assert "the first 20 of 300 rows" in fm.vectors.nearest(np.eye(3), np.ones((300, 3)), k=1)._repr_html_()
     assert "the first 20 of 300 rows" in rankings(300)._repr_html_()

@@ -40,10 +40,13 @@ def files(tmp_path, monkeypatch):
 
 
 def test_comparison_equals_comparison_of_values_per_query():
-    found = fm.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair", threads=1)
+    found = fm.results.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair", threads=1)
     ranked = {name: fm.rank(run, QRELS, MEASURES, missing="zero") for name, run in RUNS.items()}
     assert found.to_json() == fm.compare(ranked, metrics=MEASURES, tests="fisher,t", baseline="fair").to_json()
-    assert found.to_json() == fm.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair").to_json()
+    assert (
+        found.to_json()
+        == fm.results.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair").to_json()
+    )
     pair = next(
         one for one in found if (one.metric, one.baseline, one.other) == ("mrr", "fair", "good") and one.test == "t"
     )
@@ -55,7 +58,7 @@ def test_comparison_equals_comparison_of_values_per_query():
 
 def test_rank_options_apply_to_every_run():
     options = {"relevance_level": 2, "depth": 2, "missing": "skip", "no_relevant": "undefined"}
-    found = fm.compare_rankings({"a": RUNS["poor"], "b": RUNS["good"]}, QRELS, "P@3", **options)["P@3"]
+    found = fm.results.compare_rankings({"a": RUNS["poor"], "b": RUNS["good"]}, QRELS, "P@3", **options)["P@3"]
     assert found.mean_baseline == fm.rank(RUNS["poor"], QRELS, "P@3", **options).mean["P@3"]
 
 
@@ -64,7 +67,7 @@ def test_the_table_of_counts_has_the_missing_queries_of_each_run(names):
     """One query is missing in the first run, two in the second, whichever is the baseline."""
     lacking = {"a": 1, "b": 2}
     runs = {name: {query: RUNS["poor"][query] for query in QUERIES[lacking[name] :]} for name in names}
-    found = fm.compare_rankings(runs, QRELS, "mrr")
+    found = fm.results.compare_rankings(runs, QRELS, "mrr")
     counts = dict(zip(found.grids()[1].header, found.grids()[1].rows[0], strict=True))
     assert [counts["missing base"], counts["missing other"]] == [str(lacking[name]) for name in names]
     assert (found["mrr"].n_missing_baseline, found["mrr"].n_missing_other) == tuple(lacking[name] for name in names)
@@ -72,8 +75,8 @@ def test_the_table_of_counts_has_the_missing_queries_of_each_run(names):
 
 def test_missing_query_in_one_run_follows_the_option():
     lacking = {query: docs for query, docs in RUNS["good"].items() if query != "q7"}
-    zero = fm.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr")["mrr"]
-    skip = fm.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr", missing="skip")["mrr"]
+    zero = fm.results.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr")["mrr"]
+    skip = fm.results.compare_rankings({"a": RUNS["poor"], "b": lacking}, QRELS, "mrr", missing="skip")["mrr"]
     assert (zero.n_paired, skip.n_paired, skip.n_only_baseline) == (40, 39, 1)
 
 
@@ -93,11 +96,11 @@ def test_missing_query_in_one_run_follows_the_option():
 )
 def test_invalid_comparisons_raise(runs, options, error, message):
     with pytest.raises(error, match=message):
-        fm.compare_rankings(runs, QRELS, **options)
+        fm.results.compare_rankings(runs, QRELS, **options)
 
 
 def test_command_compares_runs(files):
-    expected = fm.compare_rankings(files[:-1], files[-1], MEASURES)
+    expected = fm.results.compare_rankings(files[:-1], files[-1], MEASURES)
     assert [one.baseline for one in expected][:2] == ["poor.txt", "poor.txt"]
     arguments = ("compare-rankings", *files, "-m", ",".join(MEASURES))
     done = program(*arguments)
@@ -106,7 +109,7 @@ def test_command_compares_runs(files):
     assert program(*arguments, "--latex").out == expected.to_latex()
     assert program(*arguments, "--markdown").out == expected.to_markdown()
     assert "good.txt & " in expected.to_latex()
-    other = fm.compare_rankings(files[:-1], files[-1], MEASURES, baseline="good.txt", tests="t", seed=3)
+    other = fm.results.compare_rankings(files[:-1], files[-1], MEASURES, baseline="good.txt", tests="t", seed=3)
     done = program(*arguments, "--baseline", "good.txt", "--tests", "t", "--seed", "3", "--json")
     assert json.loads(done.out) == json.loads(other.to_json())
 
@@ -114,7 +117,7 @@ def test_command_compares_runs(files):
 def test_files_with_equal_names_are_labelled_by_path(files, tmp_path):
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "good.txt").write_bytes((tmp_path / "good.txt").read_bytes())
-    found = fm.compare_rankings(["good.txt", "old/good.txt"], "qrels.txt", "mrr")["mrr"]
+    found = fm.results.compare_rankings(["good.txt", "old/good.txt"], "qrels.txt", "mrr")["mrr"]
     assert (found.baseline, found.other, found.delta) == ("good.txt", "old/good.txt", 0.0)
 
 

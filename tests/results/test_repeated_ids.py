@@ -112,19 +112,19 @@ def test_human_labels_name_the_id(write, repeated):
     labels = write("labels", [{"id": name, "human": float(n % 3 + 1)} for n, name in enumerate(ids[1])])
     done = program("validate", judged, labels, "--label", "human")
     assert re.search(NAMED, done.err), done
-    for function in (fm.estimate, fm.judge_report):
+    for function in (fm.results.estimate, fm.judge_report):
         with pytest.raises(InputError, match=NAMED):
             function(judged, labels)
 
 
 def test_a_sheet_for_labels_names_the_id(write):
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows(write("judged", judgements(REPEATED)), n=6)
+        fm.results.sample_rows(write("judged", judgements(REPEATED)), n=6)
     bare = write("bare", [{"id": row["id"], "judge_x": 1.0, "judge_x_status": "ok"} for row in judgements(IDS)])
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows(bare, n=6, texts=write("texts", texts(REPEATED)))
+        fm.results.sample_rows(bare, n=6, texts=write("texts", texts(REPEATED)))
     with pytest.raises(InputError, match=NAMED):
-        fm.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
+        fm.results.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
 
 
 def test_the_texts_of_rows_name_the_id(write, tmp_path):
@@ -152,7 +152,7 @@ def test_chunks_name_the_id(write):
     log = write("log", [{"id": name, "question": "q", "retrieved_ids": [name]} for name in IDS])
     chunks = write("chunks", [{"chunk_id": name, "text": "t"} for name in REPEATED])
     with pytest.raises(InputError, match=NAMED):
-        fm.chunk_utilization(log, chunks=chunks)
+        fm.logs.chunk_utilization(log, chunks=chunks)
 
 
 def test_a_check_counts_the_rows_of_the_id(write, tmp_path):

@@ -115,7 +115,12 @@ def test_fingerprint_ignores_input_format_order_parts_and_threads(tmp_path):
         for size, threads in ((3, 1), (1000, 2)):
             out = tmp_path / f"out{place}{size}.parquet"
             fm.score(
-                path, output=out, metrics="token_f1", name="n", files=fm.FileSettings(batch_rows=size), threads=threads
+                path,
+                output=out,
+                metrics="token_f1",
+                name="n",
+                files=fm.tables.FileSettings(batch_rows=size),
+                threads=threads,
             )
             found.append(prints(out))
     assert all(one == found[0] for one in found)
@@ -134,7 +139,7 @@ def test_integers_are_fingerprinted_as_text_and_lists_are_not(tmp_path):
 def test_fingerprint_excludes_rejected_rows(tmp_path):
     rows = write(tmp_path / "a.jsonl", ROWS)
     rows.write_text(rows.read_text() + '{"id": "bad", "answer": {"a": 7}}\n')
-    fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", files=fm.FileSettings(on_error="skip"))
+    fm.score(rows, output=tmp_path / "a.parquet", metrics="answer_words", files=fm.tables.FileSettings(on_error="skip"))
     fm.score(write(tmp_path / "b.jsonl", ROWS), output=tmp_path / "b.parquet", metrics="answer_words")
     assert prints(tmp_path / "a.parquet") == prints(tmp_path / "b.parquet")
 
@@ -167,14 +172,14 @@ def test_resumed_run_has_the_name_of_its_last_call(tmp_path):
     out = tmp_path / "scores.parquet"
     with pytest.raises(StoppedError):
         fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="first", progress=stop)
-    assert fm.list_runs(tmp_path).num_rows == 0  # unfinished runs are not listed
+    assert fm.results.list_runs(tmp_path).num_rows == 0  # unfinished runs are not listed
     found = fm.score(tmp_path / "rows.parquet", output=out, metrics="token_f1", name="second", resume=True)
     assert found.resumed_rows > 0
     undisturbed = tmp_path / "once" / "scores.parquet"
     undisturbed.parent.mkdir()
     fm.score(tmp_path / "rows.parquet", output=undisturbed, metrics="token_f1", name="second")
     assert out.read_bytes() == undisturbed.read_bytes()
-    assert [run["name"] for run in fm.list_runs(tmp_path).to_pylist()] == ["second"]
+    assert [run["name"] for run in fm.results.list_runs(tmp_path).to_pylist()] == ["second"]
 
 
 def test_runs_of_a_folder_are_listed(tmp_path):
@@ -184,7 +189,7 @@ def test_runs_of_a_folder_are_listed(tmp_path):
     fm.score(rows, output=tmp_path / "parts", metrics="token_f1", name="third")
     (tmp_path / "notes.txt").write_text("no run")
     (tmp_path / "empty").mkdir()
-    found = fm.list_runs(tmp_path).to_pylist()
+    found = fm.results.list_runs(tmp_path).to_pylist()
     assert [(run["file"], run["name"], run["rows"]) for run in found] == [
         ("b.parquet", "second", 50),
         ("a.csv", None, 50),
@@ -200,8 +205,8 @@ def test_runs_of_a_folder_are_listed(tmp_path):
 
 
 def test_invalid_run_folders_raise(tmp_path):
-    assert fm.list_runs(tmp_path).num_rows == 0
+    assert fm.results.list_runs(tmp_path).num_rows == 0
     with pytest.raises(FileFormatError, match="nowhere: cannot be read"):
-        fm.list_runs(tmp_path / "nowhere")
+        fm.results.list_runs(tmp_path / "nowhere")
     with pytest.raises(OptionError, match="name='x"):
         fm.score(write(tmp_path / "rows.jsonl", ROWS), output=tmp_path / "o.parquet", name="x" * 300)

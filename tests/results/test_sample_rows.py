@@ -30,19 +30,19 @@ JUDGED = pa.table(
 
 @pytest.mark.parametrize("strategy", ["random", "stratified", "disagreement"])
 def test_seed_determines_the_sample(strategy):
-    found = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=5)
+    found = fm.results.sample_rows(JUDGED, n=30, strategy=strategy, seed=5)
     assert found.column_names == ["id", "question", "answer", "human"]
     assert (found.num_rows, found["human"].null_count, len(set(found["id"].to_pylist()))) == (30, 30, 30)
     assert all(f"Question {int(row['id'][1:])}?" == row["question"] for row in found.to_pylist())
     shuffled = JUDGED.take(np.random.default_rng(0).permutation(N))
-    assert fm.sample_rows(shuffled, n=30, strategy=strategy, seed=5).equals(found)
-    assert fm.sample_rows(JUDGED, n=1000, strategy=strategy).num_rows == N
-    other = fm.sample_rows(JUDGED, n=30, strategy=strategy, seed=6)
+    assert fm.results.sample_rows(shuffled, n=30, strategy=strategy, seed=5).equals(found)
+    assert fm.results.sample_rows(JUDGED, n=1000, strategy=strategy).num_rows == N
+    other = fm.results.sample_rows(JUDGED, n=30, strategy=strategy, seed=6)
     assert other.equals(found) == (strategy == "disagreement")
 
 
 def test_stratified_sample_has_expected_counts():
-    found = fm.sample_rows(JUDGED, n=40, strategy="stratified")
+    found = fm.results.sample_rows(JUDGED, n=40, strategy="stratified")
     scores = dict(zip(JUDGED["id"].to_pylist(), SCORES, strict=True))
     drawn = [scores[one] for one in found["id"].to_pylist()]
     assert {one: drawn.count(one) for one in (1.0, 2.0, 3.0, 4.0, None)} == {1: 8, 2: 10, 3: 10, 4: 10, None: 2}
@@ -59,35 +59,35 @@ def test_rows_left_over_go_to_the_strata_with_the_largest_remainders(n):
     by_remainder = sorted(sizes, key=lambda score: (expected[score] - shares[score], score))
     for score in by_remainder[: n - sum(expected.values())]:
         expected[score] += 1
-    sheet = fm.sample_rows(judged, n=n, strategy="stratified")
+    sheet = fm.results.sample_rows(judged, n=n, strategy="stratified")
     drawn = [scores[int(row)] for row in sheet["id"].to_pylist()]
     assert {score: drawn.count(score) for score in sizes} == expected
 
 
 def test_disagreement_selects_rows_with_the_largest_difference():
-    found = fm.sample_rows(JUDGED, n=5, strategy="disagreement")
+    found = fm.results.sample_rows(JUDGED, n=5, strategy="disagreement")
     assert found["id"].to_pylist() == ["q092", "q094", "q095", "q097", "q098"]
     once = JUDGED.drop_columns(["judge_x_scores"])
     with pytest.raises(InputError, match="give several judged files"):
-        fm.sample_rows(once, n=5, strategy="disagreement")
+        fm.results.sample_rows(once, n=5, strategy="disagreement")
     other = once.set_column(3, "judge_x", pa.array([5.0 if n == 41 else SCORES[n] for n in range(N)], pa.float64()))
-    assert fm.sample_rows([once, other], n=1, strategy="disagreement")["id"].to_pylist() == ["q041"]
+    assert fm.results.sample_rows([once, other], n=1, strategy="disagreement")["id"].to_pylist() == ["q041"]
 
 
 def test_missing_texts_are_taken_from_the_answers():
     bare = JUDGED.drop_columns(["question", "answer"])
     with pytest.raises(ColumnError, match="neither question nor answer; give the judged file with texts="):
-        fm.sample_rows(bare, n=5)
-    found, kept = fm.sample_rows(bare, n=5, texts=JUDGED), fm.sample_rows(JUDGED, n=5)
+        fm.results.sample_rows(bare, n=5)
+    found, kept = fm.results.sample_rows(bare, n=5, texts=JUDGED), fm.results.sample_rows(JUDGED, n=5)
     assert (found.column_names, found.to_pylist()) == (kept.column_names, kept.to_pylist())
 
 
 def test_invalid_samples_raise():
     for wrong, said in (({"strategy": "best"}, "strategy='best'"), ({"n": 0}, "n=0"), ({"label": "answer"}, "label=")):
         with pytest.raises(OptionError, match=said):
-            fm.sample_rows(JUDGED, **wrong)
+            fm.results.sample_rows(JUDGED, **wrong)
     with pytest.raises(InputError, match="occurs in 2 rows"):
-        fm.sample_rows(pa.concat_tables([JUDGED, JUDGED.slice(0, 1)]))
+        fm.results.sample_rows(pa.concat_tables([JUDGED, JUDGED.slice(0, 1)]))
 
 
 def test_labelling_sheet_round_trip(tmp_path):
@@ -109,4 +109,4 @@ def test_labelling_sheet_round_trip(tmp_path):
     assert "label 'human'" in told.out
     told = program("judge-report", judged, "--labels", sheet)
     assert (told.code, told.err) == (0, "")
-    assert fm.estimate(judged, sheet).n_labelled in (18, 19)
+    assert fm.results.estimate(judged, sheet).n_labelled in (18, 19)

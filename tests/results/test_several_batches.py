@@ -26,18 +26,18 @@ def test_a_dry_run_counts_prompts_once_over_batches_and_retries(tmp_path, monkey
     path, some = jsonl(tmp_path / "rows.jsonl", *rows(count, 7)), jsonl(tmp_path / "some.jsonl", *rows(3, 7))
     with judge_server(reply=lambda body: completion(None, refusal="no")) as judge:
         how = {"store": tmp_path / "s.sqlite", "base_url": judge.url}
-        fm.judge(some, fm.JudgeSettings("safety", "m", **how), output=tmp_path / "o.jsonl")
+        fm.judge(some, fm.models.JudgeSettings("safety", "m", **how), output=tmp_path / "o.jsonl")
         for retry, calls, known in (((), 4, 3), (("refused",), 7, 0)):
-            estimate = estimate_judging(path, fm.JudgeSettings("safety", "m", retry=retry, **how))
+            estimate = estimate_judging(path, fm.models.JudgeSettings("safety", "m", retry=retry, **how))
             assert (estimate.rows, estimate.calls, estimate.stored_calls) == (count, calls, known)
-        fm.judge(path, fm.JudgeSettings("safety", "m", retry="refused", **how), output=tmp_path / "all.jsonl")
+        fm.judge(path, fm.models.JudgeSettings("safety", "m", retry="refused", **how), output=tmp_path / "all.jsonl")
         assert judge.count == 3 + 7
 
 
 def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
     first = jsonl(tmp_path / "a.jsonl", *rows(2 * SIZES.call_rows + 1, 5))
     second = jsonl(tmp_path / "b.jsonl", *rows(2, 5), {"id": 9, "question": "long " * 100, "answer": "a"})
-    bot = fm.FullContextBot(
+    bot = fm.models.FullContextBot(
         "text", "m", base_url="http://localhost:1/v1", client={"max_chars": 500}, store=tmp_path / "s.sqlite"
     )
     row = 2 * SIZES.call_rows + 4

@@ -40,7 +40,7 @@ def scored(folder: Path, name: str, **changed: object) -> Path:
 
 def test_side_by_side_view_holds_each_summary(tmp_path):
     old, new = scored(tmp_path, "old.parquet"), scored(tmp_path, "new.parquet", answer=ROWS["reference"])
-    found = fm.side_by_side([old, new])
+    found = fm.results.side_by_side([old, new])
     assert list(found) == ["old.parquet", "new.parquet"]
     assert found["old.parquet"].to_dict() == fm.summarize(old).to_dict()
     assert found["new.parquet"].to_dict() == fm.summarize(new).to_dict()
@@ -55,14 +55,14 @@ def test_side_by_side_view_holds_each_summary(tmp_path):
 
 def test_long_file_names_are_replaced_by_numbers_with_a_key(tmp_path):
     first, second = scored(tmp_path, "answers_of_monday.parquet"), scored(tmp_path, "b.parquet")
-    lines = str(fm.side_by_side([first, second])).splitlines()
+    lines = str(fm.results.side_by_side([first, second])).splitlines()
     assert lines[0].split() == ["mean", "1", "2"]
     assert "1: answers_of_monday.parquet" in lines
     assert max(map(len, lines)) <= 80
 
 
 def test_side_by_side_view_accepts_different_metrics():
-    found = fm.side_by_side({"a": {"token_f1": [0.5, 1.0]}, "b": {"rougeL_f1": [0.25]}})
+    found = fm.results.side_by_side({"a": {"token_f1": [0.5, 1.0]}, "b": {"rougeL_f1": [0.25]}})
     assert found.metrics == ["token_f1", "rougeL_f1"]
     assert [line.split() for line in str(found).splitlines()[1:4]] == [
         ["token_f1", "0.7500", "–"],
@@ -74,12 +74,12 @@ def test_side_by_side_view_accepts_different_metrics():
 def test_side_by_side_view_includes_corpus_metrics(tmp_path):
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     fm.score(tmp_path / "rows.parquet", output=tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
-    found = fm.side_by_side([tmp_path / "s.parquet"])
+    found = fm.results.side_by_side([tmp_path / "s.parquet"])
     assert found.metrics == ["token_f1", "corpus_bleu"]
     assert "corpus_bleu" in str(found)
 
 
-@pytest.mark.parametrize("view", [fm.side_by_side, fm.primary_table])
+@pytest.mark.parametrize("view", [fm.results.side_by_side, fm.results.primary_table])
 def test_empty_list_of_runs_raises(view):
     with pytest.raises(InputError, match="there are no runs"):
         view([])
@@ -90,7 +90,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
     fm.score(tmp_path / "rows.parquet", output=path, metrics=f"{METRICS},rouge1_f1", name="monday")
     summary = fm.summarize(path)
-    [row] = fm.primary_table(path)
+    [row] = fm.results.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
     assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM"]
     assert row.figures["F1"] == summary["token_f1"].mean
@@ -98,13 +98,13 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
     assert row.figures["Abstain Rate"] == 1 / 6
     assert math.isnan(row.figures["Overlap"])
-    text = str(fm.primary_table([path]))
+    text = str(fm.results.primary_table([path]))
     assert text.splitlines()[0].split("  ")[-1] == "Abstain Rate"
     notes = " ".join(text.split())
     assert "Latency = latency_ms.p50" in notes
     assert "not scored: Faithfulness needs overlap_faithfulness, Overlap needs grounding_overlap" in notes
-    assert fm.primary_table(path).to_arrow().column("Overlap").to_pylist() == [None]
-    assert json.loads(fm.primary_table(path).to_json())["runs"][0]["N"] == 6
+    assert fm.results.primary_table(path).to_arrow().column("Overlap").to_pylist() == [None]
+    assert json.loads(fm.results.primary_table(path).to_json())["runs"][0]["N"] == 6
 
 
 def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
@@ -112,7 +112,7 @@ def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
     texts = {"answer": ["Paris.", "Rome", None], "reference": ["paris", "Milan", "Oslo"]}
     scores = fm.score(texts, "token_f1,exact_match,squad_em,exact_match(normalize='plain')")
     runs = {"new": scores, "old": scores.select(["token_f1", "exact_match", "squad_em"])}
-    table = fm.primary_table(runs)
+    table = fm.results.primary_table(runs)
     assert table.to_arrow().column("Avg EM").to_pylist() == [0.5, None]
     first, appendix, _ = str(table).split("\n\n")
     assert "EM" not in first
@@ -122,11 +122,11 @@ def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
         ["old", "3", "–"],
     ]
     assert "Avg EM = exact_match(normalize='plain').mean" in " ".join(str(table).split())
-    bare = fm.primary_table({"old": runs["old"]})
+    bare = fm.results.primary_table({"old": runs["old"]})
     assert len(bare.grids()) == 1
     assert "Avg EM needs exact_match(normalize='plain')" in " ".join(str(bare).split())
     with pytest.raises(ColumnError, match="the primary table needs"):
-        fm.primary_table({"em": scores.select(["exact_match(normalize='plain')"])})
+        fm.results.primary_table({"em": scores.select(["exact_match(normalize='plain')"])})
     fm.report(scores, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
     assert re.search(r"<bdi>appendix</bdi></th><th[^>]*><bdi>N</bdi></th><th[^>]*><bdi>Avg EM</bdi></th>", page)
@@ -134,14 +134,14 @@ def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
 
 def test_paired_views_show_the_exact_match_of_their_source():
     scores = {"grounding_overlap": [1.0, 0.2], "exact_match": [1.0, 0.0], "exact_match(normalize='plain')": [1.0, 1.0]}
-    views = {(one.a, one.b) for one in fm.correlations(scores).views}
+    views = {(one.a, one.b) for one in fm.results.correlations(scores).views}
     assert views == {("grounding_overlap", "exact_match"), ("grounding_overlap", "exact_match(normalize='plain')")}
 
 
 def test_faithfulness_prefers_the_judge_score():
     judged = {"judge_answer_faithfulness": [0.25, 1.0], "overlap_faithfulness": [0.5, 0.7]}
     silent = {"judge_answer_faithfulness": [None, None], "overlap_faithfulness": [0.5, 0.7]}
-    found = fm.primary_table(
+    found = fm.results.primary_table(
         {"a": pa.table(judged), "b": pa.table({**silent, "judge_answer_faithfulness": pa.nulls(2, pa.float64())})}
     )
     assert [row.figures["Faithfulness"] for row in found] == [0.625, 0.6]
@@ -150,14 +150,14 @@ def test_faithfulness_prefers_the_judge_score():
 
 def test_primary_table_has_no_faithfulness_of_another_scale():
     runs = {"a": {"judge_faithfulness": [4.0, 5.0]}, "b": {"judge_answer_faithfulness": [0.5, 1.0]}}
-    five, one = fm.primary_table({name: pa.table(columns) for name, columns in runs.items()})
+    five, one = fm.results.primary_table({name: pa.table(columns) for name, columns in runs.items()})
     assert math.isnan(five.figures["Faithfulness"])
     assert one.figures["Faithfulness"] == 0.75
 
 
 def test_run_without_primary_figures_raises():
     with pytest.raises(ColumnError, match="no run has any of them: score them first"):
-        fm.primary_table({"a": {"rougeL_f1": [1.0]}})
+        fm.results.primary_table({"a": {"rougeL_f1": [1.0]}})
 
 
 FLOATS = st.one_of(
@@ -193,7 +193,7 @@ def test_scores_of_any_magnitude_are_correlated():
 def test_most_contrary_metrics_come_first():
     x = np.linspace(0, 1, 50)
     scores = {"token_f1": x, "rougeL_f1": 1 - x, "hallucination": 1 - x, "exact_match": np.ones(50)}
-    found = fm.correlations(scores)
+    found = fm.results.correlations(scores)
     assert found[0] == MetricPair("token_f1", "rougeL_f1", 50, pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
     alike = next(one for one in found if (one.a, one.b) == ("token_f1", "hallucination"))
     assert (alike.spearman, alike.agreement) == (pytest.approx(-1), pytest.approx(1))
@@ -215,7 +215,7 @@ def test_long_pair_lists_are_abbreviated_to_80_columns():
         "abstained",
         "latency_ms",
     ]
-    found = fm.correlations({name: rng.random(40) for name in names})
+    found = fm.results.correlations({name: rng.random(40) for name in names})
     assert len(found) == 28
     text = str(found)
     assert text.count("\n") < 40
@@ -231,22 +231,22 @@ def test_paired_views_split_grounding_and_cost():
         "total_tokens": [10.0, 20.0, 30.0, 40.0, 90.0],
         "abstained": [0.0, 0.0, 1.0, 0.0, math.nan],
     }
-    faith, cost = fm.correlations(scores).views
+    faith, cost = fm.results.correlations(scores).views
     assert (faith.a, faith.b, faith.n_low, faith.n_high) == ("grounding_overlap", "exact_match", 2, 2)
     assert (faith.mean_low, faith.mean_high) == (0.5, 0.8)
     assert (cost.a, cost.b, cost.n_low, cost.mean_high) == ("total_tokens", "abstained", 3, 30.0)
-    assert "0.5000 (2)" in str(fm.correlations(scores))
+    assert "0.5000 (2)" in str(fm.results.correlations(scores))
 
 
 def test_single_metric_has_no_correlations():
     with pytest.raises(ColumnError, match="correlations need at least two metrics"):
-        fm.correlations({"token_f1": [0.5], "rougeL_f1": [0.5]}, metrics="token_f1")
+        fm.results.correlations({"token_f1": [0.5], "rougeL_f1": [0.5]}, metrics="token_f1")
 
 
 @given(st.lists(FLOATS, max_size=30), st.integers(1, 30))
 def test_histogram_counts_equal_numpy(values, bins):
     column = pa.array(values, pa.float64())
-    found = fm.histograms(pa.table({"token_f1": column, "own": column}), bins=bins)
+    found = fm.results.histograms(pa.table({"token_f1": column, "own": column}), bins=bins)
     known = [x for x in values if x is not None and math.isfinite(x)]
     for name, one in found.items():
         assert (one.n, one.n_missing) == (len(known), len(values) - len(known))
@@ -266,7 +266,7 @@ def test_histogram_counts_equal_numpy(values, bins):
 @pytest.mark.parametrize("values", [[1e300], [sys.float_info.max] * 3, [-sys.float_info.max], [1.0, 1.0 + 2**-52]])
 @pytest.mark.parametrize("bins", [1, 7, 1000])
 def test_histogram_of_a_range_too_narrow_for_its_bins(values, bins):
-    one = fm.histograms({"own": values}, bins=bins)["own"]
+    one = fm.results.histograms({"own": values}, bins=bins)["own"]
     assert (np.diff(one.edges) > 0).all()
     assert np.isfinite(one.edges).all()
     assert one.edges[0] <= min(values) <= max(values) <= one.edges[-1]
@@ -274,16 +274,18 @@ def test_histogram_of_a_range_too_narrow_for_its_bins(values, bins):
 
 
 def test_histogram_of_the_widest_range_has_finite_edges():
-    one = fm.histograms({"own": [-1.7e308, 1.7e308, 0.0]}, bins=2)["own"]
+    one = fm.results.histograms({"own": [-1.7e308, 1.7e308, 0.0]}, bins=2)["own"]
     assert one.counts == [1, 2]
     assert np.isfinite(one.edges).all()
 
 
 def test_histogram_bars_are_scaled_to_the_largest_count():
-    found = fm.histograms({"token_f1": [0.0] * 8 + [0.4] * 4 + [1.0]}, bins=4)
+    found = fm.results.histograms({"token_f1": [0.0] * 8 + [0.4] * 4 + [1.0]}, bins=4)
     assert found["token_f1"].drawn() == "█▄·▁"
     assert str(found).splitlines()[1].split() == ["token_f1", "0.0000", "█▄·▁", "1.0000", "13"]
-    empty = fm.histograms({"token_f1": pa.nulls(3, pa.float64())} and pa.table({"token_f1": pa.nulls(3, pa.float64())}))
+    empty = fm.results.histograms(
+        {"token_f1": pa.nulls(3, pa.float64())} and pa.table({"token_f1": pa.nulls(3, pa.float64())})
+    )
     assert empty["token_f1"].n == 0
     assert "–" in str(empty)
 
@@ -291,16 +293,16 @@ def test_histogram_bars_are_scaled_to_the_largest_count():
 @pytest.mark.parametrize("bins", [0, 1001, 2.5, True])
 def test_invalid_numbers_of_bins_raise(bins):
     with pytest.raises(OptionError, match="bins="):
-        fm.histograms({"token_f1": [1.0]}, bins=bins)
+        fm.results.histograms({"token_f1": [1.0]}, bins=bins)
 
 
-@pytest.mark.parametrize("view", [fm.correlations, fm.histograms])
+@pytest.mark.parametrize("view", [fm.results.correlations, fm.results.histograms])
 def test_missing_metric_is_named(view):
     with pytest.raises(UnknownNameError, match="token_f2"):
         view({"token_f1": [1.0], "rougeL_f1": [0.5]}, metrics="token_f2")
 
 
-@pytest.mark.parametrize("view", [fm.correlations, fm.histograms, fm.primary_table])
+@pytest.mark.parametrize("view", [fm.results.correlations, fm.results.histograms, fm.results.primary_table])
 def test_missing_file_is_named(view, tmp_path):
     with pytest.raises(FileFormatError, match=r"none\.parquet"):
         view(tmp_path / "none.parquet")
@@ -309,10 +311,10 @@ def test_missing_file_is_named(view, tmp_path):
 @pytest.mark.parametrize(
     ("command", "function"),
     [
-        ("side-by-side", lambda path: fm.side_by_side([path])),
-        ("primary-table", fm.primary_table),
-        ("correlations", fm.correlations),
-        ("histograms", fm.histograms),
+        ("side-by-side", lambda path: fm.results.side_by_side([path])),
+        ("primary-table", fm.results.primary_table),
+        ("correlations", fm.results.correlations),
+        ("histograms", fm.results.histograms),
     ],
 )
 def test_program_prints_each_view_and_its_json(command, function, tmp_path, monkeypatch):
@@ -326,7 +328,7 @@ def test_program_prints_each_view_and_its_json(command, function, tmp_path, monk
 
 
 def test_primary_table_marks_figures_over_some_rows():
-    table = fm.primary_table({"new": {"token_f1": [0.5, None, 0.7], "latency_ms": [1.0, 2.0, 3.0]}})
+    table = fm.results.primary_table({"new": {"token_f1": [0.5, None, 0.7], "latency_ms": [1.0, 2.0, 3.0]}})
     assert table[0].scored == {"F1": 2, "Latency": 3}
     assert "3*" in str(table)
     assert "F1 2 of 3 (new)" in str(table)
@@ -338,7 +340,7 @@ def test_primary_table_of_several_runs_is_over_the_rows_that_all_have():
     new = {"id": np.arange(50)[::-1], "token_f1": rng.random(50), "latency_ms": rng.exponential(9, 50)}
     new["token_f1"][[0, 3]] = np.nan
     new["abstained"] = np.zeros(50)
-    table = fm.primary_table({"old": old, "new": new})
+    table = fm.results.primary_table({"old": old, "new": new})
     compared = fm.compare({"old": old, "new": new}, metrics="token_f1")["token_f1"]
     assert [row.figures["F1"] for row in table] == [compared.mean_baseline, compared.mean_other]
     assert [row.figures["Latency"] for row in table] == [
@@ -352,9 +354,9 @@ def test_primary_table_of_several_runs_is_over_the_rows_that_all_have():
     assert "figures over the 50 rows that all runs have; other rows: old 10" in notes
     assert "* over the rows with a score: F1 48 of 50 (old), F1 48 of 50 (new)" in notes
     assert [line.split()[1] for line in str(table).splitlines()[1:3]] == ["50*", "50*"]
-    alone = fm.primary_table({"old": old})
+    alone = fm.results.primary_table({"old": old})
     assert (alone[0].n, alone[0].figures["F1"]) == (60, old["token_f1"].mean())
-    same = fm.primary_table({"old": old, "again": old})
+    same = fm.results.primary_table({"old": old, "again": old})
     assert (same.notes, [row.n for row in same]) == ([], [60, 60])
 
 
@@ -364,7 +366,7 @@ def test_primary_table_of_runs_that_cannot_be_paired_is_over_their_own_rows(ids)
     new = {"token_f1": [0.1, 0.3]} | ({} if ids is None else {"id": ids})
     if ids == [1, 1]:
         new = {"token_f1": [0.1, 0.2, 0.3], "id": [1, 1, 2]}
-    table = fm.primary_table({"old": old, "new": new})
+    table = fm.results.primary_table({"old": old, "new": new})
     assert [row.figures["F1"] for row in table] == pytest.approx([0.6, 0.2])
     assert "rows cannot be paired by id, so each figure is over the run's own" in " ".join(str(table).split())
 
@@ -372,7 +374,7 @@ def test_primary_table_of_runs_that_cannot_be_paired_is_over_their_own_rows(ids)
 def test_primary_table_has_the_means_of_questions_with_several_answers():
     old = {"id": [1, 2], "token_f1": [0.5, 0.7]}
     new = {"id": [1, 1, 2, 2], "token_f1": [0.1, 0.3, 0.5, 0.5]}
-    table = fm.primary_table({"old": old, "new": new})
+    table = fm.results.primary_table({"old": old, "new": new})
     assert [(row.n, row.figures["F1"]) for row in table] == [(2, 0.6), (2, 0.35)]
     assert "2 answers to each of 2 questions" in " ".join(str(table).split())
 
@@ -388,5 +390,5 @@ def test_primary_table_has_the_means_of_questions_with_several_answers():
 )
 def test_agreement_turns_where_lower_is_better_for_one_of_two(metrics, sign):
     rng = np.random.default_rng(1)
-    [pair] = fm.correlations({"id": range(30), **{name: rng.random(30) for name in metrics}})
+    [pair] = fm.results.correlations({"id": range(30), **{name: rng.random(30) for name in metrics}})
     assert pair.agreement == sign * pair.spearman != 0

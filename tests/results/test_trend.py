@@ -34,7 +34,7 @@ def test_runs_are_ordered_by_start_time_with_means(folder):
     assert [one.mean for one in found] == [0.25, 0.5, 0.75, 30 / 38]
     assert [one.other_rows for one in found] == [None, False, False, True]
     for one in found:
-        alone = fm.summarize_by(folder / one.file, metrics="token_f1")[0]
+        alone = fm.results.summarize_by(folder / one.file, metrics="token_f1")[0]
         assert (one.n, one.low, one.high) == (alone.n, alone.low, alone.high)
     assert found.to_arrow().column_names == [*BOUNDS, "interval", "interval_note", "other_rows"]
 
@@ -70,7 +70,7 @@ def test_intervals_are_those_of_the_number_of_samples(folder):
     for bootstrap in (100, 2_000):
         how = {"interval": "percentile", "bootstrap": bootstrap}
         for one in fm.trend(folder, "token_f1", **how):
-            alone = fm.summarize_by(folder / one.file, metrics="token_f1", **how)[0]
+            alone = fm.results.summarize_by(folder / one.file, metrics="token_f1", **how)[0]
             assert (one.low, one.high) == (alone.low, alone.high)
     several = [fm.trend(folder, "token_f1", interval="percentile", bootstrap=n)[3].high for n in (100, 2_000)]
     assert several[0] != several[1]

@@ -32,12 +32,12 @@ def means_of(table: dict[str, list]) -> dict[str, list]:
 def test_intervals_of_repeated_answers_are_over_questions(tmp_path):
     table = answered(5)
     for options in ({}, {"by": "topic"}, {"cluster": "topic"}):
-        found = fm.summarize_by(table, metrics="exact_match", **options)
-        plain = fm.summarize_by(means_of(table), metrics="exact_match", **options)
+        found = fm.results.summarize_by(table, metrics="exact_match", **options)
+        plain = fm.results.summarize_by(means_of(table), metrics="exact_match", **options)
         assert list(found) == list(plain)
         assert "60 questions" in "\n".join(found.remarks())
-    (one,) = fm.repeats(table, metrics="exact_match")
-    (mean,) = fm.summarize_by(table, metrics="exact_match")
+    (one,) = fm.results.repeats(table, metrics="exact_match")
+    (mean,) = fm.results.summarize_by(table, metrics="exact_match")
     assert (one.mean.low, one.mean.high) == (mean.low, mean.high)
     rows = pa.table({**table, "answer": ["a " * (n % 7 + 1) for n in range(300)]})
     fm.score(rows, "answer_words", output=tmp_path / "run.parquet", keep=["exact_match", "topic", "repeat"], name="run")
@@ -78,7 +78,7 @@ def test_an_infinite_score_is_undefined_in_every_command():
     scores = {"id": range(40), "ratio": [math.inf, *([0.5] * 19), *([0.7] * 20)]}
     note = "ratio: 1 infinite score counts as undefined"
     summary = fm.summarize(pa.table(scores))
-    means = fm.summarize_by(scores)
+    means = fm.results.summarize_by(scores)
     pair = fm.compare({"base": base, "new": scores})
     gate = fm.gate(scores, ["ratio <= 0.7", "ratio.p95 <= 0.7", "ratio.max <= 0.7", "ratio.n_undefined == 1"], min_n=1)
     mean = math.fsum(scores["ratio"][1:]) / 39

@@ -19,8 +19,8 @@ import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.results.score_file import read_table
 from fastmetrics.results.validate import validate
-from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
 from fastmetrics.stats.association import associate
+from fastmetrics.stats.raters import cohen_kappa, krippendorff_alpha
 
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from fastmetrics.base.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.cli.commands import load
 from fastmetrics.results.validate import validate
-from fastmetrics.stats.agreement import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.raters import cohen_kappa, krippendorff_alpha
 
 SCORE_TABLE = pa.table(
     {"id": ["a", "b", "c", "d", "e"], "f1": [0.1, 0.9, None, 0.4, 0.3], "judge": [0.0, 1.0, 1.0, math.nan, 1.0]}

@@ -44,4 +44,4 @@ def test_a_name_that_neither_table_has() -> None:
         fm.match(asked, stored, columns={"answer": "bodi"})
     with pytest.raises(ColumnError, match="faq: needs the column 'answer'"):
         fm.match(asked, stored)
-    assert fm.StrictMatchBot(stored, columns={"answer": "body"}).answer("how to pay").answer == "online"
+    assert fm.retrieval.StrictMatchBot(stored, columns={"answer": "body"}).answer("how to pay").answer == "online"

@@ -89,14 +89,16 @@ def test_no_missing_query_gives_no_note(rule):
     found = fm.rank(WHOLE, QRELS, MEASURES, missing=rule)
     assert (found.n, found.missing, found.notes) == (150, [], [])
     assert found.to_dict()["missing"] == rule
-    assert fm.compare_rankings({"a": WHOLE, "b": WHOLE}, QRELS, "mrr", missing=rule).notes[1].startswith("95 %")
+    assert fm.results.compare_rankings({"a": WHOLE, "b": WHOLE}, QRELS, "mrr", missing=rule).notes[1].startswith("95 %")
 
 
 @pytest.mark.parametrize("judged", [1, 2, 5])
 def test_run_without_any_judged_query(judged):
     qrels = {query: QRELS[query] for query in list(QRELS)[:judged]}
     for rule in ("skip", "zero"):
-        with pytest.raises(fm.InputError, match="ranking: no query is judged: the ranking has the query 'other'"):
+        with pytest.raises(
+            fm.errors.InputError, match="ranking: no query is judged: the ranking has the query 'other'"
+        ):
             fm.rank({"other": {"d1": 1}}, qrels, MEASURES, missing=rule)
 
 
@@ -118,12 +120,12 @@ def test_table_of_runs_counts_missing_queries_and_names_the_rule():
 
 
 def test_comparison_counts_missing_queries_and_no_run_gains_by_failing():
-    found = fm.compare_rankings(RUNS, QRELS, MEASURES)
+    found = fm.results.compare_rankings(RUNS, QRELS, MEASURES)
     one = found["mrr"]
     assert (one.n_paired, one.n_missing_baseline, one.n_missing_other) == (150, 0, 60)
     assert one.mean_other == pytest.approx(means(PARTIAL, 150)["mrr"], abs=1e-12)
     assert f"partial: {ZERO}" in found.notes
-    skip = fm.compare_rankings(RUNS, QRELS, MEASURES, missing="skip")
+    skip = fm.results.compare_rankings(RUNS, QRELS, MEASURES, missing="skip")
     one = skip["mrr"]
     assert (one.n_paired, one.n_only_baseline, one.n_missing_baseline, one.n_missing_other) == (90, 60, 0, 60)
     assert one.mean_other == pytest.approx(means(PARTIAL, 90)["mrr"], abs=1e-12)
@@ -132,7 +134,7 @@ def test_comparison_counts_missing_queries_and_no_run_gains_by_failing():
 
 @pytest.mark.parametrize("rule", NOTES)
 def test_every_form_of_a_comparison_counts_missing_queries(files, rule):
-    found = fm.compare_rankings(files[:-1], files[-1], MEASURES, missing=rule)
+    found = fm.results.compare_rankings(files[:-1], files[-1], MEASURES, missing=rule)
     note = f"partial.json: {NOTES[rule]}"
     header, row, *_ = str(found).split("\n\n")[1].splitlines()
     assert "missing base  missing other" in header
@@ -164,7 +166,7 @@ def test_rankings_of_one_table_keep_their_own_missing_queries(tmp_path, rule, su
     report = fm.rank(RUNS, QRELS, MEASURES, output=output, missing=rule)
     table = report.per_query if output is None else output
     compared = fm.compare(table, system="ranking")
-    separate = fm.compare_rankings(RUNS, QRELS, MEASURES, missing=rule)
+    separate = fm.results.compare_rankings(RUNS, QRELS, MEASURES, missing=rule)
     assert compared.to_dict()["missing_queries"] == separate.to_dict()["missing_queries"]
     assert [(one.n_missing_baseline, one.n_missing_other) for one in compared] == [(0, 60)] * len(compared)
     assert [note for note in compared.notes if "queries" in note] == [f"partial: {NOTES[rule]}"]
@@ -228,7 +230,7 @@ def test_files_of_query_values_keep_the_counts_and_every_reader_tells_them(files
     assert NOTES[rule] in json.loads(program("summarize", new, "--json").out)["notes"]
     compared = fm.compare([f"old.{suffix}", new])
     assert f"{new}: {NOTES[rule]}" in compared.notes
-    assert compared["mrr"].delta == fm.compare_rankings(RUNS, QRELS, "mrr", missing=rule)["mrr"].delta
+    assert compared["mrr"].delta == fm.results.compare_rankings(RUNS, QRELS, "mrr", missing=rule)["mrr"].delta
     gate = fm.gate(f"old.{suffix}", ["mrr >= 0.1"], baseline=new)
     assert f"{new}: {NOTES[rule]}" in gate.notes
     assert f"{new}: {NOTES[rule]}" in unfolded(program("gate", new, "-r", "mrr >= 0.1").out)

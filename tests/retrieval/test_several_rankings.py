@@ -23,7 +23,7 @@ def test_the_rankings_are_runs_of_one_file(tmp_path: Path) -> None:
         rows = table.filter(table["ranking"].to_numpy(zero_copy_only=False) == name).drop_columns("ranking")
         assert rows.replace_schema_metadata().equals(result.per_query.replace_schema_metadata())
     (pair,) = fm.compare(tmp_path / "q.parquet", system="ranking").comparisons
-    (direct,) = fm.compare_rankings({"good": GOOD, "poor": POOR}, QRELS, "mrr").comparisons
+    (direct,) = fm.results.compare_rankings({"good": GOOD, "poor": POOR}, QRELS, "mrr").comparisons
     assert (pair.delta, pair.p, pair.n_paired) == (direct.delta, direct.p, 30)
     assert fm.summarize(tmp_path / "q.parquet")["mrr"].n == 60
 

@@ -44,10 +44,10 @@ def test_lines_of_query_and_document(tmp_path: Path, form: str, mark: str, end: 
 
 def test_a_line_of_another_form_is_named(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("q1\td1\t1\nq1\td2\n")
-    with pytest.raises(fm.FileFormatError, match=r"run, line 2: expected a line 'query document rank'"):
+    with pytest.raises(fm.errors.FileFormatError, match=r"run, line 2: expected a line 'query document rank'"):
         fm.rank(tmp_path / "run", QRELS)
     (tmp_path / "run").write_text("q1\td1\nq1\td2\t3\n")
-    with pytest.raises(fm.FileFormatError, match=r"run, line 2: expected a line 'query document'"):
+    with pytest.raises(fm.errors.FileFormatError, match=r"run, line 2: expected a line 'query document'"):
         fm.rank(tmp_path / "run", QRELS)
 
 
@@ -73,7 +73,7 @@ def test_a_dict_of_columns_is_still_a_table() -> None:
 
 @pytest.mark.parametrize("missing", [None, "zero"])
 def test_no_query_in_common_is_an_error(missing: Any) -> None:
-    with pytest.raises(fm.InputError) as raised:
+    with pytest.raises(fm.errors.InputError) as raised:
         fm.rank({"1": {"d1": 1.0}}, QRELS, missing=missing)
     assert str(raised.value) == "ranking: no query is judged: the ranking has the query '1', the judgements have 'q1'"
 
@@ -89,7 +89,7 @@ def test_documents_with_the_id_of_their_query_are_left_out(tmp_path: Path, kind:
         ranking = tmp_path / "run"
     assert fm.rank(ranking, qrels, MEASURES, drop_self=True).mean == expected
     assert fm.rank(ranking, qrels, MEASURES).mean != expected
-    compared = fm.compare_rankings({"a": ranking, "b": without}, qrels, MEASURES, drop_self=True)
+    compared = fm.results.compare_rankings({"a": ranking, "b": without}, qrels, MEASURES, drop_self=True)
     assert {name: compared[name].delta for name in expected} == dict.fromkeys(expected, 0.0)
 
 
@@ -100,7 +100,7 @@ def test_predictions_of_mteb_are_read(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mteb_model_meta": model, "default": {"test": ranking}}))
     assert fm.rank(path, QRELS, MEASURES).mean == fm.rank(ranking, QRELS, MEASURES).mean
     path.write_text(json.dumps({"mteb_model_meta": model, "en": {"test": ranking, "dev": ranking}, "ru": {}}))
-    with pytest.raises(fm.FileFormatError, match="of one subset and split, got 'en/test', 'en/dev'"):
+    with pytest.raises(fm.errors.FileFormatError, match="of one subset and split, got 'en/test', 'en/dev'"):
         fm.rank(path, QRELS, MEASURES)
 
 

@@ -36,7 +36,7 @@ def changing(answer: str) -> float:
     from mine_late import LATE
     return FACTOR * mine_helper.WEIGHT * inner.WEIGHT * LATE
 
-@fm.tokenizer("changing_words")
+@fm.metrics.tokenizer("changing_words")
 def cut(texts):
     return [text.split() for text in texts]
 """
@@ -64,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def start(folder: Path, progress: Callable[[Any], None] | None = None) -> Any:
-    fm.load_plugin(folder / "mine.py")
+    fm.metrics.load_plugin(folder / "mine.py")
     source = written(folder.parent)
     planned = plan(source.names, ScoreRequest(["changing"]))
     output, limits = folder.parent / "scores.parquet", Limits(batch_rows=50, part_rows=100)
@@ -143,7 +143,7 @@ def test_files_of_tokenizers_and_of_packages_are_found(folder: Path, tmp_path: P
         importlib.import_module("mine_pack.metrics")
     finally:
         sys.path.remove(str(tmp_path))
-    fm.load_plugin(folder / "mine.py")
+    fm.metrics.load_plugin(folder / "mine.py")
     source = written(tmp_path)
     found = [source_digests(plan(source.names, ScoreRequest([metric]))) for metric in ("token_f1", "packaged")]
     assert [set(files) for files in found] == [set(), {"__init__.py", "metrics.py", "tables.py"}]

@@ -125,6 +125,6 @@ def test_a_summary_of_files_that_read_other_columns_names_none(tmp_path):
 def test_the_bot_asks_which_question_is_meant(tmp_path):
     faq = {"query": ["a"], "prompt": ["b"], "answer": ["c"], "qid": ["1"], "sample_id": ["2"]}
     with pytest.raises(ColumnError, match=r"^columns 'query' and 'prompt' both match 'question'; "):
-        fm.StrictMatchBot(faq)
+        fm.retrieval.StrictMatchBot(faq)
     del faq["prompt"]
-    assert fm.StrictMatchBot(faq).answer("a").answer == "c"
+    assert fm.retrieval.StrictMatchBot(faq).answer("a").answer == "c"

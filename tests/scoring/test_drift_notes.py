@@ -71,7 +71,7 @@ def test_batches_threads_and_pooled_files_give_the_same_counts(path, tmp_path):
     stored = []
     for threads, batch_rows in ((1, 7), (3, 7), (2, 1000)):
         output = tmp_path / f"{threads}-{batch_rows}.parquet"
-        files = fm.FileSettings(batch_rows=batch_rows)
+        files = fm.tables.FileSettings(batch_rows=batch_rows)
         pq.write_table(pa.table(with_answers(FAR)), tmp_path / "rows.parquet")
         fm.score(tmp_path / "rows.parquet", path, output=output, threads=threads, files=files)
         stored.append(output.read_bytes())
@@ -88,7 +88,7 @@ def test_batches_threads_and_pooled_files_give_the_same_counts(path, tmp_path):
 
 def test_a_resumed_run_counts_what_was_done_before(path, tmp_path, monkeypatch):
     pq.write_table(pa.table(FAR), tmp_path / "rows.parquet")
-    options = {"metrics": path, "files": fm.FileSettings(batch_rows=10), "threads": 1}
+    options = {"metrics": path, "files": fm.tables.FileSettings(batch_rows=10), "threads": 1}
     fm.score(tmp_path / "rows.parquet", output=tmp_path / "whole.parquet", **options)
     monkeypatch.setattr(SIZES, "part_rows", 50)
 

@@ -43,5 +43,5 @@ def test_bad_extractors_are_refused_before_anything_is_read(tmp_path):
     path = jsonl(tmp_path / "a.jsonl", {"response": "a", "reference": "a"})
     done = program("score", path, "-m", "exact_match", "--extract", "regex:a")
     assert (done.code, "--extract" in done.err, "has no group" in done.err) == (2, True, True)
-    with pytest.raises(fm.OptionError, match="needs a column of answers"):
+    with pytest.raises(fm.errors.OptionError, match="needs a column of answers"):
         fm.score({"retrieved_ids": [["a"]], "relevant_ids": [["a"]]}, extract="boxed")

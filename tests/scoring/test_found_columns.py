@@ -75,7 +75,7 @@ def test_a_document_names_its_lists(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text('{\n"n": 1, "rows": [{"answer": "a"}]}')
     with pytest.raises(FileFormatError, match="it has lists of objects at 'rows'; name the one to read with records="):
         fm.columns(tmp_path / "rows.json")
-    found = fm.columns(tmp_path / "rows.json", reading=fm.ReadSettings(records="rows"))
+    found = fm.columns(tmp_path / "rows.json", reading=fm.tables.ReadSettings(records="rows"))
     assert found.columns["answer"].first == "a"
 
 

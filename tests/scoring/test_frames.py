@@ -251,8 +251,8 @@ def test_single_value_error_suggests_a_list(single):
         lambda: fm.token_f1(single, ["b"]),
         lambda: fm.score({"answer": single, "reference": ["a"]}, "token_f1"),
         lambda: fm.rouge(single, ["a"]),
-        lambda: fm.match_faq(single, ["a"]),
-        lambda: fm.anchors(single, [["a"]]),
+        lambda: fm.retrieval.match_faq(single, ["a"]),
+        lambda: fm.scoring.anchors(single, [["a"]]),
     ):
         with pytest.raises(ColumnError, match=r"expected one value per row, got a single \w+; wrap it in a list"):
             call()

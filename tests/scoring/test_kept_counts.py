@@ -26,7 +26,7 @@ def test_files_of_scores_keep_counts(tmp_path, suffix):
     outputs = []
     for name, table in (("old", OLD), ("new", NEW)):
         source, out = write(tmp_path / f"{name}.in.jsonl", table), tmp_path / f"{name}{suffix}"
-        fm.score(source, output=out, keep_counts=True, threads=2, files=fm.FileSettings(batch_rows=7), **asked)
+        fm.score(source, output=out, keep_counts=True, threads=2, files=fm.tables.FileSettings(batch_rows=7), **asked)
         plain = fm.score(source, output=tmp_path / f"plain_{name}{suffix}", **asked)
         assert repr(fm.summarize(out).figures) == repr(plain.summary.figures)  # counts are not scores
         outputs.append(str(out))

@@ -28,6 +28,7 @@ from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
 from tests.support.judge_server import judge_server
+from tests.support.public_functions import public
 
 ROWS = {
     "id": [f"q{row}" for row in range(40)],
@@ -110,7 +111,7 @@ def test_files_are_scored_in_memory_as_the_same_table(tmp_path: Path, rows: Path
     assert scores.column_names == expected.column_names
     assert scores.to_pydict() == expected.to_pydict()
     assert fm.summarize(scores).figures == fm.summarize(expected).figures
-    assert fm.profile(rows, metrics).rows == fm.profile(TABLE, metrics).rows == 40
+    assert fm.scoring.profile(rows, metrics).rows == fm.scoring.profile(TABLE, metrics).rows == 40
 
 
 def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +126,9 @@ OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "engine": "ray", "
 @pytest.mark.parametrize("option", [*OF_FILES, *OF_RUNS])
 def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
     options = (
-        {option: OF_RUNS[option]} if option in OF_RUNS else {"files": fm.FileSettings(**{option: OF_FILES[option]})}
+        {option: OF_RUNS[option]}
+        if option in OF_RUNS
+        else {"files": fm.tables.FileSettings(**{option: OF_FILES[option]})}
     )
     for table in (TABLE, rows):
         with pytest.raises(OptionError, match=rf"^{option}=.*: applies to results in a file; "):
@@ -134,8 +137,8 @@ def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
 
 def test_every_option_of_a_run_is_refused_without_an_output() -> None:
     assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
-    of_reading = {field.name for field in dataclasses.fields(fm.ReadSettings)}
-    assert {field.name for field in dataclasses.fields(fm.FileSettings)} - of_reading == set(OF_FILES)
+    of_reading = {field.name for field in dataclasses.fields(fm.tables.ReadSettings)}
+    assert {field.name for field in dataclasses.fields(fm.tables.FileSettings)} - of_reading == set(OF_FILES)
 
 
 def test_progress_is_that_of_all_rows(rows: Path) -> None:
@@ -161,7 +164,7 @@ def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path: Path, ro
             "answer_words",
             output=tmp_path / f"{batch_rows}.parquet",
             threads=threads,
-            files=fm.FileSettings(batch_rows=batch_rows),
+            files=fm.tables.FileSettings(batch_rows=batch_rows),
             progress=steps.append,
         )
         assert [step.rows for step in steps] == expected
@@ -200,7 +203,7 @@ def test_progress_counts_the_rows_of_every_function(
 
     ``evaluate_rag`` counts in each of its stages, which are these functions; ``warm_up`` counts kernels.
     """
-    functions = {each: getattr(fm, each) for each in fm.__all__ if inspect.isfunction(getattr(fm, each))}
+    functions = {name: value for name, value in public().items() if inspect.isfunction(value)}
     assert {*PROGRESS, "evaluate_rag", "warm_up"} == {
         each for each in functions if "progress" in inspect.signature(functions[each]).parameters
     }
@@ -215,7 +218,7 @@ def test_progress_counts_the_rows_of_every_function(
 
 def test_a_format_is_of_files() -> None:
     with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
-        fm.score(TABLE, "token_f1", files=fm.FileSettings(format="csv"))
+        fm.score(TABLE, "token_f1", files=fm.tables.FileSettings(format="csv"))
 
 
 def test_kept_columns_keep_their_types_in_memory() -> None:
@@ -228,9 +231,9 @@ def test_kept_columns_keep_their_types_in_memory() -> None:
 def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
     long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
     with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
-        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", files=fm.FileSettings(max_row_bytes=150))
+        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", files=fm.tables.FileSettings(max_row_bytes=150))
     scored = fm.score(
-        long, "token_f1", output=tmp_path / "o.jsonl", files=fm.FileSettings(max_row_bytes=150, on_error="skip")
+        long, "token_f1", output=tmp_path / "o.jsonl", files=fm.tables.FileSettings(max_row_bytes=150, on_error="skip")
     )
     assert (scored.rows, scored.rejected) == (2, 1)
     [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
@@ -329,7 +332,7 @@ def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path
 def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample: int | None) -> None:
     options: dict[str, Any] = {"keep": ["note"], "sample": sample}
     with judge_server() as server:
-        settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
+        settings = fm.models.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
         tables = [
             fm.judge(TABLE, settings, **options),
             fm.judge(rows, settings, **options),
@@ -347,7 +350,7 @@ def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample:
 
 def test_settings_of_a_judge_are_given_once() -> None:
     with pytest.raises(OptionError, match=r"^model=: set it in the JudgeSettings"):
-        fm.judge(TABLE, fm.JudgeSettings("safety", "m"), model="other")
+        fm.judge(TABLE, fm.models.JudgeSettings("safety", "m"), model="other")
 
 
 @pytest.mark.parametrize(
@@ -436,7 +439,7 @@ def test_sampled_rows_keep_their_place(tmp_path: Path, rows: Path) -> None:
     """The label of a frame's index, or the number of the row, so that judgements and answers return to their rows."""
     frame = pd.DataFrame(ROWS, index=pd.Index([f"r{n}" for n in range(40)], name="label"))
     with judge_server() as server:
-        settings = fm.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
+        settings = fm.models.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
         judged = fm.judge(frame, settings, keep="question", sample=5).to_pandas()
         fm.judge(rows, settings, keep="question", sample=5, output=tmp_path / "judged.csv")
     answered = fm.answer(frame, shouted, sample=5, repeats=2, keep="id").to_pandas()

@@ -63,7 +63,7 @@ def check_bits(scores: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_scores_are_those_of_rows(spec: str) -> None:
-    check_bits(fm.pairwise_scores(SAMPLES, SAMPLES[::-1], spec), of_rows(SAMPLES, SAMPLES[::-1], spec))
+    check_bits(fm.scoring.pairwise_scores(SAMPLES, SAMPLES[::-1], spec), of_rows(SAMPLES, SAMPLES[::-1], spec))
 
 
 @given(strategies.rows, strategies.rows, st.sampled_from(SPECS), st.integers(1, 40), st.integers(1, 60))
@@ -77,7 +77,7 @@ def test_blocks_of_any_size_give_the_bits_of_rows(
     with pytest.MonkeyPatch.context() as patched:
         for name, value in sizes.items():
             patched.setattr(SIZES, name, value)
-        scores = fm.pairwise_scores(
+        scores = fm.scoring.pairwise_scores(
             pa.array(candidates, pa.string()), pa.array(references, pa.string()), spec, threads=1 + pairs % 3
         )
     check_bits(scores, of_rows(candidates, references, spec))
@@ -95,7 +95,9 @@ def made_texts(n: int, words: int, seed: int) -> list[str]:
 )
 def test_long_texts_and_frequent_ngrams(spec: str) -> None:
     candidates, references = made_texts(20, 90, 0), made_texts(70, 60, 1)
-    check_bits(fm.pairwise_scores(candidates, references, spec, threads=2), of_rows(candidates, references, spec))
+    check_bits(
+        fm.scoring.pairwise_scores(candidates, references, spec, threads=2), of_rows(candidates, references, spec)
+    )
 
 
 def test_reference_packages() -> None:
@@ -113,11 +115,11 @@ def test_reference_packages() -> None:
     }
     for spec, oracle in oracles.items():
         expected = [[oracle(a, b) for b in references] for a in candidates]
-        np.testing.assert_allclose(fm.pairwise_scores(candidates, references, spec), expected, rtol=1e-12)
+        np.testing.assert_allclose(fm.scoring.pairwise_scores(candidates, references, spec), expected, rtol=1e-12)
 
 
 def test_one_column_as_both_sides() -> None:
-    scores = fm.pairwise_scores(SAMPLES, SAMPLES, "token_f1")
+    scores = fm.scoring.pairwise_scores(SAMPLES, SAMPLES, "token_f1")
     np.testing.assert_array_equal(scores, scores.T)
     present = [text is not None for text in SAMPLES]
     assert np.diagonal(scores)[present].tolist() == [1.0] * 7
@@ -125,43 +127,45 @@ def test_one_column_as_both_sides() -> None:
 
 
 def test_columns_of_every_container() -> None:
-    expected = fm.pairwise_scores(SAMPLES, SAMPLES, "rouge1_f1")
+    expected = fm.scoring.pairwise_scores(SAMPLES, SAMPLES, "rouge1_f1")
     for name, column in strategies.disguises(SAMPLES):
-        np.testing.assert_array_equal(fm.pairwise_scores(column, column, "rouge1_f1"), expected, err_msg=name)
+        np.testing.assert_array_equal(fm.scoring.pairwise_scores(column, column, "rouge1_f1"), expected, err_msg=name)
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 2), (2, 0), (1, 1), (2, 5), (5, 1)])
 def test_shapes(n: int, m: int) -> None:
     for spec in ("chrf", "rougeLsum_f1", "bleu", "jaccard", "exact_match"):
-        scores = fm.pairwise_scores(pa.array(["a b"] * n, pa.string()), pa.array(["a"] * m, pa.string()), spec)
+        scores = fm.scoring.pairwise_scores(pa.array(["a b"] * n, pa.string()), pa.array(["a"] * m, pa.string()), spec)
         assert scores.shape == (n, m)
 
 
 def test_columns_of_nulls_only() -> None:
-    assert np.isnan(fm.pairwise_scores([None, None], ["a"], "chrf")).all()
-    assert np.isnan(fm.pairwise_scores(["a"], pa.nulls(3), "bleu")).all()
+    assert np.isnan(fm.scoring.pairwise_scores([None, None], ["a"], "chrf")).all()
+    assert np.isnan(fm.scoring.pairwise_scores(["a"], pa.nulls(3), "bleu")).all()
 
 
 def test_refused_metrics_and_columns() -> None:
-    with pytest.raises(fm.OptionError, match=r"'answer_length' is not computed for all pairs.*bleu, chrf, chrf\+\+"):
-        fm.pairwise_scores(["a"], ["b"], "answer_length")
+    with pytest.raises(
+        fm.errors.OptionError, match=r"'answer_length' is not computed for all pairs.*bleu, chrf, chrf\+\+"
+    ):
+        fm.scoring.pairwise_scores(["a"], ["b"], "answer_length")
     for spec in ("corpus_bleu", "tfidf_cosine", "semantic_similarity", "hallucination", "answer_relevance"):
-        with pytest.raises(fm.OptionError, match=r"token_f1.*rouge1_f1"):
-            fm.pairwise_scores(["a"], ["b"], spec)
-    with pytest.raises(fm.OptionError, match="expected the name of a metric"):
-        fm.pairwise_scores(["a"], ["b"], ["chrf"])  # type: ignore[arg-type]
-    with pytest.raises(fm.UnknownNameError, match="chrf"):
-        fm.pairwise_scores(["a"], ["b"], "chrff")
-    with pytest.raises(fm.UnknownNameError, match="option of chrf"):
-        fm.pairwise_scores(["a"], ["b"], "chrf(order=2)")
-    with pytest.raises(fm.OptionError, match="threads"):
-        fm.pairwise_scores(["a"], ["b"], "chrf", threads=0)
-    with pytest.raises(fm.OptionError, match="overwrite"):
-        fm.pairwise_scores(["a"], ["b"], "chrf", overwrite=True)
-    with pytest.raises(fm.ColumnError, match="column 'references': expected text, got list"):
-        fm.pairwise_scores(["a"], [["b"]], "chrf")
-    with pytest.raises(fm.ColumnError, match="column 'candidates': expected text"):
-        fm.pairwise_scores([1, 2], ["b"], "chrf")
+        with pytest.raises(fm.errors.OptionError, match=r"token_f1.*rouge1_f1"):
+            fm.scoring.pairwise_scores(["a"], ["b"], spec)
+    with pytest.raises(fm.errors.OptionError, match="expected the name of a metric"):
+        fm.scoring.pairwise_scores(["a"], ["b"], ["chrf"])  # type: ignore[arg-type]
+    with pytest.raises(fm.errors.UnknownNameError, match="chrf"):
+        fm.scoring.pairwise_scores(["a"], ["b"], "chrff")
+    with pytest.raises(fm.errors.UnknownNameError, match="option of chrf"):
+        fm.scoring.pairwise_scores(["a"], ["b"], "chrf(order=2)")
+    with pytest.raises(fm.errors.OptionError, match="threads"):
+        fm.scoring.pairwise_scores(["a"], ["b"], "chrf", threads=0)
+    with pytest.raises(fm.errors.OptionError, match="overwrite"):
+        fm.scoring.pairwise_scores(["a"], ["b"], "chrf", overwrite=True)
+    with pytest.raises(fm.errors.ColumnError, match="column 'references': expected text, got list"):
+        fm.scoring.pairwise_scores(["a"], [["b"]], "chrf")
+    with pytest.raises(fm.errors.ColumnError, match="column 'candidates': expected text"):
+        fm.scoring.pairwise_scores([1, 2], ["b"], "chrf")
 
 
 def test_metric_of_a_plugin_is_refused() -> None:
@@ -169,8 +173,8 @@ def test_metric_of_a_plugin_is_refused() -> None:
     def same_length_of_pair(answer: str, reference: str) -> float:
         return float(len(answer) == len(reference))
 
-    with pytest.raises(fm.OptionError, match="not computed for all pairs"):
-        fm.pairwise_scores(["a"], ["b"], "same_length_of_pair")
+    with pytest.raises(fm.errors.OptionError, match="not computed for all pairs"):
+        fm.scoring.pairwise_scores(["a"], ["b"], "same_length_of_pair")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl", ".arrow"])
@@ -180,17 +184,17 @@ def test_files(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> 
     rows, output = tmp_path / "rows.parquet", tmp_path / f"scores{suffix}"
     pq.write_table(pa.table({"text": SAMPLES}), rows)
     columns = {"answer": "text", "reference": "text"}
-    written = fm.pairwise_scores(rows, str(rows), "chrf", output=output, columns=columns)
+    written = fm.scoring.pairwise_scores(rows, str(rows), "chrf", output=output, columns=columns)
     assert (written.candidates, written.references) == (8, 8)
     table = read(output)
-    expected = fm.pairwise_scores(SAMPLES, SAMPLES, "chrf")
+    expected = fm.scoring.pairwise_scores(SAMPLES, SAMPLES, "chrf")
     assert table["candidate"].to_pylist() == np.repeat(np.arange(8), 8).tolist()
     assert table["reference"].to_pylist() == np.tile(np.arange(8), 8).tolist()
     scores = np.array([np.nan if score is None else score for score in table["score"].to_pylist()])
     np.testing.assert_array_equal(scores.reshape(8, 8), expected)
-    with pytest.raises(fm.OutputError, match="exists"):
-        fm.pairwise_scores(SAMPLES, SAMPLES, "chrf", output=output)
-    fm.pairwise_scores(SAMPLES[:0], SAMPLES, "chrf", output=output, overwrite=True)
+    with pytest.raises(fm.errors.OutputError, match="exists"):
+        fm.scoring.pairwise_scores(SAMPLES, SAMPLES, "chrf", output=output)
+    fm.scoring.pairwise_scores(SAMPLES[:0], SAMPLES, "chrf", output=output, overwrite=True)
     assert read(output).num_rows == 0
 
 
@@ -204,12 +208,12 @@ def read(path: Path) -> pa.Table:
 def test_missing_columns_and_protected_inputs(tmp_path: Path) -> None:
     rows = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"answer": ["a"], "label": [1]}), rows)
-    with pytest.raises(fm.ColumnError, match=r"references: needs the column 'reference'.*'answer', 'label'"):
-        fm.pairwise_scores(["a"], rows, "chrf")
-    with pytest.raises(fm.ColumnError, match="'label'"):
-        fm.pairwise_scores(rows, ["a"], "chrf", columns={"answer": "label"})
-    with pytest.raises(fm.OutputError):
-        fm.pairwise_scores(rows, ["a"], "chrf", output=rows, overwrite=True)
+    with pytest.raises(fm.errors.ColumnError, match=r"references: needs the column 'reference'.*'answer', 'label'"):
+        fm.scoring.pairwise_scores(["a"], rows, "chrf")
+    with pytest.raises(fm.errors.ColumnError, match="'label'"):
+        fm.scoring.pairwise_scores(rows, ["a"], "chrf", columns={"answer": "label"})
+    with pytest.raises(fm.errors.OutputError):
+        fm.scoring.pairwise_scores(rows, ["a"], "chrf", output=rows, overwrite=True)
 
 
 def test_command(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ USED = """
 import json, sys
 import fastmetrics as fm
 from tests.support.every_metric import bits
-warmed = fm.warm_up({few}) if {warm} else 0
+warmed = fm.scoring.warm_up({few}) if {warm} else 0
 made = bits({rows}, {few})
 kernels = [k for n, m in sys.modules.items() if n.startswith("fastmetrics.kernels.")
            for k in vars(m).values() if hasattr(k, "py_func")]
@@ -179,7 +179,7 @@ def test_machine_code_for_other_types_is_not_run(tmp_path):
 
 def test_warm_up_leaves_nothing_to_compile(tmp_path, full):
     few = FEW if full else FEW[1:]
-    code = f"import json, fastmetrics as fm; print(json.dumps(fm.warm_up({few})))"
+    code = f"import json, fastmetrics as fm; print(json.dumps(fm.scoring.warm_up({few})))"
     assert said(start(code, NUMBA_CACHE_DIR=tmp_path)) >= len(few)
     made, hits, misses = said(start(used(ROWS, few, warm=True), NUMBA_CACHE_DIR=tmp_path))
     assert (made, misses) == (bits(ROWS, few), 0)

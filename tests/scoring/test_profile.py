@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
-from fastmetrics.scoring.profile import Watch
+from fastmetrics.scoring.profiling import Watch
 from tests.support.program import ENVIRONMENT, program
 
 METRICS = "token_f1,rougeL_f1,ndcg@5,semantic_similarity"
@@ -39,7 +39,7 @@ def rows(tmp_path_factory):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_stages_add_up(rows, threads):
-    found = fm.profile(rows, metrics=METRICS.split(","), threads=threads)
+    found = fm.scoring.profile(rows, metrics=METRICS.split(","), threads=threads)
     assert (found.rows, found.threads) == (3000, threads)
     assert list(found.stages) == ["read", "tokenise", "kernels", "write"]
     assert list(found.metrics) == METRICS.split(",")
@@ -55,7 +55,7 @@ def test_stages_add_up(rows, threads):
 def test_no_time_is_counted_twice(monkeypatch):
     """What is made within a metric's time, and within the making of something else, is that much less of theirs."""
     clock = iter([0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 10.0])
-    monkeypatch.setattr("fastmetrics.scoring.profile.time", SimpleNamespace(perf_counter=clock.__next__))
+    monkeypatch.setattr("fastmetrics.scoring.profiling.time", SimpleNamespace(perf_counter=clock.__next__))
     watch = Watch()
     with watch.on("metric"):
         with watch.on("tokens"), watch.on("text"):
@@ -68,7 +68,7 @@ def test_no_time_is_counted_twice(monkeypatch):
 def test_threads_do_not_nest(monkeypatch):
     """A name of one thread is not within that of another, which begins before it and ends after it."""
     clock = iter([0.0, 1.0, 3.0, 10.0])
-    monkeypatch.setattr("fastmetrics.scoring.profile.time", SimpleNamespace(perf_counter=clock.__next__))
+    monkeypatch.setattr("fastmetrics.scoring.profiling.time", SimpleNamespace(perf_counter=clock.__next__))
     watch = Watch()
 
     def other():
@@ -104,12 +104,12 @@ def test_command_prints_the_profile(rows):
     refused = program("profile", rows, "-m", "token_f1", "--threads", 0)
     assert (refused.code, refused.err) == (2, "error: --threads 0: expected a whole number from 1 to 1,024\n")
     with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
-        fm.profile(rows, metrics="token_f1", threads=0)
+        fm.scoring.profile(rows, metrics="token_f1", threads=0)
 
 
 def test_no_rows(tmp_path):
     pq.write_table(pa.table({"answer": pa.array([], pa.string())}), tmp_path / "rows.parquet")
-    found = fm.profile(tmp_path / "rows.parquet", metrics="answer_words")
+    found = fm.scoring.profile(tmp_path / "rows.parquet", metrics="answer_words")
     assert (found.rows, found.nbytes) == (0, 0)
     assert str(found).startswith("stage ")
 
@@ -142,7 +142,7 @@ def on(self, name):
 
 profile.Watch.on = on
 WATCHERS.append(listen)
-fm.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
+fm.scoring.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
 print(len(compiled), sorted(set(measured)))
 """
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics import FileSettings, score
+from fastmetrics import score
 from fastmetrics.base.errors import FileFormatError, OutputError
+from fastmetrics.tables import FileSettings
 
 
 class StopError(Exception):

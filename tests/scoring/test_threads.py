@@ -20,20 +20,22 @@ FUNCTIONS = {
     "score of files": lambda **options: fm.score(MISSING, output="out.parquet", **options),
     "rank": lambda **options: fm.rank(MISSING, MISSING, **options),
     "rank of runs": lambda **options: fm.rank({"run": {"q": {"a": 1}}}, {"q": {"a": 1}}, "mrr", **options),
-    "geometry": lambda **options: fm.geometry(MISSING, **options),
-    "project": lambda **options: fm.project(MISSING, **options),
-    "nearest": lambda **options: fm.nearest(MISSING, **options),
+    "geometry": lambda **options: fm.vectors.geometry(MISSING, **options),
+    "project": lambda **options: fm.vectors.project(MISSING, **options),
+    "nearest": lambda **options: fm.vectors.nearest(MISSING, **options),
     "Index.build": lambda **options: fm.Index.build(MISSING, **options),
     "Index.load": lambda **options: fm.Index.load(MISSING, **options),
     "Index.search": lambda **options: fm.Index.build(np.eye(3)).search(MISSING, **options),
     "build_index": lambda **options: build_index(MISSING, **options),
     "search": lambda **options: fm.search(fm.Index.build(np.eye(3)), MISSING, **options),
-    "match_faq": lambda **options: fm.match_faq([1], ["a"], **options),
+    "match_faq": lambda **options: fm.retrieval.match_faq([1], ["a"], **options),
     "match": lambda **options: fm.match(MISSING, MISSING, **options),
-    "answer_all": lambda **options: fm.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all([1], **options),
-    "check_dataset": lambda **options: fm.check_dataset(MISSING, **options),
-    "chunk_utilization": lambda **options: fm.chunk_utilization(MISSING, **options),
-    "domain_analysis": lambda **options: fm.domain_analysis(MISSING, **options),
+    "answer_all": lambda **options: fm.retrieval.StrictMatchBot({"question": ["a"], "answer": ["b"]}).answer_all(
+        [1], **options
+    ),
+    "check_dataset": lambda **options: fm.logs.check_dataset(MISSING, **options),
+    "chunk_utilization": lambda **options: fm.logs.chunk_utilization(MISSING, **options),
+    "domain_analysis": lambda **options: fm.logs.domain_analysis(MISSING, **options),
 }
 """Calls in which much is wrong: the number of threads is checked before anything is read."""
 

@@ -148,7 +148,7 @@ def test_other_calls_of_the_page():
     assert fm.keyword_recall(["Rome in May"], ["Rome"]).tolist() == [1.0]
     scores = fm.score(TABLE, "rouge1_f1")
     assert not fm.gate(scores, ["rouge1_f1 >= 0.75"], min_n=1).passed
-    fm.assert_scores(scores, "rouge1_f1 >= 0.1", min_n=1)
+    fm.scoring.assert_scores(scores, "rouge1_f1 >= 0.1", min_n=1)
     for schema, names in (
         ("ragas", ("response", "reference")),
         ("deepeval", ("actual_output", "expected_output")),

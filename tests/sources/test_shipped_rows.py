@@ -100,7 +100,7 @@ def test_rankings_equal_their_definitions() -> None:
 def test_questions_find_the_faq_entry_that_the_plain_bot_finds() -> None:
     texts = [[text for text in column(name) if text is not None] for name in ("answer", "question")]
     assert_plain(*texts, 3)
-    found = fm.match_faq(column("question"), column("question"), 2)
+    found = fm.retrieval.match_faq(column("question"), column("question"), 2)
     asked = [at for at, row in enumerate(ROWS) if row["question"] is not None]
     assert all(ROWS[found.index[at, 0]]["group"] == ROWS[at]["group"] for at in asked)
 
@@ -118,7 +118,7 @@ def test_metrics_agree_with_labels_as_scikit_learn_says() -> None:
 
 
 def test_cosines_separate_supported_claims() -> None:
-    evidence = fm.grounding_evidence(column("answer"), column("contexts"), embedder=fm.Embedder(letters))
+    evidence = fm.metrics.grounding_evidence(column("answer"), column("contexts"), embedder=fm.Embedder(letters))
     best = np.full(50, -1.0)
     np.fmax.at(best, evidence["row"].to_numpy(), evidence["cosine"].to_pandas().to_numpy(float))
     cited = [at for at in range(50) if best[at] > -1 and ROWS[at]["human_correct"] is not None]
@@ -131,7 +131,7 @@ def test_vectors_find_their_neighbours() -> None:
     cosines = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     expected = np.argsort(-(cosines @ cosines.T) + 9 * np.eye(50), axis=1, kind="stable")[:, :5]
     for method in ("exact", "hnsw"):
-        assert np.array_equal(fm.nearest(vectors, k=5, method=method).ids, expected)
+        assert np.array_equal(fm.vectors.nearest(vectors, k=5, method=method).ids, expected)
 
 
 @pytest.fixture

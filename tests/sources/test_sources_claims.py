@@ -122,7 +122,7 @@ def relevance_of(question: str, answer: str) -> float:
 def test_a_claim_is_one_anchor_supported_where_subject_and_object_stand_close_together(facts, passages):
     answer, contexts = " ".join(fact.sentence for fact in facts), [passage.text for passage in passages]
     expected = anchors_of(facts, contexts)
-    anchors = fm.anchors([answer], [contexts])["anchors"][0].as_py()
+    anchors = fm.scoring.anchors([answer], [contexts])["anchors"][0].as_py()
     assert Counter(anchor["supported"] for anchor in anchors) == Counter(expected), (answer, contexts, anchors)
     kinds = Counter(anchor["kind"] for anchor in anchors)
     assert kinds["claim"] == sum(fact.verb in ASSERTED for fact in facts)
@@ -151,7 +151,7 @@ def test_the_verdict_follows_the_hierarchy_of_the_document(question, facts, pass
     verdict = "WARN" if completeness < 0.6 else "PASS"
     if hallucination > 0.5 or relevance < 0.1:
         verdict = "FAIL"
-    verdicts = fm.verdicts([question], [answer], [contexts], stop_words=STOP)
+    verdicts = fm.scoring.verdicts([question], [answer], [contexts], stop_words=STOP)
     assert verdicts["verdict"].to_pylist() == [verdict]
     unsupported = verdicts["unsupported"][0].as_py()
     assert len(unsupported) == expected.count(False)
@@ -166,7 +166,9 @@ def test_word_by_word_claims_stay_and_pass_the_worked_example():
     contexts = [["Acme announced the Widget phone on 5 January 2024. It costs $1,000."]]
     assert fm.hallucination(answer, contexts)[0] == pytest.approx(2 / 3)
     assert fm.hallucination(answer, contexts, claims="words")[0] == pytest.approx(2 / 5)
-    default, by_word = (fm.verdicts(question, answer, contexts, **options) for options in ({}, {"claims": "words"}))
+    default, by_word = (
+        fm.scoring.verdicts(question, answer, contexts, **options) for options in ({}, {"claims": "words"})
+    )
     assert (default["verdict"].to_pylist(), by_word["verdict"].to_pylist()) == (["FAIL"], ["PASS"])
 
 
@@ -183,7 +185,7 @@ def test_word_by_word_claims_stay_and_pass_the_worked_example():
     ],
 )
 def test_numbers_and_dates_match_in_any_usual_format(written, context):
-    [anchors] = fm.anchors([f"Maybe {written}?"], [[context]])["anchors"].to_pylist()
+    [anchors] = fm.scoring.anchors([f"Maybe {written}?"], [[context]])["anchors"].to_pylist()
     assert [anchor["supported"] for anchor in anchors] == [True], anchors
-    [anchors] = fm.anchors([f"Maybe {written}?"], [["Nothing of the kind."]])["anchors"].to_pylist()
+    [anchors] = fm.scoring.anchors([f"Maybe {written}?"], [["Nothing of the kind."]])["anchors"].to_pylist()
     assert [anchor["supported"] for anchor in anchors] == [False], anchors

@@ -77,7 +77,7 @@ def test_both_scales_of_a_quality_have_columns_of_their_own(tmp_path, pair):
 def test_the_latency_of_a_faq_is_that_of_one_question():
     """T = end - start of one call: no two questions share a batch's mean, and all fit into the time of the run."""
     faq = {"question": [f"{word} number {n}" for n in range(3000) for word in ("card", "rent")], "answer": ["x"] * 6000}
-    bot = fm.StrictMatchBot(faq)
+    bot = fm.retrieval.StrictMatchBot(faq)
     bot.answer("warm up")
     table = {"id": list(range(40)), "question": [f"card number {n} " + "and more " * n for n in range(40)]}
     start = time.perf_counter()
@@ -101,7 +101,7 @@ def test_the_latency_of_repeated_judgements_is_that_of_one(tmp_path):
     assert all(call >= 50 for row in calls for call in row)
     assert judged["judge_correctness_latency_ms"].to_pylist() == pytest.approx([float(np.mean(row)) for row in calls])
     every = list(itertools.chain(*calls))
-    for found in (fm.judge_latency(calls), fm.judge_report(judged).axes[0].latency):
+    for found in (fm.stats.judge_latency(calls), fm.judge_report(judged).axes[0].latency):
         assert found.n == 12
         assert found.mean == pytest.approx(float(np.mean(every)))
         assert found.percentiles["p50"] == pytest.approx(float(np.percentile(every, 50)))

@@ -38,8 +38,10 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def given_contexts(url: str, folder: Path, **options: Any) -> fm.GivenContextsBot:
-    return fm.GivenContextsBot("m", base_url=url, store=folder / "calls.sqlite", client={"pause": 0.01}, **options)
+def given_contexts(url: str, folder: Path, **options: Any) -> fm.models.GivenContextsBot:
+    return fm.models.GivenContextsBot(
+        "m", base_url=url, store=folder / "calls.sqlite", client={"pause": 0.01}, **options
+    )
 
 
 def shown(value: Any) -> str:
@@ -67,7 +69,7 @@ def test_an_unknown_placeholder_is_refused_before_the_first_call(tmp_path, bot):
     with judge_server(reply=user_message) as judge:
         made = {
             "given": given_contexts(judge.url, tmp_path, template="{contexts} {questoin}"),
-            "full": fm.FullContextBot(
+            "full": fm.models.FullContextBot(
                 "all", "m", template="{knowledge} {question} {topik}", base_url=judge.url, store=tmp_path / "s"
             ),
         }
@@ -120,7 +122,7 @@ def test_documents_of_repeated_queries_are_compared(k):
     def search(question: str) -> dict[str, Any]:
         return {"answer": "x", "retrieved_ids": [f"d{n}" for n in rng.permutation(4)[: rng.integers(1, 4)]]}
 
-    bot = fm.FunctionBot(search, returns=("retrieved_ids",))
+    bot = fm.models.FunctionBot(search, returns=("retrieved_ids",))
     answered = fm.answer({"id": ROWS["id"], "question": ROWS["question"]}, bot, repeats=4)
     lists = [answered["retrieved_ids"].to_pylist()[start : start + 4] for start in (0, 4, 8)]
     overlaps, same = [], []

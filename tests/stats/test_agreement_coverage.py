@@ -34,7 +34,7 @@ def test_alpha_holds_at_least_its_level(n, trials):
     for _ in range(trials):
         truth = rng.random(n) < 0.5
         first, second = (np.where(rng.random(n) < RIGHT, truth, ~truth).astype(int) for _ in range(2))
-        found = fm.agreement({"a": first, "b": second}).intervals["alpha_nominal"]
+        found = fm.stats.agreement({"a": first, "b": second}).intervals["alpha_nominal"]
         held += found.low <= kappa(0.5) <= found.high
     assert held / trials >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / trials)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
-from fastmetrics.stats.pass_at_k import question_scores
+from fastmetrics.stats.attempts import question_scores
 from tests.support.program import program
 
 
@@ -25,22 +25,22 @@ def test_passes_equal_enumeration_of_all_draws(case):
     n, c, k = case
     draws = list(itertools.combinations([True] * c + [False] * (n - c), k))
     expected = [math.nan] * 2 if not draws else [sum(map(rule, draws)) / len(draws) for rule in (any, all)]
-    assert [fm.pass_at_k(n, c, k), fm.pass_hat_k(n, c, k)] == pytest.approx(expected, nan_ok=True)
+    assert [fm.stats.pass_at_k(n, c, k), fm.stats.pass_hat_k(n, c, k)] == pytest.approx(expected, nan_ok=True)
 
 
 def test_passes_are_unbiased():
     """The mean over samples of n answers of a question with known probability."""
     n, p, k = 5, 0.3, 3
     weights = [math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)]
-    assert sum(w * fm.pass_at_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(1 - (1 - p) ** k)
-    assert sum(w * fm.pass_hat_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(p**k)
+    assert sum(w * fm.stats.pass_at_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(1 - (1 - p) ** k)
+    assert sum(w * fm.stats.pass_hat_k(n, c, k) for c, w in enumerate(weights)) == pytest.approx(p**k)
 
 
 @pytest.mark.parametrize(
     ("n", "c", "k", "error"), [(3, 4, 1, InputError), (3, -1, 1, InputError), (3, 1, 0, OptionError)]
 )
 def test_impossible_counts_raise(n, c, k, error):
-    for rate in (fm.pass_at_k, fm.pass_hat_k):
+    for rate in (fm.stats.pass_at_k, fm.stats.pass_hat_k):
         with pytest.raises(error):
             rate(n, c, k)
 
@@ -109,7 +109,7 @@ def test_one_run_may_have_repeats_alone():
     a, b = repeated(1), means(repeated(2))
     (parts,) = fm.compare({"a": a, "b": b}, metrics="m").repeats
     assert (parts.answers_baseline, parts.answers_other, parts.within_other) == (3.0, 1.0, 0.0)
-    assert parts.within_baseline == pytest.approx(fm.repeats(a)["m"].within / 3)
+    assert parts.within_baseline == pytest.approx(fm.results.repeats(a)["m"].within / 3)
     total = np.var(means(b)["m"].to_numpy() - means(a)["m"].to_numpy(), ddof=1)
     assert parts.between == pytest.approx(max(total - parts.within_baseline, 0), abs=1e-12)
     assert not fm.compare({"a": means(a), "b": b}, metrics="m").repeats
@@ -173,31 +173,31 @@ def test_other_duplicates_stay_errors(change, message):
 
 def test_a_named_column_needs_no_equal_numbers_of_answers():
     table = {"id": [1, 2, 3, 4, 5, 6], "question": ["p", "p", "p", "q", "r", "r"], "m": [0.0, 0.5, 1.0, 0.4, 0.2, 0.6]}
-    report = fm.repeats(table, on="question")["m"]
+    report = fm.results.repeats(table, on="question")["m"]
     assert (report.n_questions, report.n_answers) == (3, 6)
     assert report.mean.value == pytest.approx((0.5 + 0.4 + 0.4) / 3)
     with pytest.raises(InputError, match="'p' occurs in 3 rows; 1 more ids are duplicates; a column 'repeat' numbers"):
-        fm.repeats(table | {"id": table["question"]})
+        fm.results.repeats(table | {"id": table["question"]})
     with pytest.raises(InputError, match="a column 'repeat' numbers several answers"):
         fm.compare([table, table], metrics="m", on="question")
 
 
 def test_report_of_repeats():
     table = repeated(4, n=30, answers=4)
-    report = fm.repeats(table, k=(1, 2, 4, 9))
+    report = fm.results.repeats(table, k=(1, 2, 4, 9))
     metric = report["exact_match"]
     correct = table["exact_match"].to_numpy().reshape(30, 4).sum(axis=1).astype(int)
     assert metric.passes[0].pass_at_k.value == pytest.approx(metric.mean.value)
-    assert metric.passes[1].pass_at_k.value == pytest.approx(np.mean([fm.pass_at_k(4, c, 2) for c in correct]))
+    assert metric.passes[1].pass_at_k.value == pytest.approx(np.mean([fm.stats.pass_at_k(4, c, 2) for c in correct]))
     assert metric.passes[2].pass_hat_k.value == pytest.approx(np.mean(correct == 4))
     assert (metric.passes[3].n_questions, math.isnan(metric.passes[3].pass_at_k.value)) == (0, True)
     assert metric.n_answers == 120
     assert metric.standard_error == pytest.approx(np.std(correct / 4, ddof=1) / math.sqrt(30))
     assert not report["m"].passes
-    assert fm.repeats(table, metrics="m", threshold=0.5)["m"].passes
+    assert fm.results.repeats(table, metrics="m", threshold=0.5)["m"].passes
     assert report.to_arrow().num_rows == 5
     with pytest.raises(InputError, match="has one answer to each question"):
-        fm.repeats(means(table))
+        fm.results.repeats(means(table))
     with pytest.raises(KeyError):
         report["other"]
 
@@ -208,10 +208,10 @@ def test_notes_name_the_kinds_of_intervals():
     ids = np.repeat(np.arange(40), 2)
     table = {"id": ids, "token_f1": rng.random(80), "exact_match": np.repeat(rng.integers(0, 2, 40), 2)}
     table |= {"bleu": np.full(80, 25.0), "mine": np.full(80, 0.5)}
-    report = fm.repeats(table, k=1)
+    report = fm.results.repeats(table, k=1)
     means = {name: np.asarray(values, np.float64)[::2] for name, values in table.items() if name != "id"}
     means["token_f1"] = np.asarray(table["token_f1"]).reshape(40, 2).mean(axis=1)
-    plain = {one.metric: one for one in fm.summarize_by(means)}
+    plain = {one.metric: one for one in fm.results.summarize_by(means)}
     for one in report:
         expected = plain[one.metric]
         assert (one.mean.interval, one.mean.low) == (expected.interval, pytest.approx(expected.low, nan_ok=True))
@@ -222,7 +222,7 @@ def test_notes_name_the_kinds_of_intervals():
     assert "95 % intervals over questions: " in printed
     assert "t widened for skewness (token_f1)" in printed
     assert "the worst case of what was not seen (bleu)" in printed
-    few = fm.repeats({"id": [1, 1, 2, 2, 3, 3], "token_f1": [0.1, 0.2, 0.4, 0.6, 0.9, 0.9]})
+    few = fm.results.repeats({"id": [1, 1, 2, 2, 3, 3], "token_f1": [0.1, 0.2, 0.4, 0.6, 0.9, 0.9]})
     assert "†" in str(few.grids()[0])
     assert "† unreliable" in " ".join(few.remarks())
 
@@ -231,7 +231,7 @@ def test_command_equals_function(tmp_path):
     path = str(tmp_path / "scores.parquet")
     pq.write_table(repeated(4), path)
     printed = json.loads(program("repeats", path, "-m", "exact_match", "-k", "2", "-k", "3", "--json").out)
-    assert printed == json.loads(fm.repeats(path, metrics="exact_match", k=(2, 3)).to_json())
+    assert printed == json.loads(fm.results.repeats(path, metrics="exact_match", k=(2, 3)).to_json())
     shown = program("repeats", path).out
     assert "pass^k" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -240,7 +240,7 @@ def test_command_equals_function(tmp_path):
 def test_the_least_error_is_that_of_endless_answers():
     rng = np.random.default_rng(2)
     scores = rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.3, (50, 4))
-    [metric] = fm.repeats({"id": np.repeat(np.arange(50), 4), "m": scores.ravel()})
+    [metric] = fm.results.repeats({"id": np.repeat(np.arange(50), 4), "m": scores.ravel()})
     between = scores.mean(axis=1).var(ddof=1) - scores.var(axis=1, ddof=1).mean() / 4
     assert metric.least_error == pytest.approx(math.sqrt(between / 50))
     assert metric.least_error < metric.standard_error

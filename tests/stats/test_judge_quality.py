@@ -25,7 +25,7 @@ def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
     rng = np.random.default_rng(repeats)
     steps = rng.integers(0, 9, (60, repeats)) / 8  # the tolerance is one step
     steps[rng.random(steps.shape) < 0.1] = NAN
-    found = fm.judge_consistency(span[0] + steps * (span[1] - span[0]), range=span)
+    found = fm.stats.judge_consistency(span[0] + steps * (span[1] - span[0]), range=span)
     shares = []
     for i, j in itertools.combinations(range(repeats), 2):
         near = [abs(a - b) <= 0.125 for a, b in steps[:, [i, j]] if not math.isnan(a + b)]
@@ -35,18 +35,18 @@ def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
     several = [row[~np.isnan(row)] for row in steps if (~np.isnan(row)).sum() >= 2]
     deviation = np.mean([row.std(ddof=1) for row in several]) * (span[1] - span[0])
     assert (found.n, found.deviation) == (len(several), pytest.approx(deviation))
-    assert found.alpha == pytest.approx(fm.krippendorff_alpha(steps.T, level="interval"))
+    assert found.alpha == pytest.approx(fm.stats.krippendorff_alpha(steps.T, level="interval"))
 
 
 def test_consistency_at_the_tolerance_counts_though_decimals_round():
-    assert fm.judge_consistency([[0.7, 0.575]], range=(0, 1)).share == 1.0
-    assert fm.judge_consistency([[0.7, 0.574]], range=(0, 1)).share == 0.0
-    assert fm.judge_consistency([[3, 4]], tolerance=1).share == 1.0
+    assert fm.stats.judge_consistency([[0.7, 0.575]], range=(0, 1)).share == 1.0
+    assert fm.stats.judge_consistency([[0.7, 0.574]], range=(0, 1)).share == 0.0
+    assert fm.stats.judge_consistency([[3, 4]], tolerance=1).share == 1.0
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[1]], [[1, None], [None, 2]]])
 def test_without_two_scores_consistency_is_undefined(rows):
-    found = fm.judge_consistency(rows)
+    found = fm.stats.judge_consistency(rows)
     assert (math.isnan(found.share), math.isnan(found.deviation), found.n) == (True, True, 0)
     assert found.reading == "undefined"
 
@@ -62,17 +62,17 @@ def test_readings(share, reading):
 def test_wrong_ranges_and_ragged_repeats_are_named():
     for span in ((5, 1), (1, 1), (NAN, 1), (0, math.inf)):
         with pytest.raises(OptionError, match="range="):
-            fm.judge_consistency([[1, 2]], range=span)
+            fm.stats.judge_consistency([[1, 2]], range=span)
     with pytest.raises(OptionError, match="tolerance"):
-        fm.judge_consistency([[1, 2]], tolerance=-1)
+        fm.stats.judge_consistency([[1, 2]], tolerance=-1)
     with pytest.raises(InputError, match="the lists differ in length: 1 and 2 numbers"):
-        fm.judge_consistency([[1, 2], [1]])
+        fm.stats.judge_consistency([[1, 2], [1]])
 
 
 def test_rows_that_were_not_asked_about_are_no_errors():
     statuses = ["ok", "unparsed", "truncated", "refused", "http", "timeout", "budget", "missing", "too_long", None]
-    assert fm.judge_error_rate(statuses) == 5 / 6
-    assert math.isnan(fm.judge_error_rate(["missing", None]))
+    assert fm.stats.judge_error_rate(statuses) == 5 / 6
+    assert math.isnan(fm.stats.judge_error_rate(["missing", None]))
     assert status_counts(["ok", None, "http", "ok"]) == {"http": 1, "none": 1, "ok": 2}
 
 
@@ -93,7 +93,7 @@ def test_decisions_are_those_of_scikit_learn_and_their_intervals_exact():
     rng = np.random.default_rng(1)
     labels = rng.random(200) < 0.6
     shown = labels ^ (rng.random(200) < 0.2)
-    found = fm.judge_decisions(shown, labels, latency_ms=[1, 2, 3])
+    found = fm.stats.judge_decisions(shown, labels, latency_ms=[1, 2, 3])
     tp, fp, fn = int((shown & labels).sum()), int((shown & ~labels).sum()), int((~shown & labels).sum())
     assert (found.tp, found.fp, found.fn, found.tn) == (tp, fp, fn, 200 - tp - fp - fn)
     assert found.accuracy.value == (shown == labels).mean()
@@ -104,7 +104,7 @@ def test_decisions_are_those_of_scikit_learn_and_their_intervals_exact():
         assert 0.02 < one.high - one.low < 0.25
         assert one.low < one.value < one.high
     order = rng.permutation(200)
-    again = fm.judge_decisions(shown[order], labels[order], latency_ms=[1, 2, 3])
+    again = fm.stats.judge_decisions(shown[order], labels[order], latency_ms=[1, 2, 3])
     assert again == found
 
 
@@ -121,19 +121,19 @@ def test_shares_have_exact_intervals(hits, n):
     ("shown", "labels"), [([], []), ([0, 0], [0, 0]), ([0, 0], [1, 1]), ([1, 1], [0, 0]), ([None], [1])]
 )
 def test_nothing_by_nothing_is_zero(shown, labels):
-    found = fm.judge_decisions(shown, labels)
+    found = fm.stats.judge_decisions(shown, labels)
     assert (found.precision.value, found.recall.value, found.f1.value) == (0.0, 0.0, 0.0)
     assert found.n_left_out == sum(one is None for one in shown)
 
 
 def test_other_values_than_0_and_1_are_named():
     with pytest.raises(InputError, match=r"labels, row 1: expected true or false \(1 or 0\), got 2"):
-        fm.judge_decisions([1, 0], [1, 2])
+        fm.stats.judge_decisions([1, 0], [1, 2])
     with pytest.raises(InputError, match="shown has 1 rows and labels 2"):
-        fm.judge_decisions([1], [1, 0])
+        fm.stats.judge_decisions([1], [1, 0])
 
 
 @pytest.mark.parametrize("status", ["missing", "too_long", "budget", "identical"])
 def test_rows_without_a_call_are_no_errors_and_no_calls(status):
-    assert fm.judge_error_rate(["ok", status, "http", None]) == 0.5
-    assert math.isnan(fm.judge_error_rate([status]))
+    assert fm.stats.judge_error_rate(["ok", status, "http", None]) == 0.5
+    assert math.isnan(fm.stats.judge_error_rate([status]))

@@ -220,13 +220,13 @@ def test_coverage_is_nominal(draw, mean, n):
 
 def test_outputs_name_the_kind():
     scores = {"id": range(8), "token_f1": RNG.random(8), "exact_match": [1.0] * 8}
-    summary = fm.summarize_by(scores)
+    summary = fm.results.summarize_by(scores)
     assert [(one.interval, one.interval_note is None) for one in summary] == [("skew_t", False), ("exact", False)]
     kinds = "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match)"
     assert kinds in summary.remarks()
     assert "† approximate: fewer than 20 rows (token_f1)" in str(summary)
     for kind in INTERVALS[1:]:
-        assert fm.summarize_by(scores, metrics="token_f1", interval=kind)[0].interval == kind
+        assert fm.results.summarize_by(scores, metrics="token_f1", interval=kind)[0].interval == kind
 
 
 @pytest.mark.parametrize("kind", ["auto", "t", "studentised"])

@@ -11,9 +11,9 @@ import scipy.stats
 from sklearn.metrics import roc_auc_score
 
 import fastmetrics as fm
-from fastmetrics.stats.agreement import alpha_parts, read_ratings
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.paired_figures import Pairs
+from fastmetrics.stats.raters import alpha_parts, read_ratings
 from tests.reference.association import tau_b
 
 
@@ -88,7 +88,7 @@ def test_the_influence_of_a_unit_is_the_change_of_alpha_with_its_weight(level):
 def test_raters_who_never_name_the_same_unit_may_still_do_so():
     """Each of two raters names 6 of 60 units; independent raters have κ = 0, which the interval has to contain."""
     first, second = np.repeat([0, 1, 1], [6, 6, 48]), np.repeat([1, 0, 1], [6, 6, 48])
-    found = fm.agreement({"ann": first, "bob": second})
+    found = fm.stats.agreement({"ann": first, "bob": second})
     figures = {**found.pairs[0].intervals, **found.intervals}
     phi = associate(first, second).pearson
     assert phi.value == pytest.approx(-1 / 9)
@@ -102,24 +102,24 @@ def test_clusters_widen_the_intervals_of_agreement():
     truth, clusters = np.repeat(rng.random(30) < 0.5, 6), np.repeat(np.arange(30), 6)
     habit = np.repeat(rng.random((2, 30)) < 0.8, 6, axis=1)
     table = {"ann": np.where(habit[0], truth, ~truth).astype(int), "bob": np.where(habit[1], truth, ~truth).astype(int)}
-    alone, grouped = fm.agreement(table), fm.agreement(table, clusters=clusters)
+    alone, grouped = fm.stats.agreement(table), fm.stats.agreement(table, clusters=clusters)
     for one, other in ((alone, grouped), (alone.pairs[0], grouped.pairs[0])):
         for name, interval in other.intervals.items():
             assert interval.high - interval.low > 1.5 * (one.intervals[name].high - one.intervals[name].low)
-    by_text = fm.agreement(table, clusters=[f"c{one:02}" for one in clusters])
+    by_text = fm.stats.agreement(table, clusters=[f"c{one:02}" for one in clusters])
     assert by_text == grouped
     labels = pa.table({"ann": table["ann"], "bob": table["bob"], "session": clusters})
     validated = fm.validate({"fit": rng.random(180)}, labels, raters="ann,bob", cluster="session")
     assert validated.raters.intervals == grouped.intervals
     with pytest.raises(fm.FastmetricsError, match="there are 180 units, but clusters= has 2"):
-        fm.agreement(table, clusters=[1, 2])
+        fm.stats.agreement(table, clusters=[1, 2])
 
 
 def test_a_perfect_figure_has_an_interval_below_it():
     found = associate(np.arange(20), np.arange(20) >= 10, positive=1)
     assert (found.auc.value, found.auc.high) == (1.0, 1.0)
     assert 0.5 < found.auc.low < 0.97
-    agreed = fm.agreement([[0, 1] * 10, [0, 1] * 10])
+    agreed = fm.stats.agreement([[0, 1] * 10, [0, 1] * 10])
     assert agreed.pairs[0].kappa == 1.0
     assert 0.2 < agreed.pairs[0].intervals["kappa"].low < 0.97
 
@@ -143,7 +143,7 @@ def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, k
         if len(set(first)) < 2 or len(set(second)) < 2:
             held = {name: sum_ + share for name, sum_ in held.items()}  # undefined
             continue
-        found = fm.agreement({"a": first, "b": second})
+        found = fm.stats.agreement({"a": first, "b": second})
         figures = {
             "kappa": (found.pairs[0].intervals["kappa"], kappa),
             "phi": (associate(first, second).pearson, phi),

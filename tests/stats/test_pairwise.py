@@ -30,19 +30,19 @@ def contests(wins):
 def test_counts_of_wins_and_flips():
     first = ["A", "A", "B", "tie", None, "A", None]
     second = ["A", "B", "B", "A", "A", None, None]
-    found = fm.pairwise(first, second)
+    found = fm.stats.pairwise(first, second)
     assert (found.n, found.n_one_order, found.n_none) == (4, 2, 1)
     assert found.win_rate.value == (2 + 1 + 0 + 1.5) / 2 / 4
     assert found.flips.value == 2 / 4
     assert found.first_place.value == (3 + 2) / (4 + 5)
     assert found.wins == {"A, A": 1, "A, B": 1, "B, B": 1, "tie, A": 1}
-    other = fm.pairwise(second, first, a="B", b="A")
+    other = fm.stats.pairwise(second, first, a="B", b="A")
     assert other.win_rate.value == pytest.approx(1 - found.win_rate.value)
     assert other.first_place == found.first_place
 
 
 def test_position_biased_judge_always_flips():
-    found = fm.pairwise(["A"] * 9, ["B"] * 9)
+    found = fm.stats.pairwise(["A"] * 9, ["B"] * 9)
     assert (found.win_rate.value, found.flips.value, found.first_place.value) == (0.5, 1.0, 1.0)
     assert found.flips.low > 0.6
 
@@ -50,55 +50,55 @@ def test_position_biased_judge_always_flips():
 def test_repeats_of_a_row_are_one_row():
     first, second = ["A", "B", "tie"] * 30, ["A", "A", "tie"] * 30
     rows = [row for row in range(30) for _ in range(3)]
-    repeated = fm.pairwise(first, second, rows=rows)
+    repeated = fm.stats.pairwise(first, second, rows=rows)
     assert (repeated.n, repeated.n_one_order, repeated.n_none) == (30, 0, 0)
     assert (repeated.win_rate.value, repeated.flips.value) == pytest.approx((2 / 3, 1 / 3))
     assert (
         repeated.flips.note == "rather too wide than too narrow: all values agree"
     )  # every row has the same share of flips
-    assert fm.pairwise(first, second, rows=list(range(90))) == fm.pairwise(first, second)
-    partial = fm.pairwise(["A", None, "A", None], ["A", None, None, None], rows=[1, 1, 2, 3])
+    assert fm.stats.pairwise(first, second, rows=list(range(90))) == fm.stats.pairwise(first, second)
+    partial = fm.stats.pairwise(["A", None, "A", None], ["A", None, None, None], rows=[1, 1, 2, 3])
     assert (partial.n, partial.n_one_order, partial.n_none) == (1, 1, 1)
     with pytest.raises(InputError, match="2 pairs of verdicts, but rows= has 1"):
-        fm.pairwise(["A", "A"], ["A", "A"], rows=[1])
+        fm.stats.pairwise(["A", "A"], ["A", "A"], rows=[1])
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, lambda marks: pa.chunked_array([marks])])
 def test_identical_answers_count_in_the_win_rate_only(kind):
     first, second = ["A", "A", "tie", "tie", "B"], ["A", "B", "tie", "tie", None]
-    found = fm.pairwise(first, second, identical=kind([False, False, False, True, False]))
+    found = fm.stats.pairwise(first, second, identical=kind([False, False, False, True, False]))
     assert (found.n, found.n_identical, found.n_one_order) == (4, 1, 1)
-    assert found.win_rate == fm.pairwise(first, second).win_rate
+    assert found.win_rate == fm.stats.pairwise(first, second).win_rate
     assert found.win_rate.value == 2.5 / 4
     wins = mean_interval(Sample.of(np.array([1.0, 0.5, 0.5, 0.5]), bounds=(0.0, 1.0)))
     assert (found.win_rate.low, found.win_rate.high) == (wins.low, wins.high)
     assert (found.flips.value, found.flips.interval) == (1 / 3, "exact")
-    assert found.first_place == fm.pairwise(first, second).first_place
+    assert found.first_place == fm.stats.pairwise(first, second).first_place
 
 
 def test_only_identical_answers_leave_no_flips():
-    found = fm.pairwise(["tie"] * 4, ["tie"] * 4, rows=[1, 1, 2, 2], identical=[True, True, True, None])
+    found = fm.stats.pairwise(["tie"] * 4, ["tie"] * 4, rows=[1, 1, 2, 2], identical=[True, True, True, None])
     assert (found.n, found.n_identical, found.win_rate.value) == (2, 2, 0.5)
     assert math.isnan(found.flips.value)
-    assert fm.pairwise(["A"], ["B"], identical=[True]).first_place.value != 1.0
+    assert fm.stats.pairwise(["A"], ["B"], identical=[True]).first_place.value != 1.0
     with pytest.raises(InputError, match="1 pairs of verdicts, but identical= has 2"):
-        fm.pairwise(["A"], ["B"], identical=[True, False])
+        fm.stats.pairwise(["A"], ["B"], identical=[True, False])
 
 
 def test_empty_input_is_undefined_and_invalid_verdicts_raise():
-    found = fm.pairwise([None], ["A"])
+    found = fm.stats.pairwise([None], ["A"])
     assert (found.n, math.isnan(found.win_rate.value), found.n_one_order) == (0, True, 1)
     with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, got 'C'"):
-        fm.pairwise(["A", "A"], ["A", "C"])
+        fm.stats.pairwise(["A", "A"], ["A", "C"])
     with pytest.raises(InputError, match="has 1 verdicts and the second 2"):
-        fm.pairwise(["A"], ["A", "B"])
+        fm.stats.pairwise(["A"], ["A", "B"])
 
 
 def test_strengths_equal_choix():
-    found = fm.bradley_terry(contests(WINS))
+    found = fm.stats.bradley_terry(contests(WINS))
     assert [found[f"s{i}"].value for i in range(4)] == pytest.approx(CHOIX, abs=1e-12)
     order = np.random.default_rng(0).permutation(sum(map(sum, WINS)))
-    assert fm.bradley_terry([contests(WINS)[i] for i in order]) == found
+    assert fm.stats.bradley_terry([contests(WINS)[i] for i in order]) == found
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -117,7 +117,7 @@ def test_strengths_with_ties_maximise_the_likelihood(seed):
         return total
 
     best = minimize(loss, np.zeros(systems), tol=1e-12).x
-    found = fm.bradley_terry(played)
+    found = fm.stats.bradley_terry(played)
     assert [found[f"s{i}"].value for i in range(systems)] == pytest.approx(best - best.mean(), abs=1e-4)
     assert sum(one.value for one in found.values()) == pytest.approx(0, abs=1e-12)
 
@@ -129,7 +129,7 @@ def test_intervals_contain_the_strengths():
         for i, j in ((0, 1), (0, 2), (1, 2)):
             wins[i, j] = rng.binomial(80, 1 / (1 + math.exp(true[j] - true[i])))
             wins[j, i] = 80 - wins[i, j]
-        found = fm.bradley_terry(contests(wins))
+        found = fm.stats.bradley_terry(contests(wins))
         held += sum(found[f"s{i}"].low <= true[i] <= found[f"s{i}"].high for i in range(3))
     assert held / trials / 3 == pytest.approx(0.95, abs=0.02)
 
@@ -148,7 +148,7 @@ def test_intervals_contain_the_strengths():
 )
 def test_undefined_strengths_have_a_note(played, said):
     with pytest.raises(InputError, match=said):
-        fm.bradley_terry(played)
+        fm.stats.bradley_terry(played)
 
 
 def test_published_position_bias_of_judges(data_folder):
@@ -161,7 +161,7 @@ def test_published_position_bias_of_judges(data_folder):
     mine, expected, rows = 0, 0.0, 0
     for name, pairs in judged.items():
         equal, of = (int(count) for count in published[name]["equal"].split("=")[0].split("/"))
-        found = fm.pairwise(*zip(*pairs, strict=True), a="1", b="2")
+        found = fm.stats.pairwise(*zip(*pairs, strict=True), a="1", b="2")
         same = found.n - round(found.flips.value * found.n if found.n else 0)
         same += found.n_none  # the publication counts two orders without a verdict as equal
         assert equal - (of - len(pairs)) <= same <= equal, name

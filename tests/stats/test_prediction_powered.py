@@ -148,18 +148,21 @@ def test_tables_and_files_are_joined_by_id(tmp_path):
     pq.write_table(judged, tmp_path / "judged.parquet")
     (tmp_path / "people.csv").write_text("id,note,human\n" + "".join(f"q{n},x,{labels[n]:g}\n" for n in range(30)))
     expected = powered_mean(scores, labels)
-    assert fm.estimate(judged, people) == expected
-    assert fm.estimate(tmp_path / "judged.parquet", tmp_path / "people.csv") == expected
-    assert fm.estimate(judged.append_column("human", pa.array(labels, from_pandas=True)), label="human") == expected
-    assert fm.estimate(scores, labels) == expected
+    assert fm.results.estimate(judged, people) == expected
+    assert fm.results.estimate(tmp_path / "judged.parquet", tmp_path / "people.csv") == expected
+    assert (
+        fm.results.estimate(judged.append_column("human", pa.array(labels, from_pandas=True)), label="human")
+        == expected
+    )
+    assert fm.results.estimate(scores, labels) == expected
     three = people.append_column("other", pa.array(np.zeros(30)))
     with pytest.raises(ColumnError, match=r"column of labels with label=.*human, other"):
-        fm.estimate(judged, three)
-    assert fm.estimate(judged, three, label="human") == expected
+        fm.results.estimate(judged, three)
+    assert fm.results.estimate(judged, three, label="human") == expected
     more = judged.append_column("judge_e2e", pa.array(scores)).append_column("judge_e2e_status", judged.column(2))
     with pytest.raises(ColumnError, match=r"column of scores with score=.*judge_e2e"):
-        fm.estimate(more, people)
+        fm.results.estimate(more, people)
     with pytest.raises(ColumnError, match="labels are needed"):
-        fm.estimate(judged)
+        fm.results.estimate(judged)
     with pytest.raises(InputError, match="share no 'id'"):
-        fm.estimate(judged, people.set_column(0, "id", pa.array([f"p{n}" for n in range(30)])))
+        fm.results.estimate(judged, people.set_column(0, "id", pa.array([f"p{n}" for n in range(30)])))

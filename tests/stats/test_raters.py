@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.stats.agreement import agreement, cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.raters import agreement, cohen_kappa, krippendorff_alpha
 from tests.reference.agreement import krippendorff_alpha as plain
 
 N = None

@@ -49,30 +49,30 @@ TABLES = {
 
 @pytest.mark.parametrize("form", sorted(TABLES))
 def test_raters_are_the_columns_of_a_table(form):
-    found = fm.agreement(TABLES[form])
+    found = fm.stats.agreement(TABLES[form])
     for level in ("nominal", "ordinal", "interval", "ratio"):
         expected = plain([ANN, BOB, CAT], level)
-        assert fm.krippendorff_alpha(TABLES[form], level=level) == pytest.approx(expected, abs=1e-12)
+        assert fm.stats.krippendorff_alpha(TABLES[form], level=level) == pytest.approx(expected, abs=1e-12)
         assert getattr(found, f"alpha_{level}") == pytest.approx(expected, abs=1e-12)
     assert found.n_units == 5
     named = [(pair.first, pair.second) for pair in found.pairs]
     by_place = [f"ratings[{place}]" for place in range(3)]
     assert named == list(itertools.combinations(NAMES if form not in ("columns", "array", "chunks") else by_place, 2))
-    assert found.pairs[0].kappa_linear == fm.cohen_kappa(ANN, BOB, weights="linear")
+    assert found.pairs[0].kappa_linear == fm.stats.cohen_kappa(ANN, BOB, weights="linear")
 
 
 def test_raters_can_be_selected_by_name():
     table = {**NAMES, "meta": [{"a": 1}, 1, "x", None, object()], "note": ["a", "b", "c", "d", "e"]}
-    assert fm.krippendorff_alpha(table, raters="ann,bob") == fm.krippendorff_alpha([ANN, BOB])
-    assert [pair.second for pair in fm.agreement(pd.DataFrame(table), raters=["ann", "cat"]).pairs] == ["cat"]
+    assert fm.stats.krippendorff_alpha(table, raters="ann,bob") == fm.stats.krippendorff_alpha([ANN, BOB])
+    assert [pair.second for pair in fm.stats.agreement(pd.DataFrame(table), raters=["ann", "cat"]).pairs] == ["cat"]
     with pytest.raises(ColumnError, match="raters: unknown column 'anne'; did you mean 'ann'"):
-        fm.agreement(table, raters=["anne", "bob"])
+        fm.stats.agreement(table, raters=["anne", "bob"])
     with pytest.raises(OptionError, match="needs a table with named columns"):
-        fm.agreement([ANN, BOB], raters=["ann"])
+        fm.stats.agreement([ANN, BOB], raters=["ann"])
     with pytest.raises(ColumnError, match="expected one of them; choose the columns of raters with raters="):
-        fm.agreement({**NAMES, "note": ["a"] * 5})
+        fm.stats.agreement({**NAMES, "note": ["a"] * 5})
     with pytest.raises(ColumnError, match="expected one value per row, got a single str; wrap it in a list"):
-        fm.agreement({"ann": "yes", "bob": ["yes"]})
+        fm.stats.agreement({"ann": "yes", "bob": ["yes"]})
 
 
 SCALE = ["poor", "fair", "good", "superb"]
@@ -84,7 +84,7 @@ def test_word_ratings_use_the_given_order(pairs, order):
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     both = [(a, b) for a, b in pairs if b is not None]
     for weights in ("none", "linear", "quadratic"):
-        found = fm.cohen_kappa(first, second, weights=weights, order=order)
+        found = fm.stats.cohen_kappa(first, second, weights=weights, order=order)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             kinds = {a for pair in both for a in pair}
@@ -93,7 +93,7 @@ def test_word_ratings_use_the_given_order(pairs, order):
                 math.nan if len(kinds) < 2 else cohen_kappa_score(*zip(*both, strict=True), labels=order, weights=name)
             )
         assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    found = fm.agreement({"a": first, "b": second}, order=order)
+    found = fm.stats.agreement({"a": first, "b": second}, order=order)
     assert found.pairs[0].kappa_quadratic == pytest.approx(expected, abs=1e-12, nan_ok=True)
     places = [[None if word is None else order.index(word) for word in column] for column in (first, second)]
     assert found.alpha_ordinal == pytest.approx(plain(places, "ordinal"), abs=1e-9, nan_ok=True)
@@ -105,9 +105,9 @@ def test_weighted_kappa_of_words_needs_an_order():
     first, second = ["good", "poor", "fair"], ["good", "fair", "fair"]
     for weights in ("linear", "quadratic"):
         with pytest.raises(OptionError, match=rf"weights='{weights}': the order of words is unknown; give order="):
-            fm.cohen_kappa(first, second, weights=weights)
-    found = fm.agreement({"a": first, "b": second})
-    assert found.pairs[0].kappa == fm.cohen_kappa(first, second)
+            fm.stats.cohen_kappa(first, second, weights=weights)
+    found = fm.stats.agreement({"a": first, "b": second})
+    assert found.pairs[0].kappa == fm.stats.cohen_kappa(first, second)
     unknown = [found.pairs[0].kappa_linear, found.pairs[0].kappa_quadratic]
     unknown += [found.alpha_ordinal, found.alpha_interval, found.alpha_ratio]
     assert all(map(math.isnan, unknown))
@@ -116,13 +116,13 @@ def test_weighted_kappa_of_words_needs_an_order():
 
 def test_ordered_categoricals_use_their_own_order():
     first, second = ["good", "poor", "fair", "poor"], ["good", "fair", "fair", "superb"]
-    expected = fm.cohen_kappa(first, second, weights="linear", order=SCALE)
+    expected = fm.stats.cohen_kappa(first, second, weights="linear", order=SCALE)
     pandas = pd.DataFrame({"a": first, "b": second}, dtype=pd.CategoricalDtype(SCALE, ordered=True))
     polars = pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Enum(SCALE), "b": pl.Enum(SCALE)})
     for table in (pandas, polars, polars.to_arrow()):
-        assert fm.agreement(table).pairs[0].kappa_linear == expected
-        assert fm.cohen_kappa(table["a"], table["b"], weights="linear") == expected
-    assert fm.agreement(pandas, order=SCALE[::-1]).pairs[0].kappa_linear == pytest.approx(expected)
+        assert fm.stats.agreement(table).pairs[0].kappa_linear == expected
+        assert fm.stats.cohen_kappa(table["a"], table["b"], weights="linear") == expected
+    assert fm.stats.agreement(pandas, order=SCALE[::-1]).pairs[0].kappa_linear == pytest.approx(expected)
     unlike = pandas.assign(b=pandas["b"].cat.reorder_categories(SCALE[::-1]))
     loose = pandas.assign(b=pd.Categorical(second))
     for table in (
@@ -130,9 +130,9 @@ def test_ordered_categoricals_use_their_own_order():
         loose,
         pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Categorical, "b": pl.Categorical}),
     ):
-        assert math.isnan(fm.agreement(table).pairs[0].kappa_linear)
+        assert math.isnan(fm.stats.agreement(table).pairs[0].kappa_linear)
     numbers = pd.DataFrame({"a": [3, 1, 2], "b": [3, 2, 2]}, dtype=pd.CategoricalDtype([2, 1, 3], ordered=True))
-    assert fm.agreement(numbers).pairs[0].kappa_linear == fm.cohen_kappa(
+    assert fm.stats.agreement(numbers).pairs[0].kappa_linear == fm.stats.cohen_kappa(
         [3, 1, 2], [3, 2, 2], weights="linear", order=[2, 1, 3]
     )
 
@@ -150,27 +150,29 @@ def test_ordered_categoricals_use_their_own_order():
 )
 def test_order_must_list_all_ratings_once(order, message):
     with pytest.raises(OptionError, match=message):
-        fm.cohen_kappa(["good", "poor"], ["fair", "poor"], weights="linear", order=order)
+        fm.stats.cohen_kappa(["good", "poor"], ["fair", "poor"], weights="linear", order=order)
 
 
 def test_numeric_ratings_use_the_given_order():
     first, second = [1, 2, 5, 5], [1, 5, 5, 2]
     expected = cohen_kappa_score(first, second, labels=[1, 2, 3, 4, 5], weights="quadratic")
-    assert fm.cohen_kappa(first, second, weights="quadratic", order=[1, 2, 3, 4, 5]) == pytest.approx(expected)
+    assert fm.stats.cohen_kappa(first, second, weights="quadratic", order=[1, 2, 3, 4, 5]) == pytest.approx(expected)
     with pytest.raises(OptionError, match="expected numbers, as the ratings are"):
-        fm.cohen_kappa(first, second, weights="quadratic", order=["1", "2", "5"])
+        fm.stats.cohen_kappa(first, second, weights="quadratic", order=["1", "2", "5"])
 
 
 @pytest.mark.slow
 def test_ratio_alpha_of_many_values_is_computed_on_request():
     many = {"a": range(20_001), "b": [0, *range(20_000)]}
     few = {name: list(column)[:20_000] for name, column in many.items()}
-    assert math.isnan(fm.agreement(many).alpha_ratio)
-    assert fm.krippendorff_alpha(many, level="ratio") == pytest.approx(1.0, abs=1e-3)
-    assert fm.agreement(few).alpha_ratio == fm.krippendorff_alpha(few, level="ratio")
+    assert math.isnan(fm.stats.agreement(many).alpha_ratio)
+    assert fm.stats.krippendorff_alpha(many, level="ratio") == pytest.approx(1.0, abs=1e-3)
+    assert fm.stats.agreement(few).alpha_ratio == fm.stats.krippendorff_alpha(few, level="ratio")
 
 
 def test_ratings_of_any_magnitude():
     for scale in (1e-300, 1.0, 1e307):
         amounts = [[scale * value for value in column] for column in ([1, 2, 9], [1, 3, 9])]
-        assert fm.krippendorff_alpha(amounts, level="ratio") == pytest.approx(plain([[1, 2, 9], [1, 3, 9]], "ratio"))
+        assert fm.stats.krippendorff_alpha(amounts, level="ratio") == pytest.approx(
+            plain([[1, 2, 9], [1, 3, 9]], "ratio")
+        )

@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.metrics.corpus_values import together
 from fastmetrics.metrics.risk import _finish
-from fastmetrics.stats.risk_coverage import risks
+from fastmetrics.stats.risk import risks
 from tests.reference import risk as oracle
 
 sure = st.none() | st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.3, 0.9, math.inf, math.nan])
@@ -47,7 +47,7 @@ def in_batches(rows, chance):
 @given(rows)
 def test_equals_the_mean_over_all_orders_of_ties(rows):
     confidence, quality = (column.to_pylist() for column in columns(rows))
-    table = fm.risk_coverage(*columns(rows))
+    table = fm.stats.risk_coverage(*columns(rows))
     assert table["risk"].to_pylist() == pytest.approx(oracle.curve(confidence, quality), rel=1e-14, abs=1e-15)
     n = table.num_rows
     assert table["coverage"].to_pylist() == [i / n for i in range(1, n + 1)]
@@ -94,7 +94,7 @@ def test_long_table_equals_running_means():
     confidence, quality = chance.permutation(300_000) / 300_000, chance.random(300_000)
     losses = 1 - quality[np.argsort(-confidence)]
     expected = np.cumsum(losses) / np.arange(1, 300_001)
-    np.testing.assert_allclose(fm.risk_coverage(confidence, quality)["risk"].to_numpy(), expected, rtol=1e-11)
+    np.testing.assert_allclose(fm.stats.risk_coverage(confidence, quality)["risk"].to_numpy(), expected, rtol=1e-11)
 
 
 def test_constant_confidence_gives_the_risk_of_all_rows():
@@ -177,7 +177,9 @@ def test_aurc_of_files(tmp_path, suffix):
     value = fm.summarize(fm.score(TABLE, "aurc")).corpus["aurc"]
     for size in (3, 1000):
         out = tmp_path / f"{size}.{suffix}"
-        scored = fm.score(rows, output=out, metrics=["aurc", "exact_match"], files=fm.FileSettings(batch_rows=size))
+        scored = fm.score(
+            rows, output=out, metrics=["aurc", "exact_match"], files=fm.tables.FileSettings(batch_rows=size)
+        )
         assert scored.summary.corpus == {"aurc": value}
         assert fm.summarize(out).corpus == {"aurc": value}
 
@@ -204,9 +206,9 @@ def test_invalid_risk_input_raises():
         fm.score({"answer": ["a"], "reference": ["a"]}, "aurc")
     for quality in (1.1, -0.1, math.inf):
         with pytest.raises(InputError, match="quality: expected numbers from 0 to 1, got"):
-            fm.risk_coverage([1.0], [quality])
+            fm.stats.risk_coverage([1.0], [quality])
     with pytest.raises(ColumnError, match="2 rows of confidence, 1 of quality"):
-        fm.risk_coverage([1.0, 2.0], [1.0])
+        fm.stats.risk_coverage([1.0, 2.0], [1.0])
 
 
 def test_confidence_metrics_run_only_on_request():

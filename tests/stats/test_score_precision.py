@@ -29,9 +29,9 @@ def test_equal_scores_of_a_narrower_type_are_ties(narrow):
 def test_equal_ratings_of_a_narrower_type_agree():
     exact = np.array([0.7, 0.1, 0.3, 0.7, 0.2])
     narrow = exact.astype(np.float32)
-    assert fm.cohen_kappa(narrow, exact) == fm.cohen_kappa(exact, narrow) == 1.0
+    assert fm.stats.cohen_kappa(narrow, exact) == fm.stats.cohen_kappa(exact, narrow) == 1.0
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        assert fm.krippendorff_alpha({"a": narrow, "b": exact}, level=level) == 1.0
+        assert fm.stats.krippendorff_alpha({"a": narrow, "b": exact}, level=level) == 1.0
     assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa == 1.0
 
 
@@ -45,7 +45,7 @@ def test_judge_and_people_agree_in_the_narrower_type(narrow):
             found = fm.judge_report(judged, table, ranges={"judge_x": (0, 1)}, positive=0.7).axes[0].people
             figures = (found.accuracy, found.f1, found.kappa, found.kappa_quadratic, found.alpha_nominal)
             assert figures == (1.0, 1.0, 1.0, 1.0, 1.0)
-            powered = fm.estimate(judged, table)
+            powered = fm.results.estimate(judged, table)
             assert powered.judge_mean == powered.plain.value
     two = [
         {"id": list(range(6)), "judge_x": one, "judge_x_status": ["ok"] * 6} for one in (exact, exact.astype(narrow))
@@ -116,13 +116,13 @@ def test_summaries_do_not_depend_on_the_order_of_rows(interval):
     turned = table.take(RNG.permutation(60))
     for cluster in (None, "session"):
         how = {"metrics": "m", "cluster": cluster, "interval": interval}
-        one, other = (fm.summarize_by(some, by="language", **how) for some in (table, turned))
+        one, other = (fm.results.summarize_by(some, by="language", **how) for some in (table, turned))
         assert [repr(row) for row in one] == [repr(row) for row in other]
 
 
 def test_null_and_the_text_null_are_two_segments():
     values = {"id": [1, 2, 3, 4], "m": [0.1, 0.2, 0.3, 0.4], "language": [None, "null", "null", "en"]}
-    found = fm.summarize_by(values, by="language", metrics="m")
+    found = fm.results.summarize_by(values, by="language", metrics="m")
     assert [(one.segment, one.n) for one in found[1:]] == [
         ("language=en", 1),
         ('language="null"', 2),
@@ -134,8 +134,8 @@ def test_null_and_the_text_null_are_two_segments():
 def test_column_of_nulls_clusters_nothing(kind):
     table = pa.table({"id": range(9), "m": RNG.random(9), "s": pa.array([None] * 9, kind)})
     named = table.set_column(2, "s", pa.array([None] * 9, pa.string()))
-    alone = fm.summarize_by(table, metrics="m")[0]
-    clustered = fm.summarize_by(table, metrics="m", cluster="s")[0]
+    alone = fm.results.summarize_by(table, metrics="m")[0]
+    clustered = fm.results.summarize_by(table, metrics="m", cluster="s")[0]
     assert (clustered.n_clusters, clustered.low) == (9, pytest.approx(alone.low))
     for runs in ([table, named], [named, table]):
         assert fm.compare(runs, metrics="m", cluster="s")[0].n_clusters == 9

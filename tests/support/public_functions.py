@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.base.columns import index_columns
+from fastmetrics.base.public_names import HOMES, load
 from fastmetrics.metrics.suites import functions
 from tests.support import every_metric
 
@@ -122,43 +123,47 @@ METRICS: dict[str, Call] = {
 }
 
 FUNCTIONS: dict[str, Call] = {
-    "judge_consistency": Call(fm.judge_consistency, {"scores": [[1.0, 2.0], [3.0, None], [4.0, 4.5], [2.0, 2.0]]}),
-    "judge_error_rate": Call(fm.judge_error_rate, {"statuses": STATUSES}),
-    "judge_latency": Call(fm.judge_latency, {"milliseconds": GRADES}),
-    "judge_latency of repeats": Call(fm.judge_latency, {"milliseconds": [[1.0, None], [3.0], None, [4.0, 4.5]]}),
-    "judge_decisions": Call(fm.judge_decisions, {"shown": FLAGS, "labels": FLAGS[::-1], "latency_ms": GRADES}),
+    "judge_consistency": Call(
+        fm.stats.judge_consistency, {"scores": [[1.0, 2.0], [3.0, None], [4.0, 4.5], [2.0, 2.0]]}
+    ),
+    "judge_error_rate": Call(fm.stats.judge_error_rate, {"statuses": STATUSES}),
+    "judge_latency": Call(fm.stats.judge_latency, {"milliseconds": GRADES}),
+    "judge_latency of repeats": Call(fm.stats.judge_latency, {"milliseconds": [[1.0, None], [3.0], None, [4.0, 4.5]]}),
+    "judge_decisions": Call(fm.stats.judge_decisions, {"shown": FLAGS, "labels": FLAGS[::-1], "latency_ms": GRADES}),
     "pairwise": Call(
-        fm.pairwise,
+        fm.stats.pairwise,
         {"first": VERDICTS, "second": VERDICTS[::-1], "rows": COUNTS, "identical": [flag or False for flag in FLAGS]},
     ),
-    "cohen_kappa": Call(fm.cohen_kappa, {"first": GRADES, "second": GRADES[::-1]}),
-    "cohen_kappa of words": Call(fm.cohen_kappa, {"first": WORDS, "second": WORDS[::-1]}),
+    "cohen_kappa": Call(fm.stats.cohen_kappa, {"first": GRADES, "second": GRADES[::-1]}),
+    "cohen_kappa of words": Call(fm.stats.cohen_kappa, {"first": WORDS, "second": WORDS[::-1]}),
     "krippendorff_alpha": Call(
-        lambda **columns: fm.krippendorff_alpha(list(columns.values())), {"first": WORDS, "second": WORDS[::-1]}
+        lambda **columns: fm.stats.krippendorff_alpha(list(columns.values())), {"first": WORDS, "second": WORDS[::-1]}
     ),
     "agreement": Call(
-        lambda **columns: fm.agreement(list(columns.values())),
+        lambda **columns: fm.stats.agreement(list(columns.values())),
         {"first": FLAGS, "second": FLAGS[::-1], "third": [1.0, 0.0] * (ROWS // 2)},
     ),
-    "risk_coverage": Call(fm.risk_coverage, {"confidence": SCORES, "quality": SCORES[::-1]}),
-    "match_faq": Call(fm.match_faq, {"questions": QUESTIONS, "faq_questions": ANSWERS}),
+    "risk_coverage": Call(fm.stats.risk_coverage, {"confidence": SCORES, "quality": SCORES[::-1]}),
+    "match_faq": Call(fm.retrieval.match_faq, {"questions": QUESTIONS, "faq_questions": ANSWERS}),
     "rouge": Call(fm.rouge, {"answer": ANSWERS, "reference": CONTEXTS}),
-    "anchors": Call(fm.anchors, {"answer": ANSWERS, "contexts": CONTEXTS}),
-    "verdicts": Call(fm.verdicts, {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}),
+    "anchors": Call(fm.scoring.anchors, {"answer": ANSWERS, "contexts": CONTEXTS}),
+    "verdicts": Call(fm.scoring.verdicts, {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}),
     "grounding_evidence": Call(
-        lambda **columns: fm.grounding_evidence(**columns, embedder=fm.Embedder(letters)),
+        lambda **columns: fm.metrics.grounding_evidence(**columns, embedder=fm.Embedder(letters)),
         {"answer": ANSWERS, "contexts": CONTEXTS},
     ),
-    "geometry": Call(lambda vectors: fm.geometry(vectors, k=2), {"vectors": VECTORS}),
-    "nearest": Call(lambda vectors: fm.nearest(vectors, k=2), {"vectors": VECTORS}),
+    "geometry": Call(lambda vectors: fm.vectors.geometry(vectors, k=2), {"vectors": VECTORS}),
+    "nearest": Call(lambda vectors: fm.vectors.nearest(vectors, k=2), {"vectors": VECTORS}),
     "Index": Call(indexed, {"vectors": VECTORS, "names": IDS}),
-    "project": Call(lambda vectors: fm.project(vectors).points, {"vectors": VECTORS}),
+    "project": Call(lambda vectors: fm.vectors.project(vectors).points, {"vectors": VECTORS}),
     "Embedder": Call(lambda texts: fm.Embedder(letters).embed(texts), {"texts": QUESTIONS}),
     "StrictMatchBot": Call(
-        lambda question, answer: fm.StrictMatchBot({"question": question, "answer": answer}).answer_all(question),
+        lambda question, answer: fm.retrieval.StrictMatchBot({"question": question, "answer": answer}).answer_all(
+            question
+        ),
         {"question": ["Where is my card?", "Pay rent", None], "answer": ["By mail.", None, "x"]},
     ),
-    "estimate": Call(fm.estimate, {"judged": WHOLE, "labels": SCORES}),
+    "estimate": Call(fm.results.estimate, {"judged": WHOLE, "labels": SCORES}),
     "validate": Call(
         lambda scores, labels: fm.validate({"jaccard": scores}, labels), {"scores": WHOLE, "labels": SCORES}
     ),
@@ -166,14 +171,14 @@ FUNCTIONS: dict[str, Call] = {
 
 OF_TABLES: dict[str, Call] = {
     "krippendorff_alpha of a table": of_table(
-        fm.krippendorff_alpha, {"id": IDS, "ann": GRADES, "bob": GRADES[::-1], "cid": FLAGS}
+        fm.stats.krippendorff_alpha, {"id": IDS, "ann": GRADES, "bob": GRADES[::-1], "cid": FLAGS}
     ),
     "validate of a table": of_table(
         lambda table: fm.validate({"id": IDS, "fit": WHOLE}, table, cluster="group", label="label"),
         {"id": IDS[::-1], "label": SCORES, "group": SESSIONS},
     ),
     "estimate of a table": of_table(
-        lambda table: fm.estimate({"id": IDS, "fit": WHOLE}, table), {"id": IDS[::-1], "label": SCORES}
+        lambda table: fm.results.estimate({"id": IDS, "fit": WHOLE}, table), {"id": IDS[::-1], "label": SCORES}
     ),
     "compare with segments": of_table(
         lambda table: fm.compare({"a": OTHER, "b": SCORED}, metrics="jaccard", by="group", segments=table),
@@ -183,7 +188,7 @@ OF_TABLES: dict[str, Call] = {
         lambda table: fm.compare({"a": OTHER, "b": table}, metrics="jaccard", cluster="language"), SCORED
     ),
     "chunk_utilization of chunks": of_table(
-        lambda table: fm.chunk_utilization(RANKINGS, chunks=table, k=2), {"id": list("abcdefgh")}
+        lambda table: fm.logs.chunk_utilization(RANKINGS, chunks=table, k=2), {"id": list("abcdefgh")}
     ),
     "score": of_table(
         lambda table: fm.score(table, "token_f1,ndcg,latency_ms", columns={"latency_ms": "rating"}),
@@ -193,20 +198,23 @@ OF_TABLES: dict[str, Call] = {
         lambda table: {name: column.first for name, column in fm.columns(table).columns.items()},
         {"id": IDS, "latency_ms": COUNTS},
     ),
-    "profile": of_table(lambda table: list(fm.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}),
+    "profile": of_table(
+        lambda table: list(fm.scoring.profile(table, "latency_ms").metrics), {"id": IDS, "latency_ms": COUNTS}
+    ),
     "summarize": of_table(fm.summarize, SCORED),
-    "summarize_by": of_table(lambda table: fm.summarize_by(table, by="language"), SCORED),
+    "summarize_by": of_table(lambda table: fm.results.summarize_by(table, by="language"), SCORED),
     "compare": of_table(lambda table: fm.compare({"a": OTHER, "b": table}, metrics="token_f1,jaccard"), SCORED),
     "power": of_table(lambda table: fm.power({"a": OTHER, "b": table}, metrics="token_f1", delta=0.1), SCORED),
     "gate": of_table(lambda table: fm.gate(table, ["token_f1 >= 0.1", "jaccard.delta >= -1"], baseline=OTHER), SCORED),
-    "assert_scores": of_table(lambda table: fm.assert_scores(table, "token_f1 >= 0.1"), SCORED),
+    "assert_scores": of_table(lambda table: fm.scoring.assert_scores(table, "token_f1 >= 0.1"), SCORED),
     "worst_rows": of_table(lambda table: fm.worst_rows(table, "token_f1", n=4), SCORED),
-    "correlations": of_table(fm.correlations, SCORED),
-    "histograms": of_table(fm.histograms, SCORED),
-    "side_by_side": of_table(lambda table: fm.side_by_side({"a": OTHER, "b": table}), SCORED),
-    "primary_table": of_table(lambda table: fm.primary_table({"a": table}), SCORED),
+    "correlations": of_table(fm.results.correlations, SCORED),
+    "histograms": of_table(fm.results.histograms, SCORED),
+    "side_by_side": of_table(lambda table: fm.results.side_by_side({"a": OTHER, "b": table}), SCORED),
+    "primary_table": of_table(lambda table: fm.results.primary_table({"a": table}), SCORED),
     "repeats": of_table(
-        fm.repeats, {"id": [f"q{row // 2}" for row in range(ROWS)], "exact_match": [1.0, 0.0, 1.0, 1.0] * (ROWS // 4)}
+        fm.results.repeats,
+        {"id": [f"q{row // 2}" for row in range(ROWS)], "exact_match": [1.0, 0.0, 1.0, 1.0] * (ROWS // 4)},
     ),
     "judge_report": of_table(
         lambda table: fm.judge_report(table, label="human"),
@@ -221,27 +229,29 @@ OF_TABLES: dict[str, Call] = {
         },
     ),
     "sample_rows": of_table(
-        lambda table: fm.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
+        lambda table: fm.results.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
     ),
     "check_dataset": of_table(
-        lambda table: fm.check_dataset(table, labels="language"),
+        lambda table: fm.logs.check_dataset(table, labels="language"),
         {"id": IDS, "question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS, "language": LANGUAGES},
     ),
-    "chunk_utilization": of_table(lambda table: fm.chunk_utilization(table, k=2), LOG),
-    "domain_analysis": of_table(lambda table: fm.domain_analysis(table, indicators=["pay"]), LOG),
-    "topic_coverage": of_table(lambda table: fm.topic_coverage(table, topics=2), LOG),
-    "cache_hit_rate": of_table(fm.cache_hit_rate, LOG),
-    "context_preservation": of_table(fm.context_preservation, LOG),
+    "chunk_utilization": of_table(lambda table: fm.logs.chunk_utilization(table, k=2), LOG),
+    "domain_analysis": of_table(lambda table: fm.logs.domain_analysis(table, indicators=["pay"]), LOG),
+    "topic_coverage": of_table(lambda table: fm.logs.topic_coverage(table, topics=2), LOG),
+    "cache_hit_rate": of_table(fm.logs.cache_hit_rate, LOG),
+    "context_preservation": of_table(fm.logs.context_preservation, LOG),
     "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),
     "rank of runs": of_table(lambda table: fm.rank({"a": table}, QRELS, "ndcg,mrr"), RUN),
-    "compare_rankings": of_table(lambda table: fm.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN),
+    "compare_rankings": of_table(
+        lambda table: fm.results.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN
+    ),
     "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
     "with_scores": of_table(
         lambda table: pa.table(fm.with_scores(fm.score(table, "token_f1", keep="all"), "token_recall")),
         {"id": IDS, "answer": ANSWERS, "reference": QUESTIONS},
     ),
     "pairwise_scores": Call(
-        lambda candidates, references: fm.pairwise_scores(candidates, references, "chrf"),
+        lambda candidates, references: fm.scoring.pairwise_scores(candidates, references, "chrf"),
         {"candidates": ANSWERS, "references": QUESTIONS},
     ),
     "match": of_table(lambda table: fm.match(table, table), {"id": IDS, "question": QUESTIONS, "answer": ANSWERS}),
@@ -255,8 +265,6 @@ CALLS = {**METRICS, **FUNCTIONS, **OF_TABLES}
 _FILES = "takes paths: readers of files have tests of their own"
 _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
-    "__version__": "is a text",
-    **dict.fromkeys(fm.EXCEPTIONS, "is an exception"),
     **dict.fromkeys(("list_runs", "trend", "load_plugin"), _FILES),
     **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(
@@ -284,7 +292,12 @@ EXCEPTIONS = {
     "plot": "takes the result of another function; tests/reporting/test_plot.py has the column of colours",
     "report": "writes the results of other functions, and needs an extra",
 }
-"""Public names without a call, and why."""
+"""Public functions and classes without a call, and why."""
+
+
+def public() -> dict[str, Any]:
+    """Every public function and class by its name, those of metrics too."""
+    return {name: load(name) for name in HOMES} | {name: getattr(fm, name) for name in functions()}
 
 
 def as_plain(result: Any) -> Any:

@@ -52,13 +52,13 @@ def test_pandas_and_polars_give_the_same_scores(tmp_path: Path) -> None:
 
 def test_blank_cells_are_empty_texts_on_request(tmp_path: Path) -> None:
     path, output = csv(tmp_path, ROWS), tmp_path / "o.parquet"
-    files = fm.FileSettings(blank="empty")
+    files = fm.tables.FileSettings(blank="empty")
     assert fm.score(path, "exact_match", files=files)["exact_match"].to_pylist() == [0.0, 0.0, 1.0, 1.0, 1.0]
     done = program("score", path, "-o", output, "-m", "exact_match", "--blank", "empty")
     assert (done.code, fm.summarize(output)["exact_match"].n) == (0, 5)
     assert "--blank" not in done.out
     with pytest.raises(OptionError, match=r"^blank='none': expected 'missing' or 'empty'$"):
-        fm.FileSettings(blank="none")  # type: ignore[arg-type]
+        fm.tables.FileSettings(blank="none")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"^blank='empty': a table in memory has none"):
         fm.score({"answer": ["a"]}, "answer_words", files=files)
 
@@ -156,6 +156,6 @@ def test_rows_that_are_blank_alone(tmp_path: Path) -> None:
 def test_logs_and_profiles_take_the_option(tmp_path: Path) -> None:
     log = csv(tmp_path, "question,answer\nWhere?,\nWho?,Ann\n")
     for blank in _BLANKS:
-        assert fm.check_dataset(log, reading=fm.ReadSettings(blank=blank)).rows == 2
+        assert fm.logs.check_dataset(log, reading=fm.tables.ReadSettings(blank=blank)).rows == 2
         assert program("domain-analysis", log, "--blank", blank).code == 0
         assert program("profile", log, "-m", "answer_words", "--blank", blank).code == 0

@@ -101,7 +101,7 @@ def test_a_table_is_written_whole_or_not_at_all(
     database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     address, execute = database
-    table, work = f"{address}table=scores", fm.FileSettings(work=tmp_path / "work")
+    table, work = f"{address}table=scores", fm.tables.FileSettings(work=tmp_path / "work")
     execute("CREATE TABLE scores (mine integer)")
     commit = Session.commit
 
@@ -138,7 +138,7 @@ def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_pat
     address, execute = database
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": {"a": 7}, "reference": "x"}\n')
-    skip = fm.FileSettings(on_error="skip")
+    skip = fm.tables.FileSettings(on_error="skip")
     result = fm.score(rows, METRICS, output=f"{address}table=scores", files=skip)
     assert (result.rows, result.rejected) == (1, 1)
     assert "table=scores_rejects" in str(result.rejects)
@@ -258,14 +258,14 @@ def test_a_table_that_another_connection_reads_is_not_waited_for(
                 METRICS,
                 output=postgres.address(table="rows"),
                 overwrite=True,
-                files=fm.FileSettings(work=tmp_path),
+                files=fm.tables.FileSettings(work=tmp_path),
             )
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
 
 
 def test_a_refused_column_leaves_no_database(tmp_path: Path) -> None:
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
-    table, work = f"sqlite:///{tmp_path}/new.db?table=scores", fm.FileSettings(work=tmp_path / "work")
+    table, work = f"sqlite:///{tmp_path}/new.db?table=scores", fm.tables.FileSettings(work=tmp_path / "work")
     with pytest.raises(OutputError, match="which no column of sqlite has"):
         fm.score(rows, METRICS, output=table, keep=["contexts"], files=work)
     assert not (tmp_path / "new.db").exists()

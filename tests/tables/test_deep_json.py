@@ -93,7 +93,7 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     rows[place] = f'{{"x": {nested("lists", 50_000)}}}'
     jsonl(tmp_path / "t.jsonl", *rows)
     source = open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=700))
-    fm.score(source, "token_f1", output="o.parquet", files=fm.FileSettings(on_error="skip"))
+    fm.score(source, "token_f1", output="o.parquet", files=fm.tables.FileSettings(on_error="skip"))
     assert pq.read_table("o.parquet")["id"].to_pylist() == [n for n in range(100) if n != place]
 
 

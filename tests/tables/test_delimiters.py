@@ -39,14 +39,14 @@ def test_a_comma_is_the_delimiter_in_doubt(tmp_path: Path) -> None:
 def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a|b;answer\nx|y;Rome\n")
-    found = fm.score(path, "answer_words", files=fm.FileSettings(delimiter=";"))
+    found = fm.score(path, "answer_words", files=fm.tables.FileSettings(delimiter=";"))
     assert found["answer_words"].to_pylist() == [1.0]
     assert program("score", path, "-m", "answer_words", "-o", tmp_path / "o.csv", "--delimiter", ";").code == 0
     path.write_text(ROWS)
     with pytest.raises(FileFormatError, match=r"rows.csv: the header has ','; expected delimiter=';'$"):
-        fm.score(path, "exact_match", files=fm.FileSettings(delimiter=";"))
+        fm.score(path, "exact_match", files=fm.tables.FileSettings(delimiter=";"))
     with pytest.raises(OptionError, match=r"^delimiter='x': expected ',', ';', 'tab' or '\|'"):
-        fm.FileSettings(delimiter="x")
+        fm.tables.FileSettings(delimiter="x")
 
 
 RUSSIAN = "вопрос;answer;reference\nКто?;Анна, «Аня»;Анна\nГде?;Рим;Рим\n"
@@ -57,7 +57,7 @@ def test_an_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "rows.csv"
     text = RUSSIAN.replace("«Аня»", "Аня")
     path.write_bytes(text.encode(encoding))
-    files = fm.FileSettings(encoding=encoding)
+    files = fm.tables.FileSettings(encoding=encoding)
     assert fm.score(path, "exact_match", files=files)["exact_match"].to_pylist() == [0.0, 1.0]
     assert open_source(path, settings=files).schema.names == ["вопрос", "answer", "reference"]
     big = "id,answer\n" + "".join(f"{n},Анна {n}\n" for n in range(100_000))
@@ -72,6 +72,6 @@ def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
         fm.score(path, "exact_match")
     path.write_bytes(b"answer;reference\n" + b"a;a\n" * 3 + b"\x98;a\n")
     with pytest.raises(FileFormatError, match=r"row 3, column 'answer': invalid UTF-8: byte 0x98"):
-        fm.score(path, "exact_match", files=fm.FileSettings(encoding="cp1251"))
+        fm.score(path, "exact_match", files=fm.tables.FileSettings(encoding="cp1251"))
     with pytest.raises(OptionError, match=r"^encoding='none': expected a name such as cp1251 or utf-16$"):
-        fm.FileSettings(encoding="none")
+        fm.tables.FileSettings(encoding="none")

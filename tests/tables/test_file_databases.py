@@ -225,7 +225,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 def test_the_format_of_a_file_is_refused(answers: str) -> None:
     with pytest.raises(OptionError, match="in a database, which is no file"):
-        fm.score(f"{answers}?table=answers", ["token_f1"], files=fm.FileSettings(format="csv"))
+        fm.score(f"{answers}?table=answers", ["token_f1"], files=fm.tables.FileSettings(format="csv"))
 
 
 @pytest.mark.parametrize("statement", ["copy (select 42) to 'new.csv'", "export database 'new'", "attach 'new' as n"])
@@ -279,8 +279,8 @@ def test_an_unquoted_password_is_not_shown(secret: str) -> None:
 
 def test_a_refused_address_shows_no_password() -> None:
     with pytest.raises(OptionError) as error:
-        fm.score("s3://key:hidden@bucket/rows.csv", ["token_f1"], files=fm.FileSettings(query="select 1"))
+        fm.score("s3://key:hidden@bucket/rows.csv", ["token_f1"], files=fm.tables.FileSettings(query="select 1"))
     assert "hidden" not in str(error.value)
     with pytest.raises(OptionError) as error:
-        fm.load_vectors("chunks.parquet", "mysql://user:hidden@host/db", table="t")
+        fm.vectors.load_vectors("chunks.parquet", "mysql://user:hidden@host/db", table="t")
     assert "hidden" not in str(error.value)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics import FileSettings, score
+from fastmetrics import score
 from fastmetrics.retrieval.rank import rank
-from fastmetrics.tables import open_source
+from fastmetrics.tables import FileSettings, open_source
 from fastmetrics.tables.encoders import guarded, unguarded
 from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program

@@ -60,7 +60,9 @@ def test_a_key_has_one_type_by_the_values_of_all_folders(tmp_path, values, kind,
 def test_kept_keys_are_the_same_values_in_every_format(tmp_path, name, values):
     out = tmp_path / "o.parquet"
     rows = folder(tmp_path / "rows", values, name)
-    fm.score(rows, output=out, metrics="token_f1", keep=["id", "key"], threads=1, files=fm.FileSettings(batch_rows=1))
+    fm.score(
+        rows, output=out, metrics="token_f1", keep=["id", "key"], threads=1, files=fm.tables.FileSettings(batch_rows=1)
+    )
     table = pq.read_table(out)
     kind = pa.int64() if "2" in values else pa.string()
     assert table["key"].type == kind

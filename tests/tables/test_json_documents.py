@@ -64,7 +64,7 @@ def test_records_within_records_know_what_they_are_in(tmp_path: Path) -> None:
     for indent in (None, 1):
         path = tmp_path / f"{indent}.json"
         path.write_text(json.dumps({"version": "1", "data": articles}, indent=indent))
-        files = fm.FileSettings(records="data[].paragraphs[].qas")
+        files = fm.tables.FileSettings(records="data[].paragraphs[].qas")
         scores = fm.score(path, "answer_words", columns=columns, keep="^.context,^.^.title", files=files)
         assert scores.to_pydict() == {
             "id": ["1", "2", "3"],
@@ -74,7 +74,7 @@ def test_records_within_records_know_what_they_are_in(tmp_path: Path) -> None:
         }
     lines = tmp_path / "lines.jsonl"
     lines.write_text("".join(json.dumps(article) + "\n" for article in articles))
-    files = fm.FileSettings(records="paragraphs[].qas[]")
+    files = fm.tables.FileSettings(records="paragraphs[].qas[]")
     assert fm.score(lines, "answer_words", columns=columns, files=files)["id"].to_pylist() == ["1", "2", "3"]
 
 
@@ -130,9 +130,9 @@ def test_another_document_says_what_it_is(tmp_path: Path, text: str, records: st
 def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text('{\n"rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b c"},' + end)
-    files = fm.FileSettings(records="rows", on_error="skip")
+    files = fm.tables.FileSettings(records="rows", on_error="skip")
     with pytest.raises(FileFormatError, match="record 3: the document ends within this record"):
-        fm.score(path, "answer_words", columns={"answer": "text"}, files=fm.FileSettings(records="rows"))
+        fm.score(path, "answer_words", columns={"answer": "text"}, files=fm.tables.FileSettings(records="rows"))
     result = fm.score(path, "answer_words", columns={"answer": "text"}, output=tmp_path / "s.jsonl", files=files)
     assert (result.rows, result.rejected) == (2, 1)
 
@@ -153,9 +153,9 @@ def test_other_formats_have_no_records(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("answer\na\n")
     with pytest.raises(OptionError, match=r"records='a': .*rows\.csv is csv"):
-        fm.score(path, "answer_words", files=fm.FileSettings(records="a"))
+        fm.score(path, "answer_words", files=fm.tables.FileSettings(records="a"))
     with pytest.raises(OptionError, match="records='a': a table in memory has none"):
-        fm.score({"answer": ["a"]}, "answer_words", files=fm.FileSettings(records="a"))
+        fm.score({"answer": ["a"]}, "answer_words", files=fm.tables.FileSettings(records="a"))
 
 
 def test_an_outline_shows_the_lists_of_objects() -> None:

@@ -58,7 +58,7 @@ def test_invalid_columns_raise():
     with pytest.raises(TypeError, match=r"token_f1\(\) needs the columns reference"):
         fm.token_f1(["a"], None)
     with pytest.raises(ColumnError, match="column 'contexts': expected one value per row, got a single NoneType"):
-        fm.anchors(["a"], None)
+        fm.scoring.anchors(["a"], None)
 
 
 def test_string_option_equals_list_of_one_name(tmp_path):
@@ -85,4 +85,4 @@ def test_scores_and_labels_without_common_ids_raise():
 def test_invalid_k_raises():
     for wrong in (1.5, 0):
         with pytest.raises(OptionError, match=f"k={wrong}: expected a whole number from 1 to 100,000"):
-            fm.match_faq(["a"], ["a"], k=wrong)  # type: ignore[arg-type]
+            fm.retrieval.match_faq(["a"], ["a"], k=wrong)  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ def test_rows_of_several_kinds_are_read_one_by_one(tmp_path: Path) -> None:
         FileFormatError, match=r"line 8, column 'output\.answer': expected an object at 'output', got 'oops'"
     ):
         fm.score(path, "answer_words", columns=answers)
-    skipping = fm.FileSettings(on_error="skip")
+    skipping = fm.tables.FileSettings(on_error="skip")
     result = fm.score(path, "answer_words", columns=answers, output=tmp_path / "scores.csv", files=skipping)
     assert (result.rows, result.rejected) == (7, 1)
     rejects = [json.loads(line) for line in (tmp_path / "scores.csv.rejects.jsonl").read_text().splitlines()]
@@ -120,7 +120,7 @@ def test_a_bad_text_in_a_table_of_texts_is_a_bad_row(tmp_path: Path) -> None:
     pd.DataFrame({"output": ['{"answer": "yes"}', "oops", '{"answer": "no way"}']}).to_csv(path, index=False)
     with pytest.raises(FileFormatError, match=r"column 'output\.answer': expected an object at 'output', got 'oops'"):
         fm.score(path, "answer_words", columns={"answer": "output.answer"})
-    output, skipping = tmp_path / "scores.jsonl", fm.FileSettings(on_error="skip")
+    output, skipping = tmp_path / "scores.jsonl", fm.tables.FileSettings(on_error="skip")
     fm.score(path, "answer_words", columns={"answer": "output.answer"}, output=output, files=skipping)
     assert [json.loads(line)["answer_words"] for line in output.read_text().splitlines()] == [1, 2]
 

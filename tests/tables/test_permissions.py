@@ -41,7 +41,9 @@ def test_replies_are_private_and_outputs_follow_the_umask(tmp_path, monkeypatch,
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(60)), "{")
     (tmp_path / "made").mkdir()
     with judge_server() as judge:
-        settings = fm.JudgeSettings("safety", "m", base_url=judge.url, store=tmp_path / "made" / "a" / "b" / "s.sqlite")
+        settings = fm.models.JudgeSettings(
+            "safety", "m", base_url=judge.url, store=tmp_path / "made" / "a" / "b" / "s.sqlite"
+        )
         live = {}
 
         def look(progress):

@@ -99,7 +99,7 @@ def test_a_query_keeps_its_own_order_and_its_columns(postgres: Database) -> None
 
 def test_the_query_is_also_an_argument(postgres: Database) -> None:
     postgres.fill("answers", ROWS, "id")
-    files = fm.FileSettings(query="select answer, reference from answers where id > 1 order by id;")
+    files = fm.tables.FileSettings(query="select answer, reference from answers where id > 1 order by id;")
     assert fm.score(postgres.address(), ["token_f1"], files=files).num_rows == 2
     with pytest.raises(OptionError, match="already names a table or a query"):
         fm.score(postgres.address(table="answers"), ["token_f1"], files=files)

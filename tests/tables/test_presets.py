@@ -159,7 +159,7 @@ def test_a_large_log_is_read_by_its_large_directory(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("most", [5_000, 6_850])
 def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path: Path, most: int) -> None:
-    files = fm.FileSettings(max_row_bytes=most, on_error="skip")
+    files = fm.tables.FileSettings(max_row_bytes=most, on_error="skip")
     scored = fm.score(TOOLS / "inspect.eval", "answer_words", keep="id", output=tmp_path / "s.csv", files=files)
     assert (scored.rows, scored.rejected) == ((1, 2) if most == 5_000 else (2, 1))
     assert "samples/rome_epoch_1.json" in (tmp_path / "s.csv.rejects.jsonl").read_text()

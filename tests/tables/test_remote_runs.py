@@ -32,22 +32,22 @@ def folder(tmp_path: Path) -> Path:
 def test_runs_at_an_address_are_those_of_the_folder(s3: Server, tmp_path: Path, folder: Path) -> None:
     address = s3.put(folder / "runs", "listed/runs")
     (tmp_path / "none").mkdir()
-    assert fm.list_runs(address).equals(fm.list_runs(folder / "runs"))
-    assert fm.list_runs(Path(address)).num_rows == fm.list_runs(f"{address}/").num_rows == 3
+    assert fm.results.list_runs(address).equals(fm.results.list_runs(folder / "runs"))
+    assert fm.results.list_runs(Path(address)).num_rows == fm.results.list_runs(f"{address}/").num_rows == 3
     assert fm.trend(address, "token_f1").to_dict() == fm.trend(folder / "runs", "token_f1").to_dict()
     secret = address.replace("s3://", f"s3://{KEY}:{SECRET}@")
     assert fm.trend(secret, "token_f1").to_dict() == fm.trend(folder / "runs", "token_f1").to_dict()
     with pytest.raises(UnknownNameError, match=r"^s3://\*\*\*@rows/listed/runs: no run has it: unknown metric 'f2'"):
         fm.trend(secret, "f2")
-    assert fm.list_runs(tmp_path / "none").num_rows == 0
+    assert fm.results.list_runs(tmp_path / "none").num_rows == 0
     s3.put(folder / "rows.jsonl", "listed/others/rows.jsonl")
-    assert fm.list_runs(f"s3://{BUCKET}/listed/others").num_rows == 0
+    assert fm.results.list_runs(f"s3://{BUCKET}/listed/others").num_rows == 0
     for place, reason in (
         (f"s3://{BUCKET}/listed/nothing", "there is no such file or folder"),
         ("s3://nowhere/runs", "there is no bucket 'nowhere'"),
     ):
         with pytest.raises(FileFormatError, match=f"^{place}: cannot be read: {reason}$"):
-            fm.list_runs(place)
+            fm.results.list_runs(place)
 
 
 def test_a_report_of_all_rows_at_an_address_is_replaced_as_a_whole(s3: Server, tmp_path: Path, folder: Path) -> None:

@@ -73,7 +73,7 @@ def test_long_json_line_is_a_bad_row(tmp_path, monkeypatch, block):
     limited = open_source("t.jsonl", max_row_bytes=200, sizes=ReadSizes(line_block_bytes=block))
     with pytest.raises(FileFormatError, match=f"^t.jsonl, line 5: {TOO_LONG.format(200)}$"):
         fm.score(limited, "token_f1", output="o.parquet")
-    fm.score(limited, "token_f1", output="o.parquet", files=fm.FileSettings(on_error="skip"))
+    fm.score(limited, "token_f1", output="o.parquet", files=fm.tables.FileSettings(on_error="skip"))
     assert pq.read_table("o.parquet")["id"].to_pylist() == [0, 1, 2, 3, 5, 6, 7, 8]
     (reject,) = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
     assert reject["line"] == 5

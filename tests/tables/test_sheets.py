@@ -44,7 +44,7 @@ def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path: Path) -> None:
 
 def test_a_blank_cell_may_be_an_empty_text(tmp_path: Path) -> None:
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
-    scores = fm.score(book, "answer_words", files=fm.FileSettings(blank="empty"))
+    scores = fm.score(book, "answer_words", files=fm.tables.FileSettings(blank="empty"))
     assert scores["answer_words"].to_pylist() == [2.0, 1.0, 0.0]
 
 
@@ -56,12 +56,12 @@ def test_several_sheets_are_named(tmp_path: Path) -> None:
     ):
         fm.score(book, "answer_words")
     assert "with --sheet January" in program("score", str(book), "-m", "answer_words").err
-    assert fm.score(book, "answer_words", files=fm.FileSettings(sheet="Февраль")).num_rows == 1
+    assert fm.score(book, "answer_words", files=fm.tables.FileSettings(sheet="Февраль")).num_rows == 1
     with pytest.raises(FileFormatError, match=r"unknown sheet 'Januar'; did you mean 'January'\?"):
-        fm.score(book, "answer_words", files=fm.FileSettings(sheet="Januar"))
+        fm.score(book, "answer_words", files=fm.tables.FileSettings(sheet="Januar"))
     (tmp_path / "rows.csv").write_text("answer\nyes\n")
     with pytest.raises(OptionError, match=r"rows.csv is csv; it has no sheets"):
-        fm.score(tmp_path / "rows.csv", "answer_words", files=fm.FileSettings(sheet="January"))
+        fm.score(tmp_path / "rows.csv", "answer_words", files=fm.tables.FileSettings(sheet="January"))
 
 
 def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path: Path) -> None:
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows})
     with pytest.raises(InputError, match=r"rows.xlsx, line 4, column 'latency_ms': expected a number, got 'slow'"):
         fm.score(book, "latency_ms")
-    done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.FileSettings(on_error="skip"))
+    done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.tables.FileSettings(on_error="skip"))
     assert (done.rows, done.rejected) == (2, 1)
 
 
@@ -118,10 +118,10 @@ def test_a_wrong_encoding_half_way_names_the_row(tmp_path: Path, encoding: str |
     path = tmp_path / "rows.csv"
     path.write_bytes(b"id,answer\n" + "1,Париж\n".encode() * 500 + "2,Рим\n".encode("cp1251"))
     with pytest.raises(FastmetricsError, match=r"rows.csv, row 500, column .answer.: invalid UTF-8"):
-        fm.score(path, "answer_words", files=fm.FileSettings(encoding=encoding))
+        fm.score(path, "answer_words", files=fm.tables.FileSettings(encoding=encoding))
     whole = tmp_path / "whole.csv"
     whole.write_bytes("id,answer\n1,Париж и Рим\n".encode("cp1251"))
-    scores = fm.score(whole, "answer_words", files=fm.FileSettings(encoding="cp1251"))
+    scores = fm.score(whole, "answer_words", files=fm.tables.FileSettings(encoding="cp1251"))
     assert scores["answer_words"].to_pylist() == [3.0]
 
 
@@ -139,7 +139,7 @@ def test_csv_for_excel_begins_with_a_mark_and_reads_back_alike(tmp_path: Path) -
     texts = {}
     for excel in (False, True):
         output = tmp_path / f"{excel}.csv"
-        files = fm.FileSettings(excel=excel)
+        files = fm.tables.FileSettings(excel=excel)
         fm.score(tmp_path / "rows.csv", "answer_words", keep="answer", output=output, files=files)
         texts[excel] = output.read_bytes()
         assert fm.summarize(output)["answer_words"].mean == 1.0

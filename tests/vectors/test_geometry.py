@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, OptionError
-from fastmetrics.vectors.geometry import geometry
+from fastmetrics.vectors.geometry_values import geometry
 from fastmetrics.vectors.vector_arrays import Vectors
 
 VALUES = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.vectors.geometry import geometry
+from fastmetrics.vectors.geometry_values import geometry
 from fastmetrics.vectors.neighbors import nearest
 
 PAIRWISE = {"avg_pairwise_distance", "std_pairwise_distance"}

@@ -22,7 +22,7 @@ def check(method, count, sample, least=0.8):
     """Lay out rows of four clusters, one of them all 0 and one with NaN; ``least`` is the trustworthiness."""
     rows, labels = clusters(count)
     rows[7], rows[9, 0] = 0.0, np.nan
-    found = fm.project(rows, method=method, sample=sample, threads=2)
+    found = fm.vectors.project(rows, method=method, sample=sample, threads=2)
     assert (found.rows, found.sampled, found.placed, found.left_out) == (count, sample, count - sample - 2, 2)
     assert np.isnan(found.points[[7, 9]]).all()
     assert found.in_sample.sum() == sample
@@ -32,9 +32,9 @@ def check(method, count, sample, least=0.8):
     gaps = np.linalg.norm(found.points[good, None] - found.points[None, good], axis=2)
     np.fill_diagonal(gaps, np.inf)
     assert (labels[good][gaps.argmin(axis=1)] == labels[good]).mean() > 0.97
-    again = fm.project(rows, method=method, sample=sample, threads=1)
+    again = fm.vectors.project(rows, method=method, sample=sample, threads=1)
     assert again.points.tobytes() == found.points.tobytes()
-    assert fm.project(rows[:12], method=method, dims=3).points.shape == (12, 3)
+    assert fm.vectors.project(rows[:12], method=method, dims=3).points.shape == (12, 3)
 
 
 METHODS = pytest.mark.parametrize("method", ["pacmap", "umap"])

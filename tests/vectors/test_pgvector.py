@@ -37,7 +37,7 @@ def vectors(tmp_path: Path) -> tuple[np.ndarray, np.ndarray, Path, Path]:
 @pytest.fixture
 def chunks(postgres: Database, vectors: Any) -> Database:
     """A table of the vectors with an HNSW index, and a column by which few rows can be chosen."""
-    fm.load_vectors(vectors[2], postgres.address(), table="chunks")
+    fm.vectors.load_vectors(vectors[2], postgres.address(), table="chunks")
     postgres.execute(
         "ALTER TABLE chunks ADD COLUMN topic int",
         "UPDATE chunks SET topic = substr(id, 2)::int % 50",
@@ -58,7 +58,7 @@ def lists(run: Any) -> list[list[str]]:
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
 def test_exact_lists_are_those_without_index_scans(postgres: Database, vectors: Any, metric: str) -> None:
     _, asked, file, queries = vectors
-    fm.load_vectors(file, postgres.address(), table="chunks", metric=metric)
+    fm.vectors.load_vectors(file, postgres.address(), table="chunks", metric=metric)
     run = fm.search(postgres.address(), queries, k=K, table="chunks", exact=True, metric=metric)
     operator = {"cosine": "<=>", "euclidean": "<->", "dot": "<#>"}[metric]
     for ids, query in zip(lists(run), asked, strict=True):
@@ -173,7 +173,7 @@ def test_a_lost_connection_ends_the_search(
 
 
 def test_no_index_is_reported(postgres: Database, vectors: Any) -> None:
-    fm.load_vectors(vectors[2], postgres.address(), table="chunks", method="none")
+    fm.vectors.load_vectors(vectors[2], postgres.address(), table="chunks", method="none")
     run = fm.search(postgres.address(), vectors[3], k=K, table="chunks")
     assert (run.index, run.method, run.recall, run.short) == (None, "scan", 1.0, 0)
 
@@ -181,7 +181,7 @@ def test_no_index_is_reported(postgres: Database, vectors: Any) -> None:
 def test_ties_are_counted(postgres: Database, tmp_path: Path) -> None:
     stored = write(tmp_path / "chunks.parquet", np.array([[1.0, 0], [2, 0], [0, 1], [-1, 0]]))
     asked = write(tmp_path / "queries.parquet", np.array([[1.0, 0], [0, 1]]))
-    fm.load_vectors(stored, postgres.address(), table="chunks")
+    fm.vectors.load_vectors(stored, postgres.address(), table="chunks")
     run = fm.search(postgres.address(), asked, k=1, table="chunks", exact=True)
     assert run.ties == 1
     assert fm.search(postgres.address(), asked, k=9, table="chunks").short == 0
@@ -189,7 +189,7 @@ def test_ties_are_counted(postgres: Database, tmp_path: Path) -> None:
 
 def test_other_commands_read_vectors_of_a_table(chunks: Database, vectors: Any, tmp_path: Path) -> None:
     address = chunks.address(query="select id, embedding from chunks order by substr(id, 2)::int")
-    of_file, of_table = (fm.geometry(source).to_dict() for source in (vectors[2], address))
+    of_file, of_table = (fm.vectors.geometry(source).to_dict() for source in (vectors[2], address))
     assert of_file == of_table
     assert program("index", address, "-o", tmp_path / "index").code == 0
     found = fm.search(tmp_path / "index", vectors[3], k=K)
@@ -275,17 +275,21 @@ def test_a_search_without_rows_is_an_error(chunks: Database, vectors: Any, exact
 
 def test_loading_is_whole_or_not_at_all(postgres: Database, vectors: Any, tmp_path: Path) -> None:
     address = postgres.address()
-    fm.load_vectors(vectors[2], address, table="chunks", method="none")
+    fm.vectors.load_vectors(vectors[2], address, table="chunks", method="none")
     with pytest.raises(OutputError, match="the table exists; choose overwrite=True"):
-        fm.load_vectors(vectors[2], address, table="chunks")
+        fm.vectors.load_vectors(vectors[2], address, table="chunks")
     for name, values, ids in (
         ("twice", np.ones((2, 2)), ["a", "a"]),
         ("undefined", np.array([[1.0, np.nan]]), ["a"]),
     ):
         with pytest.raises((OutputError, InputError)):
-            fm.load_vectors(write(tmp_path / f"{name}.parquet", values, ids), address, table="chunks", overwrite=True)
+            fm.vectors.load_vectors(
+                write(tmp_path / f"{name}.parquet", values, ids), address, table="chunks", overwrite=True
+            )
     with pytest.raises(ColumnError, match="1 ids are null"):
-        fm.load_vectors(write(tmp_path / "nameless.parquet", np.ones((2, 2)), ["a", None]), address, table="other")
+        fm.vectors.load_vectors(
+            write(tmp_path / "nameless.parquet", np.ones((2, 2)), ["a", None]), address, table="other"
+        )
     assert postgres.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
 
 
@@ -310,5 +314,5 @@ def test_null_ids_show_no_password(postgres: Database) -> None:
     )
     address = postgres.address(f"reader:{PASSWORD.replace('#', '%23')}", table="nameless")
     with pytest.raises(ColumnError, match="1 ids are null") as error:
-        fm.load_vectors(address, postgres.address(), table="other")
+        fm.vectors.load_vectors(address, postgres.address(), table="other")
     assert "horse" not in str(error.value)

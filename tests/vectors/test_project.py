@@ -31,7 +31,7 @@ def units(rows):
 @pytest.mark.parametrize("dims", [2, 3])
 def test_pca_equals_scikit_learn(dims):
     rows, _ = clusters(300)
-    found, theirs = fm.project(rows, dims=dims), PCA(dims, svd_solver="full").fit(rows.astype(np.float64))
+    found, theirs = fm.vectors.project(rows, dims=dims), PCA(dims, svd_solver="full").fit(rows.astype(np.float64))
     assert np.abs(found.points) == pytest.approx(np.abs(theirs.transform(rows.astype(np.float64))), abs=1e-4)
     assert found.explained == pytest.approx(theirs.explained_variance_ratio_, rel=1e-6)
     assert (found.rows, found.sampled, found.placed, found.left_out) == (300, 300, 0, 0)
@@ -50,8 +50,8 @@ def test_trustworthiness_equals_scikit_learn(seed, k):
 
 
 def test_trustworthiness_of_few_rows_is_undefined():
-    assert np.isnan(fm.project(clusters(30)[0]).trustworthiness)
-    assert fm.project(clusters(31)[0]).trustworthiness > 0
+    assert np.isnan(fm.vectors.project(clusters(30)[0]).trustworthiness)
+    assert fm.vectors.project(clusters(31)[0]).trustworthiness > 0
 
 
 def test_projected_rows_lie_near_their_neighbours():
@@ -69,7 +69,7 @@ def test_method_without_its_package_raises(monkeypatch):
     for method, package, name in (("pacmap", "pacmap", "pacmap"), ("umap", "umap", "umap-learn")):
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingExtraError, match=rf"needs {name}, .*\[project\]"):
-            fm.project(np.eye(20), method=method)
+            fm.vectors.project(np.eye(20), method=method)
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,15 @@ def test_method_without_its_package_raises(monkeypatch):
 )
 def test_option_errors_name_allowed_values(options, said):
     with pytest.raises(OptionError, match=said):
-        fm.project(np.eye(3), **options)
+        fm.vectors.project(np.eye(3), **options)
 
 
 def test_invalid_projection_input_raises():
     for rows in ([[0.0, 0.0]], [[np.nan, 1.0]], np.zeros((0, 3))):
         with pytest.raises(InputError, match=r"none of the \d rows is a vector that can be placed"):
-            fm.project(rows)
+            fm.vectors.project(rows)
     with pytest.raises(ColumnError):
-        fm.project([[1.0], [1.0, 2.0]])
+        fm.vectors.project([[1.0], [1.0, 2.0]])
     with pytest.raises(InputError, match=r"pacmap needs 10 vectors or more, got 3; pca takes any number"):
         layout("pacmap", np.eye(3, dtype=np.float32), 2, 15, 42, 1)
 
@@ -107,7 +107,7 @@ def test_project_command(tmp_path):
     assert (told["method"], told["rows"], told["sampled"], len(told["explained"])) == ("pca", 40, 40, 3)
     assert made.column_names == ["id", "x", "y", "z", "sampled"]
     assert made["id"].to_pylist() == table["id"].to_pylist()
-    expected = fm.project(rows, dims=3)
+    expected = fm.vectors.project(rows, dims=3)
     assert made["x"].to_pylist() == expected.points[:, 0].tolist()
     assert told["trustworthiness"] == expected.trustworthiness
     again = program("project", tmp_path / "in.parquet", "--column", "v", "-o", out)

@@ -79,7 +79,7 @@ def test_the_latency_of_one_text_is_measured_on_a_part_of_many(chunks: Path, tmp
 
 
 def test_texts_search_a_table_like_their_vectors(postgres: Database, chunks: Path, tmp_path: Path) -> None:
-    fm.load_vectors(chunks, postgres.address(), table="chunks")
+    fm.vectors.load_vectors(chunks, postgres.address(), table="chunks")
     queries = texts_of(tmp_path / "q.parquet", TEXTS)
     run = fm.search(postgres.address(), queries, k=3, table="chunks", embedder=letters, sweep=["ef_search=400"])
     assert run.sweep[0].table["retrieved_ids"].to_pylist() == nearest(chunks, 3)

@@ -89,7 +89,7 @@ SHRINKING = """
 import os
 import numpy as np
 import fastmetrics as fm
-import fastmetrics.vectors.geometry as module
+import fastmetrics.vectors.geometry_values as module
 from fastmetrics.base.errors import FileFormatError
 
 np.save("v.npy", np.random.default_rng(1).normal(size=(20_000, 8)))
@@ -102,7 +102,7 @@ def shortened(*arguments, **options):
 
 module.survey = shortened
 try:
-    fm.geometry("v.npy")
+    fm.vectors.geometry("v.npy")
 except FileFormatError as error:
     print(error)
 """

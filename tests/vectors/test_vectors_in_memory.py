@@ -30,10 +30,10 @@ def test_tables_of_every_kind_equal_their_file(kind, tmp_path):
     assert of_file["id"].to_pylist() == TABLE["id"]
     for column in (None, "embedding"):
         assert fm.search(index, KINDS[kind](), k=3, column=column).table.to_pylist() == of_file.to_pylist()
-    assert fm.geometry(KINDS[kind]()) == fm.geometry(tmp_path / "queries.parquet")
+    assert fm.vectors.geometry(KINDS[kind]()) == fm.vectors.geometry(tmp_path / "queries.parquet")
     assert (
-        fm.project(KINDS[kind]()).to_arrow().to_pylist()
-        == fm.project(tmp_path / "queries.parquet").to_arrow().to_pylist()
+        fm.vectors.project(KINDS[kind]()).to_arrow().to_pylist()
+        == fm.vectors.project(tmp_path / "queries.parquet").to_arrow().to_pylist()
     )
 
 

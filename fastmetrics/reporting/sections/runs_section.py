@@ -10,7 +10,7 @@ from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import LineChart
 from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
 from fastmetrics.results.open_runs import list_runs
-from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.primary import PRIMARY
 from fastmetrics.results.trend import Trend, TrendPoint, trend
 
 _TRENDS = 8

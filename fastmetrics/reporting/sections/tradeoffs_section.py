@@ -15,7 +15,7 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.input_columns import TOKENS, is_cost, is_price
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.primary_table import PRIMARY
+from fastmetrics.results.primary import PRIMARY
 from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.sums import exact_mean

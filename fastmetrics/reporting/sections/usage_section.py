@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FileFormatError, visible
-from fastmetrics.logs.cache_hit_rate import CacheHits
-from fastmetrics.logs.chunk_utilization import ChunkUse
-from fastmetrics.logs.context_preservation import Sessions
-from fastmetrics.logs.domain_analysis import Domain
-from fastmetrics.logs.topic_coverage import Topic, Topics
+from fastmetrics.logs.cache import CacheHits
+from fastmetrics.logs.chunks import ChunkUse
+from fastmetrics.logs.context import Sessions
+from fastmetrics.logs.domains import Domain
+from fastmetrics.logs.topics import Topic, Topics
 from fastmetrics.reporting.charts import BarList, Charts, LineChart
 from fastmetrics.reporting.row_texts import cut
 from fastmetrics.reporting.sections.section import Section, shown_notes

@@ -35,7 +35,9 @@ def test_a_dataset_is_a_table_with_its_selection_and_order(dataset):
     assert scores(turned)["token_f1"] == [scores()["token_f1"][row] for row in (3, 1, 0)]
     assert scores(dataset.to_iterable_dataset()) == scores()
     assert fm.score(dataset.select([]), "token_f1").num_rows == 0
-    with pytest.raises(fm.ColumnError, match=r"expected one dataset, got a dictionary of 'train', 'test'; choose one"):
+    with pytest.raises(
+        fm.errors.ColumnError, match=r"expected one dataset, got a dictionary of 'train', 'test'; choose one"
+    ):
         fm.score({"train": dataset, "test": dataset}, "token_f1")
 
 
@@ -47,7 +49,7 @@ def test_scores_stand_beside_the_columns(dataset, n):
     assert scored.select_columns(list(ROWS)).to_dict() == some.to_dict()
     assert scores_in(scored) == scores(some)
     assert {scored.features[name].dtype for name in scores(some)} == {"float64"}
-    with pytest.raises(fm.ColumnError, match=r"a streamed dataset is read once; call dataset\.map"):
+    with pytest.raises(fm.errors.ColumnError, match=r"a streamed dataset is read once; call dataset\.map"):
         fm.with_scores(dataset.to_iterable_dataset(), METRICS)
 
 
@@ -85,5 +87,5 @@ def test_map_recognises_its_function_and_works_in_processes(dataset, tmp_path):
 
 
 def test_metrics_that_need_all_rows_are_refused(dataset):
-    with pytest.raises(fm.OptionError, match="needs all rows before it scores the first"):
+    with pytest.raises(fm.errors.OptionError, match="needs all rows before it scores the first"):
         dataset.map(fm.datasets.scorer("answer_relevance(idf='corpus')"), batched=True)

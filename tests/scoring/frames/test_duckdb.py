@@ -78,9 +78,9 @@ def test_functions_of_a_closed_cursor_stay(connection):
     query = "SELECT token_f1('in Paris', 'Paris'), fm_jaccard('a', 'a b')"
     assert connection.sql(query).fetchall() == [(2 / 3, 0.5)]
     for other in (connection, connection.cursor()):
-        with pytest.raises(fm.OptionError, match="the function token_f1 is in this database already"):
+        with pytest.raises(fm.errors.OptionError, match="the function token_f1 is in this database already"):
             fm.duckdb.register(other, "token_f1")
-    with pytest.raises(fm.OptionError, match="the function fm_jaccard is in this database already"):
+    with pytest.raises(fm.errors.OptionError, match="the function fm_jaccard is in this database already"):
         fm.duckdb.register(connection, "jaccard")
 
 
@@ -89,7 +89,7 @@ def test_wrong_calls_are_errors(connection):
         ("corpus_bleu", "one value for a whole table"),
         ("answer_relevance(idf='corpus')", "needs all rows"),
     ):
-        with pytest.raises(fm.OptionError, match=message):
+        with pytest.raises(fm.errors.OptionError, match=message):
             fm.duckdb.register(connection, [spec])
     fm.duckdb.register(connection, "token_f1")
     for call, message in (
@@ -109,5 +109,7 @@ def test_a_relation_is_a_table_of_which_only_needed_columns_are_read(connection)
     failing = connection.sql("SELECT *, CAST(answer AS INTEGER) AS number FROM answers")
     assert fm.score(failing, "token_f1,answer_relevance(idf='corpus')").num_rows == 5
     assert fm.score(relation.limit(0), "token_f1").num_rows == 0
-    with pytest.raises(fm.ColumnError, match=r"a DuckDB relation is a query; call fm\.duckdb\.register\(connection\)"):
+    with pytest.raises(
+        fm.errors.ColumnError, match=r"a DuckDB relation is a query; call fm\.duckdb\.register\(connection\)"
+    ):
         fm.with_scores(relation, "token_f1")

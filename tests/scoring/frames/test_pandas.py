@@ -40,6 +40,6 @@ def test_columns_by_name_and_options():
 
 def test_a_column_whose_name_repeats_is_an_error():
     frame = pd.DataFrame([["in Paris", "Paris", "Rome"]], columns=["answer", "reference", "reference"])
-    with pytest.raises(fm.ColumnError, match="the table has 2 columns 'reference'"):
+    with pytest.raises(fm.errors.ColumnError, match="the table has 2 columns 'reference'"):
         frame.fm.token_f1("answer", "reference")
     assert frame.set_axis(["answer", "x", "x"], axis=1).fm.politeness("answer").tolist() == [0.0]

@@ -55,13 +55,13 @@ def test_wrong_calls_are_errors_at_once():
         fm.polars.token_f1("answer")
     with pytest.raises(TypeError, match=r"token_f1\(\) takes 2 columns"):
         fm.polars.token_f1("answer", "reference", "id")
-    with pytest.raises(fm.UnknownNameError, match="unknown option of token_f1 'k'"):
+    with pytest.raises(fm.errors.UnknownNameError, match="unknown option of token_f1 'k'"):
         fm.polars.token_f1("answer", "reference", k=3)
     with pytest.raises(AttributeError, match="no attribute 'token_f2'"):
         _ = fm.polars.token_f2
-    with pytest.raises(fm.OptionError, match="corpus_bleu has one value for a whole table"):
+    with pytest.raises(fm.errors.OptionError, match="corpus_bleu has one value for a whole table"):
         fm.polars.corpus_bleu("answer", "reference")
-    with pytest.raises(fm.OptionError, match="needs all rows before it scores the first"):
+    with pytest.raises(fm.errors.OptionError, match="needs all rows before it scores the first"):
         fm.polars.answer_relevance("question", "answer", idf="corpus")
     with pytest.raises(Exception, match=r"column 'answer'.*struct"):
         pl.DataFrame(ROWS).select(fm.polars.token_f1(pl.struct("user"), "reference"))

@@ -65,7 +65,7 @@ def test_names_of_pandas_columns_may_have_levels():
     columns = {"answer": ("x", "answer"), "reference": ("x", "reference")}
     scored = fm.with_scores(frame, "token_recall", columns=columns)
     assert scored["token_recall"].tolist() == [1.0]
-    with pytest.raises(fm.OptionError, match="has a column 'token_recall' already"):
+    with pytest.raises(fm.errors.OptionError, match="has a column 'token_recall' already"):
         fm.with_scores(scored, "token_recall", columns=columns)
 
 
@@ -94,7 +94,7 @@ def test_keep_all_copies_every_column(tmp_path):
     assert pa.parquet.read_table(tmp_path / "scores.parquet").column_names == [*ROWS, "token_f1"]
     named = pa.table({**ROWS, "all": ROWS["user"]})
     assert fm.score(named, "token_f1", keep="all").column_names == ["id", "all", "token_f1"]
-    with pytest.raises(fm.OptionError, match=r"^cannot keep the column 'token_f1': a metric has the same name"):
+    with pytest.raises(fm.errors.OptionError, match=r"^cannot keep the column 'token_f1': a metric has the same name"):
         fm.score(scored, "token_f1", keep="all")
 
 
@@ -103,7 +103,7 @@ def test_a_score_never_replaces_a_column():
     twice = fm.with_scores(frame, "token_f1")
     for again in (twice, twice.lazy(), twice.to_pandas(), twice.to_arrow(), twice.to_dicts()):
         with pytest.raises(
-            fm.OptionError, match=r"has a column 'token_f1' already; drop it, or .*token_f1\(name='...'\)$"
+            fm.errors.OptionError, match=r"has a column 'token_f1' already; drop it, or .*token_f1\(name='...'\)$"
         ):
             fm.with_scores(again, "token_f1")
     assert fm.with_scores(twice, "token_f1(name='f1')").columns[-1] == "f1"
@@ -120,19 +120,19 @@ def test_a_score_never_replaces_a_column():
     ],
 )
 def test_tables_that_cannot_have_columns_are_refused(table, message):
-    with pytest.raises(fm.ColumnError, match=message):
+    with pytest.raises(fm.errors.ColumnError, match=message):
         fm.with_scores(table, "token_f1")
 
 
 def test_metrics_of_a_whole_table_are_refused_with_what_to_do():
     for frame in (pl.DataFrame(ROWS), pl.LazyFrame(ROWS), ROWS):
         with pytest.raises(
-            fm.OptionError, match=r"^corpus_bleu has one value .* fm\.summarize\(fm\.score\(table, 'corpus"
+            fm.errors.OptionError, match=r"^corpus_bleu has one value .* fm\.summarize\(fm\.score\(table, 'corpus"
         ):
             fm.with_scores(frame, "token_f1,corpus_bleu")
     spec = "answer_relevance(idf='corpus')"
     assert fm.with_scores(pl.DataFrame(ROWS), spec)[spec].to_list()[0] is not None
     with pytest.raises(
-        fm.OptionError, match=r"^answer_relevance.* needs all rows before it scores the first: call fm\.score"
+        fm.errors.OptionError, match=r"^answer_relevance.* needs all rows before it scores the first: call fm\.score"
     ):
         fm.with_scores(pl.LazyFrame(ROWS), spec)

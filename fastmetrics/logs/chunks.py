@@ -1,4 +1,4 @@
-"""``fm.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark)."""
+"""``fm.logs.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark)."""
 
 from __future__ import annotations
 
@@ -393,7 +393,7 @@ def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
     return values >= 1
 
 
-# ``fm.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark).
+# ``fm.logs.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark).
 
 
 _SHOWN = 10

@@ -126,7 +126,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     :func:`fastmetrics.results.summary.side_by_side`, or a single run.
 
     >>> import fastmetrics as fm
-    >>> table = fm.primary_table({"new": {"token_f1": [0.5, 0.7], "latency_ms": [120.0, 180.0]}})
+    >>> table = fm.results.primary_table({"new": {"token_f1": [0.5, 0.7], "latency_ms": [120.0, 180.0]}})
     >>> table[0].n, table[0].figures["F1"], table[0].figures["Latency"]
     (2, 0.6, 150.0)
 

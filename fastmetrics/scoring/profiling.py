@@ -228,7 +228,7 @@ def warm_up(
     do not have, such as embeddings, raise ``ColumnError``.
 
     >>> import fastmetrics as fm
-    >>> fm.warm_up("answer_length", progress=lambda name, compiled: print(name)) >= 0
+    >>> fm.scoring.warm_up("answer_length", progress=lambda name, compiled: print(name)) >= 0
     answer_length
     files
     True

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionErr
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.estimate import score_of
+from fastmetrics.results.estimation import score_of
 from fastmetrics.results.open_runs import are_several, open_run
 from fastmetrics.results.pairing import PairedRuns, pair_runs
 from fastmetrics.results.segments import segments_of

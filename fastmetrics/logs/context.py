@@ -1,4 +1,4 @@
-"""``fm.context_preservation``: similarity of successive questions of a session (the RAG benchmark)."""
+"""``fm.logs.context_preservation``: similarity of successive questions of a session (the RAG benchmark)."""
 
 from __future__ import annotations
 

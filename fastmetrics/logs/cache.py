@@ -1,4 +1,4 @@
-"""``fm.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits."""
+"""``fm.logs.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ def assert_scores(table: Any, *rules: str, baseline: Any = None, **options: Any)
     scored with these metrics.  ``rules`` and ``options`` are as in :func:`fastmetrics.results.gate.gate`.
 
     >>> import fastmetrics as fm
-    >>> fm.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_f1 > 0.6", min_n=1)
-    >>> fm.assert_scores({"token_f1": [0.2, 0.4]}, "token_f1 >= 0.6", min_n=2)
+    >>> fm.scoring.assert_scores({"answer": ["in Paris"], "reference": ["Paris"]}, "token_f1 > 0.6", min_n=1)
+    >>> fm.scoring.assert_scores({"token_f1": [0.2, 0.4]}, "token_f1 >= 0.6", min_n=2)
     Traceback (most recent call last):
     AssertionError: scores FAILED: 1 of 1 check not met
     token_f1 >= 0.6: 0.3000 over 2 rows, expected >= 0.6

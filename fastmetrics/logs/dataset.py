@@ -1,4 +1,4 @@
-"""``fm.check_dataset``: finding faults in a data set before scoring: leaks, copies, repeated rows, languages."""
+"""``fm.logs.check_dataset``: finding faults in a data set before scoring: leaks, copies, repeated rows, languages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 
-# The result of ``fm.check_dataset``: checks of a data set, and their findings.
+# The result of ``fm.logs.check_dataset``: checks of a data set, and their findings.
 
 
 EXAMPLES = 5
@@ -374,7 +374,7 @@ def _near(options: SampledChecks, table: pa.Table, threads: int) -> Finding:
     return Finding(NEAR, len(rows), examples, len(questions))
 
 
-# ``fm.check_dataset``: finding faults in a data set before scoring.
+# ``fm.logs.check_dataset``: finding faults in a data set before scoring.
 
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")

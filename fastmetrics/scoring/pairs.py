@@ -1,4 +1,4 @@
-"""``fm.pairwise_scores``: one metric of all pairs of two columns of texts, in blocks that count each text once.
+"""``fm.scoring.pairwise_scores``: one metric of all pairs of two columns of texts, in blocks that count each text once.
 
 **All pairs.** ``pairwise_scores`` calls the function of the metric, so the formulas and the bits are those of rows;
 only the counts are computed otherwise. The k-th occurrence of an n-gram in a text is a feature with a number, and the
@@ -162,7 +162,7 @@ def pairwise_scores(
 
     >>> import numpy as np, fastmetrics as fm
     >>> samples = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs bark"]
-    >>> scores = fm.pairwise_scores(samples, samples, "chrf")
+    >>> scores = fm.scoring.pairwise_scores(samples, samples, "chrf")
     >>> np.fill_diagonal(scores, np.nan)
     >>> samples[np.nanmean(scores, axis=1).argmax()]
     'the cat sat on the mat'

@@ -1,4 +1,6 @@
-"""``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark)."""
+"""``fm.logs.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG
+benchmark).
+"""
 
 from __future__ import annotations
 
@@ -171,7 +173,7 @@ def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[
     return list(zip(columns[KEY], columns["weight"], strict=True))
 
 
-# ``fm.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark).
+# ``fm.logs.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark).
 
 
 _SPANS = 60

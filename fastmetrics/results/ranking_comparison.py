@@ -61,7 +61,8 @@ def compare_rankings(
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
     >>> bad = {f"q{n}": {"a": 1.0, "b": 2.0} for n in range(8)}
-    >>> found = fm.compare_rankings({"bad": bad, "good": good}, {f"q{n}": {"a": 1} for n in range(8)}, "mrr")["mrr"]
+    >>> qrels = {f"q{n}": {"a": 1} for n in range(8)}
+    >>> found = fm.results.compare_rankings({"bad": bad, "good": good}, qrels, "mrr")["mrr"]
     >>> found.mean_baseline, found.mean_other, found.p
     (0.5, 1.0, 0.0078125)
 

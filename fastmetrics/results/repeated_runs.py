@@ -1,4 +1,4 @@
-"""``fm.repeats``: several answers to each question: variance between and within questions, pass@k and pass^k."""
+"""Several answers to each question: variance between and within questions, pass@k and pass^k."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import RepeatedRun, repeated_run
 from fastmetrics.results.score_file import declared_bounds
 from fastmetrics.results.score_run import shared_metrics
+from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
 from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
-from fastmetrics.stats.pass_at_k import pass_at_k, pass_hat_k, question_scores
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def repeats(
 
     >>> import fastmetrics as fm
     >>> table = {"id": [1, 1, 2, 2, 3, 3], "exact_match": [1, 0, 1, 1, 0, 0]}
-    >>> report = fm.repeats(table, k=2)
+    >>> report = fm.results.repeats(table, k=2)
     >>> report["exact_match"].mean.value, report["exact_match"].within
     (0.5, 0.16666666666666666)
     >>> [(round(rate.pass_at_k.value, 3), round(rate.pass_hat_k.value, 3)) for rate in report["exact_match"].passes]

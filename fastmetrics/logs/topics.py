@@ -1,4 +1,6 @@
-"""``fm.topic_coverage``: topics of a log's questions by k-means, and gaps of the knowledge base (the RAG benchmark)."""
+"""``fm.logs.topic_coverage``: topics of a log's questions by k-means, and gaps of the knowledge base (the RAG
+benchmark).
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.logs.chunk_utilization import listed_ids, sources_of, sources_of_words
-from fastmetrics.logs.domain_analysis import words_of
+from fastmetrics.logs.chunks import listed_ids, sources_of, sources_of_words
+from fastmetrics.logs.domains import words_of
 from fastmetrics.logs.log import (
     Columns,
     Log,
@@ -121,7 +123,7 @@ def samples(questions: pa.Array, units: Units, topic: Ints, n: int) -> list[list
     return lists
 
 
-# ``fm.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (the RAG benchmark).
+# ``fm.logs.topic_coverage``: topics of a log's questions, and gaps of the knowledge base (the RAG benchmark).
 
 
 _WORDS = 6

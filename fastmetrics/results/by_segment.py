@@ -121,7 +121,7 @@ def summarize_by(
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
-    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.summarize_by(scores, by="language")]
+    >>> [(one.segment, round(one.mean, 3), one.n) for one in fm.results.summarize_by(scores, by="language")]
     [(None, 0.55, 4), ('language=en', 0.8, 2), ('language=ru', 0.3, 2)]
 
     Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
