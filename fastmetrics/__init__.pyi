@@ -36,6 +36,7 @@ from fastmetrics.models.judge import judge as judge
 from fastmetrics.reporting.evaluate_rag import evaluate_rag as evaluate_rag
 from fastmetrics.reporting.plot import plot as plot
 from fastmetrics.reporting.report import report as report
+from fastmetrics.results.classification import classification as classification
 from fastmetrics.results.compare import compare as compare
 from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.judge_report import judge_report as judge_report

@@ -23,6 +23,7 @@ VERBS = {
     "gate": "results.gate",
     "trend": "results.trend",
     "power": "results.power",
+    "classification": "results.classification",
     "validate": "results.validate",
     "judge_report": "results.judge_report",
     "fit": "fitting.fit",

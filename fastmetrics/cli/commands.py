@@ -24,6 +24,7 @@ GROUPS = {
         "primary-table": "summaries",
         "correlations": "summaries",
         "histograms": "summaries",
+        "classification": "summaries",
         "worst-rows": "report",
         "report": "report",
         "plot": "report",

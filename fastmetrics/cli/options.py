@@ -207,6 +207,7 @@ SPELLINGS = {
     "client": _Spelling("FILE"),
     "columns": _Spelling("NAME=YOURS,...", pairs),
     "depth": _Spelling(short="-M"),
+    "extract": _Spelling("EXTRACTOR", as_given),
     "judged": _Spelling(convert=as_given),
     "keep": _Spelling("COLUMN,...", name_list),
     "lists": _Spelling("COLUMN,...", names),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.cli.options import Arguments, AsJson, Folder, Plugins, Runs, Scores
+from fastmetrics.cli.options import Arguments, AsJson, Folder, Plugins, Runs, Scores, Table
 from fastmetrics.cli.terminal import echo, print_table
 
 # The commands that summarise scores: means, intervals, correlations and histograms.
@@ -81,6 +81,14 @@ def histograms(
     as_json: AsJson = False,
 ) -> Any:
     """Show histograms of the scores."""
+    return arguments.call()
+
+
+def classification(table: Table, *, arguments: Arguments, as_json: AsJson = False) -> Any:
+    """Compare predicted labels with expected ones.
+
+    Print accuracy, F1, kappa, MCC and the confusion matrix.
+    """
     return arguments.call()
 
 

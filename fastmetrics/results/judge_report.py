@@ -37,6 +37,7 @@ from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import segments_of
 from fastmetrics.stats.association import associate
+from fastmetrics.stats.confusion import Confusion
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.judge_quality import (
     Consistency,
@@ -81,6 +82,8 @@ class PeopleAgreement:
     kendall: float
     intervals: Mapping[str, Interval]
     """The confidence intervals of these figures, by name."""
+    confusion: Confusion | None
+    """How often each label has each score, if both are whole numbers of the scale."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,8 @@ class JudgeReport(Shown):
         for entry, axis in zip(plain["axes"], self.axes, strict=True):
             if axis.consistency is not None:
                 entry["consistency"]["reading"] = axis.consistency.reading
+            if axis.people is not None and axis.people.confusion is not None:
+                entry["people"]["confusion"] = axis.people.confusion.to_dict()
         return plain
 
     def grids(self) -> Sequence[Grid]:
@@ -178,6 +183,7 @@ class JudgeReport(Shown):
             for report, p in people
         ]
         grids += [Grid(head, shown)] if shown else []
+        grids += [p.confusion.grid(f"{self._name(report)}: label ↓ score →") for report, p in people if p.confusion]
         rows = [(self._name(report), *_ends(report.powered)) for report in self.axes if report.powered is not None]
         grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
         rows = [
@@ -515,7 +521,15 @@ def _people(scores: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
     related = associate(scores, truth, confidence=level)
     for name in ("pearson", "spearman", "kendall"):
         figures[name], intervals[name] = _apart(getattr(related, name))
-    return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals})
+    confusion = _confusion(scores, truth) if on_scale else None
+    return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals, "confusion": confusion})
+
+
+def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
+    grades, codes = np.unique(np.concatenate([truth, scores]), return_inverse=True)
+    if (grades % 1).any():
+        return None
+    return Confusion.of(codes[: len(truth)], codes[len(truth) :], [f"{grade:.0f}" for grade in grades])
 
 
 def _apart(estimate: Estimate) -> tuple[float, Interval]:

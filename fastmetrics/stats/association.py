@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Real, argument
-from fastmetrics.stats.estimates import UNDEFINED, Estimate
+from fastmetrics.stats.estimates import UNDEFINED, Estimate, as_share
 from fastmetrics.stats.mean_interval import f1_share
 from fastmetrics.stats.paired_figures import Pairs, estimate_of
 from fastmetrics.stats.raters import cohen_kappa
@@ -162,23 +162,18 @@ def associate(
     pearson, spearman, kendall = (
         estimate_of(pairs, figure, confidence) for figure in (Pairs.pearson, Pairs.spearman, Pairs.kendall)
     )
-    auc = _as_share(estimate_of(pairs, lambda rows: rows.auc(least), confidence))
+    auc = as_share(estimate_of(pairs, lambda rows: rows.auc(least), confidence))
     named, f1 = x >= reached, UNDEFINED
     if good.any():
         f1 = f1_share(int((named & good).sum()), int((named != good).sum()), confidence)
     if good.any() and clusters is not None:
-        f1 = replace(_as_share(estimate_of(pairs, lambda rows: rows.f1(least, reached), confidence)), value=f1.value)
+        f1 = replace(as_share(estimate_of(pairs, lambda rows: rows.f1(least, reached), confidence)), value=f1.value)
     if opposed:
         pearson, spearman, kendall = (
             replace(e, value=0 - e.value, low=0 - e.high, high=0 - e.low) for e in (pearson, spearman, kendall)
         )
     decision = _decision(named, good, 0 - reached if opposed else reached)
     return Association(len(x), pearson, spearman, kendall, auc, f1, decision)
-
-
-def _as_share(estimate: Estimate) -> Estimate:
-    """AUC or F1 from twice the figure, less 1."""
-    return replace(estimate, value=(1 + estimate.value) / 2, low=(1 + estimate.low) / 2, high=(1 + estimate.high) / 2)
 
 
 def _cut(x: Floats, good: Flags) -> float:

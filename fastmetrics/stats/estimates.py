@@ -56,6 +56,11 @@ UNDEFINED = Estimate(math.nan, math.nan, math.nan)
 """A figure that the data do not define."""
 
 
+def as_share(estimate: Estimate) -> Estimate:
+    """A figure from 0 to 1, such as AUC, from twice the figure, less 1."""
+    return replace(estimate, value=(1 + estimate.value) / 2, low=(1 + estimate.low) / 2, high=(1 + estimate.high) / 2)
+
+
 Kind: TypeAlias = Literal["numbers", "flags", "flag differences", "pseudo-values"]
 Bounds: TypeAlias = tuple[float, float]
 

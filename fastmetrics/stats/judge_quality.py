@@ -21,8 +21,9 @@ from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.stats.confusion import Confusion, class_figures, zero_by_zero
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
-from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
+from fastmetrics.stats.mean_interval import mean_interval, share
 from fastmetrics.stats.raters import krippendorff_alpha
 
 # The quality of a judge: consistency, error rate, latency, and its decisions against labels.
@@ -224,26 +225,23 @@ def judge_decisions(
     if len(predicted) != len(good):
         raise InputError(f"shown has {len(predicted):,} rows and labels {len(good):,}")
     complete = ~np.isnan(predicted) & ~np.isnan(good)
-    predicted, good = predicted[complete], good[complete]
-    tp, fp = int((predicted * good).sum()), int((predicted * (1 - good)).sum())
-    fn, tn = int(((1 - predicted) * good).sum()), int(((1 - predicted) * (1 - good)).sum())
+    asked, named = good[complete].astype(np.int64), predicted[complete].astype(np.int64)
+    confusion = Confusion.of(asked, named, ["0", "1"])
+    tn, fp, fn, tp = confusion.matrix().ravel().tolist()
+    of_ones = class_figures(confusion, confidence)[1]
     return JudgeDecisions(
         tp=tp,
         fp=fp,
         fn=fn,
         tn=tn,
         n_left_out=int((~complete).sum()),
-        accuracy=_zero_by_zero(share(tp + tn, len(predicted), confidence)),
-        precision=_zero_by_zero(share(tp, tp + fp, confidence)),
-        recall=_zero_by_zero(share(tp, tp + fn, confidence)),
-        f1=_zero_by_zero(f1_share(tp, fp + fn, confidence)),
+        accuracy=zero_by_zero(share(tp + tn, len(asked), confidence)),
+        precision=of_ones.precision,
+        recall=of_ones.recall,
+        f1=of_ones.f1,
         latency=judge_latency(latency_ms),
         confidence=confidence,
     )
-
-
-def _zero_by_zero(estimate: Estimate) -> Estimate:
-    return replace(estimate, value=0.0) if math.isnan(estimate.value) else estimate
 
 
 def _flags(name: str, data: Any) -> Floats:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.kernels.exact_sums import concordance
 from fastmetrics.stats.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS
@@ -98,7 +99,21 @@ def _note(count: int, possible: float, freedom: float, *, clustered: bool) -> st
     return f"approximate: few {what} decide the figure" if freedom + 1 < least else None
 
 
-# Figures of pairs of values: correlations, AUC and Cohen's κ.
+# Figures of pairs of values: correlations, AUC, Cohen's κ, and those of predicted and expected classes.
+
+
+class _Classes(NamedTuple):
+    """The classes of pairs: those of each row as numbers, and the shares of rows that have each."""
+
+    x: Ints
+    y: Ints
+    same: Flags
+    named: Floats
+    """The share of rows whose x is the class."""
+    asked: Floats
+    """The share of rows whose y is the class."""
+    hits: Floats
+    """The share of rows of which both are the class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +263,55 @@ class Pairs:
             return self._influence(math.nan, np.zeros(len(named)))
         f1 = 2 * hits / size
         return self._influence(2 * f1 - 1, 2 * (2 * decided * good - f1 * named) / size)
+
+    def _classes(self) -> _Classes:
+        weights, total = self.weights, float(self.weights.sum())
+        codes = np.unique(np.concatenate([self.x, self.y]))
+        x, y = np.searchsorted(codes, self.x), np.searchsorted(codes, self.y)
+        same = x == y
+        shares = [
+            np.bincount(numbers, rows, minlength=len(codes)) / total
+            for numbers, rows in ((x, weights), (y, weights), (y, weights * same))
+        ]
+        return _Classes(x, y, same, *shares)
+
+    def mean_f1(self, *, weighted: bool = False) -> Influence:
+        """2·F − 1 of the mean F1 of the classes, ``weighted`` by the share of rows whose y is the class, or equally."""
+        x, y, same, named, asked, hits = self._classes()
+        if not len(x):
+            return self._influence(math.nan, np.zeros(0))
+        size = named + asked
+        f1, own = 2 * hits / size, asked if weighted else np.full(len(size), 1 / len(size))
+        value, rate = float(own @ f1), own * (2 * hits / size) / size
+        influence = 2 * same * (own / size)[x] - rate[x] - rate[y]
+        return self._influence(2 * value - 1, 2 * (influence + (f1[y] - value if weighted else 0.0)))
+
+    def balanced_accuracy(self) -> Influence:
+        """2·B − 1 of the mean recall of the classes that are the y of a row."""
+        x, y, same, _, asked, hits = self._classes()
+        kept = np.isin(np.arange(len(asked)), y[: self.n])
+        if not kept.any():
+            return self._influence(math.nan, np.zeros(len(x)))
+        asked = np.where(kept, asked, 1.0)  # the others do not count
+        recall = np.where(kept, hits / asked, 0.0)
+        value, own = float(recall.sum() / kept.sum()), kept / asked / kept.sum()
+        return self._influence(2 * value - 1, 2 * own[y] * (same - recall[y]))
+
+    def mcc(self) -> Influence:
+        """Matthews' correlation of any number of classes, R of Gorodkin 2004.
+
+        With p and t the shares of the classes in x and y, R = C/√(XY) for C = P(x = y) − Σ p·t, X = 1 − Σ p² and Y =
+        1 − Σ t²; ψ = ψ(C)/√(XY) − R·(ψ(X)/X + ψ(Y)/Y)/2.
+        """
+        x, y, same, named, asked, hits = self._classes()
+        by_chance, of_x, of_y = float(named @ asked), 1 - float(named @ named), 1 - float(asked @ asked)
+        if not len(x) or not min(of_x, of_y) > _PERFECT:
+            return self._influence(math.nan, np.zeros(len(x)))
+        scale, both = math.sqrt(of_x * of_y), float(hits.sum())
+        mcc = _clipped((both - by_chance) / scale)
+        influence = (same - both - asked[x] - named[y] + 2 * by_chance) / scale
+        spread = (1 - of_x - named[x]) / of_x + (1 - of_y - asked[y]) / of_y
+        return self._influence(mcc, influence - mcc * spread)
 
 
 def estimate_of(pairs: Pairs, figure: Callable[[Pairs], Influence], confidence: float) -> Estimate:

@@ -161,6 +161,9 @@ RESULTS = {
     "Agreement": lambda n: fm.stats.agreement({BAD: SCORES[:n], "b": SCORES[:n]}),
     "CacheHits": lambda n: fm.logs.cache_hit_rate(log(n)),
     "ChunkUse": lambda n: fm.logs.chunk_utilization(log(n), chunks=[BAD] * min(n, 1)),
+    "Classification": lambda n: fm.classification(
+        {"label": pa.array([BAD] * n, pa.string()), "expected_label": pa.array(["b"] * n, pa.string())}
+    ),
     "Comparison": lambda n: fm.compare({"old": scored(n), BAD: scored(n)}),
     "Consistency": lambda n: fm.stats.judge_consistency([[1.0, 2.0]] * n),
     "Correlations": lambda n: fm.results.correlations({**scored(n), "b": np.arange(n, dtype=float)}),

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.stats
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef, roc_auc_score
 
 import fastmetrics as fm
 from fastmetrics.stats.association import associate
@@ -42,6 +42,19 @@ FIGURES = {
     ),
     "kendall": (Pairs.kendall, lambda x, y, weights: tau_b(x.tolist(), y.tolist(), weights.tolist())),
     "auc": (lambda pairs: pairs.auc(2), lambda x, y, weights: 2 * roc_auc_score(y >= 2, x, sample_weight=weights) - 1),
+    "macro F1": (
+        Pairs.mean_f1,
+        lambda x, y, weights: 2 * f1_score(y, x, sample_weight=weights, average="macro") - 1,
+    ),
+    "weighted F1": (
+        lambda pairs: pairs.mean_f1(weighted=True),
+        lambda x, y, weights: 2 * f1_score(y, x, sample_weight=weights, average="weighted") - 1,
+    ),
+    "balanced accuracy": (
+        Pairs.balanced_accuracy,
+        lambda x, y, weights: 2 * balanced_accuracy_score(y, x, sample_weight=weights) - 1,
+    ),
+    "mcc": (Pairs.mcc, lambda x, y, weights: matthews_corrcoef(y, x, sample_weight=weights)),
     **{f"kappa {p}": (lambda pairs, p=p: pairs.kappa(p), weighted_kappa(p)) for p in (0, 1, 2)},
 }
 

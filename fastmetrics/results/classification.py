@@ -1,0 +1,455 @@
+"""Predicted labels against expected ones: accuracy, F1, κ, MCC and the confusion matrix, also by segment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.arrays import Flags, Ints, is_number, is_text
+from fastmetrics.base.columns import as_array, table_of_records
+from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, some
+from fastmetrics.base.input_columns import COLUMNS, distinct
+from fastmetrics.base.options import Real, argument
+from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.text_structure import as_texts
+from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
+from fastmetrics.stats.confusion import FIGURES, SHOWN, ClassFigures, Confusion, class_agreement, class_figures, short
+from fastmetrics.stats.estimates import Estimate
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.table_rows import whole_table
+from fastmetrics.text.extraction import extractor
+
+# The result: figures of all rows and of segments, with the matrix.
+
+
+_MANY = 20
+_FEW_NAMED = 4
+NOTHING = "(none)"
+"""The class of a prediction without a label: an empty text, or one in which none was found."""
+
+
+@dataclass(frozen=True)
+class LabelFigures:
+    """The figures of a part of the rows: of a segment, or of all (None)."""
+
+    segment: str | None
+    n: int
+    """Rows with a predicted and an expected label; the figures are over these."""
+    n_no_prediction: int
+    """Rows that expect a label but have no prediction (null)."""
+    n_no_label: int
+    """Rows without an expected label (null)."""
+    accuracy: Estimate
+    balanced_accuracy: Estimate
+    """The mean recall of the expected classes."""
+    macro_f1: Estimate
+    """The mean F1 of the classes that are expected or predicted."""
+    micro_f1: Estimate
+    """F1 of all decisions together: equal to the accuracy, as every row has one label."""
+    weighted_f1: Estimate
+    """The mean F1 of the classes, weighted by the rows that expect them."""
+    kappa: Estimate
+    mcc: Estimate
+    classes: Sequence[ClassFigures]
+    confusion: Confusion
+
+
+@dataclass(frozen=True)
+class Classification(LabelFigures, Shown):
+    """The figures of all rows, and of each segment; prints as tables with the confusion matrix."""
+
+    segments: Sequence[LabelFigures]
+    predicted: str
+    expected: str
+    confidence: float
+    notes: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as nested dictionaries; of the matrix, the cells that have rows."""
+        plain = asdict(self)
+        for entry, part in zip([plain, *plain["segments"]], self._parts(), strict=True):
+            entry["confusion"] = part.confusion.to_dict()
+        return plain
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each figure of each part: segment, figure, value, low, high, interval, interval_note, n."""
+        records = [
+            _Record(part.segment, name, found.value, found.low, found.high, found.interval, found.note, part.n)
+            for part in self._parts()
+            for name in FIGURES
+            for found in [getattr(part, name)]
+        ]
+        return table_of_records(_Record, records, [field.name for field in fields(_Record)])
+
+    def _parts(self) -> list[LabelFigures]:
+        return [self, *self.segments]
+
+    def grids(self) -> Sequence[Grid]:
+        """The figures, the classes, the matrix, of many classes the most frequent errors, and the segments."""
+        rows = [
+            (label, number(found.value), interval_text(found.low, found.high, found.note))
+            for name, label in FIGURES.items()
+            for found in [getattr(self, name)]
+        ]
+        grids = [Grid(("all rows", "value", "interval"), rows)]
+        grids += [self._class_grid(), self.confusion.grid()] if self.n else []
+        if len(self.confusion.labels) > SHOWN:
+            grids.append(self.confusion.errors())
+        if self.segments:
+            head = ("segment", "n", "accuracy", "interval", "macro F1", "interval", "kappa", "MCC")
+            segments = worst_first(_by_accuracy(self.segments), "accuracy", "higher")
+            grids.append(Grid(head, [_segment_cells(one.part) for one in segments]))
+        return grids
+
+    def _class_grid(self) -> Grid:
+        """The most frequent classes."""
+        classes = self.classes
+        if len(classes) > _MANY:
+            classes = sorted(classes, key=lambda one: -one.n)[:_MANY]
+        rows = [
+            (
+                short(one.label),
+                number(one.n),
+                number(one.n_predicted),
+                number(one.precision.value),
+                number(one.recall.value),
+                number(one.f1.value),
+                interval_text(one.f1.low, one.f1.high, one.f1.note),
+            )
+            for one in classes
+        ]
+        return Grid(("label", "expected", "predicted", "precision", "recall", "F1", "interval"), rows)
+
+    def remarks(self) -> Sequence[str]:
+        """What was compared, rows left out, kinds of intervals, and labels that only one side has."""
+        notes = [f"{self.predicted} against {self.expected}: {self.n:,} rows"]
+        if self.n_no_prediction:
+            notes.append(
+                f"{_rows(self.n_no_prediction)} without a prediction left out; a failed answer may count as wrong"
+            )
+        notes += [f"{_rows(self.n_no_label)} without an expected label left out"] if self.n_no_label else []
+        if len(self.classes) > _MANY:
+            notes.append(f"the {_MANY} most frequent of {len(self.classes):,} labels; to_dict() and --json have all")
+        return [*notes, *self.notes, *interval_notes(self._intervals(), self.confidence)]
+
+    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+        """The figure, kind and note of each printed interval."""
+        for name, label in FIGURES.items():
+            found = getattr(self, name)
+            yield label, found.interval, found.note
+        for one in self.classes[:_MANY]:
+            yield "F1 of labels", one.f1.interval, one.f1.note
+        for part in self.segments:
+            yield from (
+                (f"{FIGURES[name]} of segments", found.interval, found.note)
+                for name in ("accuracy", "macro_f1")
+                for found in [getattr(part, name)]
+            )
+
+
+@dataclass(frozen=True)
+class _Record:
+    segment: str | None
+    figure: str
+    value: float
+    low: float
+    high: float
+    interval: str
+    interval_note: str | None
+    n: int
+
+
+@dataclass(frozen=True)
+class _ByAccuracy:
+    segment: str
+    accuracy: float
+    part: LabelFigures
+
+
+def _by_accuracy(segments: Sequence[LabelFigures]) -> list[_ByAccuracy]:
+    return [_ByAccuracy(str(part.segment), part.accuracy.value, part) for part in segments]
+
+
+def _segment_cells(part: LabelFigures) -> tuple[str, ...]:
+    accuracy, macro = part.accuracy, part.macro_f1
+    return (
+        str(part.segment),
+        number(part.n),
+        number(accuracy.value),
+        interval_text(accuracy.low, accuracy.high, accuracy.note),
+        number(macro.value),
+        interval_text(macro.low, macro.high, macro.note),
+        number(part.kappa.value),
+        number(part.mcc.value),
+    )
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
+# The columns, and their labels as texts.
+
+
+PREDICTED = ("predicted_label", "predicted", "prediction", "y_pred", "pred")
+EXPECTED = ("expected_label", "true_label", "gold_label", "y_true")
+_LABEL = "label"
+
+
+def label_columns(names: Sequence[str], predicted: str | None = None, expected: str | None = None) -> tuple[str, str]:
+    """The columns of predicted and of expected labels.
+
+    >>> label_columns(["label", "expected_label"]), label_columns(["answer", "label"])
+    (('label', 'expected_label'), ('answer', 'label'))
+
+    Raises ``ColumnError`` where there are none, and for a named column that is missing.
+    """
+    for name in (predicted, expected):
+        if name is not None and name not in names:
+            raise ColumnError(names.unknown(name) if hasattr(names, "unknown") else f"no column {name!r}")
+    answers, references = ((column, *COLUMNS[column].aliases) for column in ("answer", "reference"))
+    found = expected or _first(names, EXPECTED)
+    stated = predicted or _first(names, PREDICTED)
+    if stated is None and (found is not None or _first(names, answers) is None):
+        stated = _first([name for name in names if name != found], (_LABEL, *answers))
+    stated = stated or _first(names, answers)
+    others = [name for name in names if name != stated]
+    found = found or _first(others, (_LABEL, *references))
+    if stated is None or found is None:
+        lacking = Argument("predicted" if stated is None else "expected")
+        raise ColumnError("name the columns of labels with ", lacking, f"; there are {some(names, 12)}")
+    return stated, found
+
+
+def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
+    lower = {name.lower(): name for name in reversed(names)}
+    return next((lower[name] for name in wanted if name in lower), None)
+
+
+def _texts(column: Any, name: str) -> pa.Array:
+    """The labels as texts, null for null and NaN.
+
+    >>> _texts(pa.array([1.0, 0.5, float("nan")]), "label").to_pylist()
+    ['1', '0.5', None]
+    """
+    array = as_array(column, name)
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), None, array)
+    texts = as_texts(array, name, "text")
+    if not (is_text(texts.type) or pa.types.is_null(texts.type)):
+        raise ColumnError(f"column {name!r}: expected one label in each row, got {array.type}")
+    return texts.cast(pa.large_string())
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The class of each row, −1 for none, and the names of the classes in their order."""
+
+    names: Sequence[str]
+    expected: Ints
+    predicted: Ints
+
+
+def _labels(expected: pa.Array, predicted: pa.Array, change: Callable[[str], str], extract: Sequence[str]) -> _Labels:
+    """The classes, after ``change`` of the labels of both sides and ``extract`` from predictions."""
+    wanted, asked = _distinct(expected)
+    stated, named = _distinct(predicted)
+    wanted = [change(text) for text in wanted]
+    ways = [_named(wanted) if spec == "label" else extractor(spec) for spec in extract]
+    stated = [_extracted(ways, text, row) for row, text in enumerate(stated)] if ways else stated
+    stated = [change(text) for text in stated]
+    names = _ordered({*wanted, *stated})
+    place = {name: code for code, name in enumerate(names)}
+    return _Labels(names, _codes(wanted, place)[asked], _codes(stated, place)[named])
+
+
+def _extracted(ways: Sequence[Callable[[str, int], str | None]], text: str, row: int) -> str:
+    """The label by the first extractor that finds one; otherwise an empty text."""
+    return next(filter(None, (way(text, row) for way in ways)), "")
+
+
+def _distinct(column: pa.Array) -> tuple[list[str], Ints]:
+    """The distinct texts, and the place of that of each row; −1, the last place, for null."""
+    encoded = column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _codes(texts: Sequence[str], place: Mapping[str, int]) -> Ints:
+    """The class of each text, and −1 behind them, which is that of null."""
+    return np.array([*(place[text] for text in texts), -1], np.int64)
+
+
+def _ordered(names: set[str]) -> list[str]:
+    """Labels in order: numbers by size, texts by their characters.
+
+    >>> _ordered({"10", "9"}), _ordered({"b", "a", "10"})
+    (['9', '10'], ['10', 'a', 'b'])
+    """
+    try:
+        return sorted(names, key=lambda name: (float(name), name))
+    except ValueError:
+        return sorted(names)
+
+
+def _named(labels: Sequence[str]) -> Callable[[str, int], str | None]:
+    """An extractor of the only one of the labels that stands in a text, in any case.
+
+    >>> find = _named(["spam", "no spam", "ham"])
+    >>> find("This is No spam.", 0), find("Spam or ham?", 0), find("Hamlet", 0)
+    ('no spam', None, None)
+    """
+    spelled = {label.casefold(): label for label in reversed(labels) if label}
+    longest = sorted(spelled, key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)") if longest else None
+
+    def find(text: str, row: int) -> str | None:
+        found = set() if pattern is None else set(pattern.findall(text.casefold()))
+        return spelled[found.pop()] if len(found) == 1 else None
+
+    return find
+
+
+# From a table to the figures.
+
+
+def classification(
+    table: shared.Table,
+    *,
+    predicted: Annotated[
+        str | None,
+        Help("The column of predicted labels; by default predicted_label, prediction, label or answer."),
+    ] = None,
+    expected: Annotated[
+        str | None, Help("The column of expected labels; by default expected_label, label or reference.")
+    ] = None,
+    extract: Annotated[
+        Sequence[str] | str,
+        Help(
+            "Where the label stands in the predicted text, repeatable, the first that finds one: label (the only "
+            "expected label that the text has), boxed, answer, first_line, last_line, regex:PATTERN, json:PATH and "
+            "the others of score."
+        ),
+    ] = (),
+    lowercase: Annotated[bool, Help("Ignore the case of labels.")] = False,
+    by: shared.By = None,
+    cluster: shared.Cluster = None,
+    confidence: shared.Confidence = 0.95,
+) -> Classification:
+    """Predicted labels against expected ones, one of each in a row: accuracy, F1, κ, MCC and the confusion matrix.
+
+    ``table`` is a table in memory, or files of rows in any format.  The figures are those of scikit-learn over the rows
+    with both labels: macro F1 is the mean over all classes that either side has, balanced accuracy the mean recall of
+    the expected ones (0/0 is 0); rows without one of the labels (null) are counted.  Labels are text, numbers or flags;
+    white space around them does not count.
+
+    Each figure has an interval: exact for accuracy and figures of classes, Student's t on Fisher's scale for the
+    others; with ``cluster``, both over clusters of rows.
+
+    >>> import fastmetrics as fm
+    >>> rows = {"label": ["yes", "no", "no", "yes"], "expected_label": ["yes", "no", "yes", "yes"]}
+    >>> found = fm.classification(rows)
+    >>> found.accuracy.value, round(found.macro_f1.value, 3), found.confusion.count("yes", "no")
+    (0.75, 0.733, 1)
+
+    Raises ``ColumnError`` for a column that is missing or has several labels in a row, ``UnknownNameError`` for an
+    unknown extractor.
+    """
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    specs = [extract] if isinstance(extract, str) else list(extract)
+    columns = distinct(by)
+    source = None if isinstance(table, ScoreRun) else open_table(table)
+    names = table.columns if source is None else source.names
+    stated, found = label_columns(names, predicted, expected)
+    for name in (*columns, *([cluster] if cluster else [])):
+        if name not in names:
+            raise ColumnError(f"{'cluster' if name == cluster else 'by'}: {UnknownNameError.of('column', name, names)}")
+    used = list(dict.fromkeys([stated, found, *columns, *([cluster] if cluster else [])]))
+    rows = table.read(used) if source is None else whole_table(source, dict.fromkeys(used, "any"))
+    sides = _both_kinds(rows.column(found), rows.column(stated))
+    texts = [_texts(side, name) for side, name in zip(sides, (found, stated), strict=True)]
+    labels = _labels(texts[0], texts[1], _change(sides, lowercase), specs)
+    groups = None if cluster is None else cluster_numbers(cluster, as_array(rows.column(cluster), cluster))
+    whole = Segment(None, np.arange(rows.num_rows))
+    segments = segments_of([(name, as_array(rows.column(name), name)) for name in columns]) if columns else []
+    first, *others = (_figures(labels, part, groups, confidence) for part in [whole, *segments])
+    own = {field.name: getattr(first, field.name) for field in fields(LabelFigures)}
+    return Classification(
+        **own,
+        segments=others,
+        predicted=stated,
+        expected=found,
+        confidence=confidence,
+        notes=_notes(labels, first.confusion),
+    )
+
+
+def _both_kinds(expected: Any, predicted: Any) -> tuple[Any, Any]:
+    """Both columns; flags beside numbers as 0 and 1."""
+    sides = [as_array(expected), as_array(predicted)]
+    if any(is_number(side.type) for side in sides):
+        sides = [side.cast(pa.int8()) if pa.types.is_boolean(side.type) else side for side in sides]
+    return sides[0], sides[1]
+
+
+def _change(sides: Sequence[pa.Array], lowercase: bool) -> Callable[[str], str]:
+    """What is done to each label: no white space around it; true and false as flags are written, beside flags."""
+    flags = any(pa.types.is_boolean(side.type) for side in sides)
+
+    def change(text: str) -> str:
+        text = text.strip()
+        if lowercase or (flags and text.casefold() in ("true", "false")):
+            text = text.casefold()
+        return text or NOTHING
+
+    return change
+
+
+def _figures(labels: _Labels, part: Segment, clusters: Ints | None, confidence: float) -> LabelFigures:
+    expected, predicted = labels.expected[part.rows], labels.predicted[part.rows]
+    both: Flags = (expected >= 0) & (predicted >= 0)
+    groups = None if clusters is None else clusters[part.rows][both]
+    classes, codes = np.unique(np.concatenate([expected[both], predicted[both]]), return_inverse=True)
+    asked, named = codes[: both.sum()], codes[both.sum() :]
+    confusion = Confusion.of(asked, named, [labels.names[code] for code in classes.tolist()])
+    return LabelFigures(
+        segment=part.name,
+        n=int(both.sum()),
+        n_no_prediction=int(((expected >= 0) & (predicted < 0)).sum()),
+        n_no_label=int((expected < 0).sum()),
+        **class_agreement(asked, named, groups, confidence),
+        classes=class_figures(confusion, confidence, asked, named, groups),
+        confusion=confusion,
+    )
+
+
+def _notes(labels: _Labels, confusion: Confusion) -> list[str]:
+    """Labels that only one side has, and whether their case makes them so."""
+    unknown = confusion.predicted * (confusion.expected == 0)
+    never = confusion.expected * (confusion.predicted == 0)
+    notes = []
+    if unknown.any():
+        some_of = _most(confusion.labels, unknown)
+        notes.append(f"{_rows(int(unknown.sum()))} with a predicted label that no row expects, all wrong: {some_of}")
+    if never.any():
+        notes.append(f"never predicted: {_most(confusion.labels, never)}")
+    asked = {label.casefold() for label, n in zip(confusion.labels, confusion.expected.tolist(), strict=True) if n}
+    cased = [code for code in np.flatnonzero(unknown).tolist() if confusion.labels[code].casefold() in asked]
+    if cased:
+        rows = _rows(int(unknown[cased].sum()))
+        notes.append(f"{rows} with an expected label in another case; {Argument('lowercase', True)} ignores case")
+    return notes
+
+
+def _most(labels: Sequence[str], counts: Ints) -> str:
+    order = [code for code in np.argsort(-counts, kind="stable").tolist() if counts[code]]
+    return some((f"{short(labels[code])} ({counts[code]:,})" for code in order), _FEW_NAMED)

@@ -1,0 +1,248 @@
+"""Predicted labels against expected ones: equal to scikit-learn, in any order and kind of column, rows without labels,
+printed matrices, and the command.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn import metrics as sk
+
+import fastmetrics as fm
+from fastmetrics.results.classification import NOTHING
+from fastmetrics.stats.confusion import FIGURES
+from tests.support.program import program
+
+SUMS = {
+    "accuracy": sk.accuracy_score,
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro"),
+    "micro_f1": lambda y, p: sk.f1_score(y, p, average="micro"),
+    "weighted_f1": lambda y, p: sk.f1_score(y, p, average="weighted"),
+    "kappa": sk.cohen_kappa_score,
+    "mcc": sk.matthews_corrcoef,
+}
+
+
+def made(rng, n, classes):
+    expected = rng.integers(0, classes, n)
+    predicted = np.where(rng.random(n) < 0.6, expected, rng.integers(0, classes + 2, n))
+    names = np.array([f"class {code}" for code in range(classes + 2)])
+    return {"label": names[predicted].tolist(), "expected_label": names[expected].tolist()}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 700])
+@pytest.mark.parametrize("classes", [1, 2, 4, 60])
+def test_figures_are_those_of_scikit_learn(n, classes):
+    rows = made(np.random.default_rng(n + classes), n, classes)
+    found = fm.classification(rows)
+    expected, predicted = rows["expected_label"], rows["label"]
+    labels = sorted({*expected, *predicted})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = {name: figure(expected, predicted) for name, figure in SUMS.items()}
+        by_class = sk.precision_recall_fscore_support(expected, predicted, labels=labels, zero_division=0)
+        matrix = sk.confusion_matrix(expected, predicted, labels=labels)
+    assert wanted.keys() == FIGURES.keys()
+    assert {name: getattr(found, name).value for name in wanted} == pytest.approx(wanted, abs=1e-12, nan_ok=True)
+    own = [(one.precision.value, one.recall.value, one.f1.value, one.n) for one in found.classes]
+    np.testing.assert_allclose(np.array(own).T, by_class, atol=1e-12)
+    assert found.confusion.labels == labels
+    np.testing.assert_array_equal(found.confusion.matrix(), matrix)
+    for name in wanted:
+        figure = getattr(found, name)
+        assert math.isnan(figure.low) or figure.low <= figure.value <= figure.high
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = made(np.random.default_rng(5), 300, 4)
+    rows["part"] = ["a", "b", "b"] * 100
+    places = np.random.default_rng(6).permutation(300).tolist()
+    mixed = {name: [values[place] for place in places] for name, values in rows.items()}
+    first, second = (fm.classification(table, by="part").to_arrow() for table in (rows, mixed))
+    assert first.select(["segment", "figure", "n"]) == second.select(["segment", "figure", "n"])
+    for name in ("value", "low", "high"):
+        np.testing.assert_allclose(first[name].to_numpy(), second[name].to_numpy(), rtol=1e-10)
+
+
+def test_segments_are_scored_by_themselves():
+    rows = made(np.random.default_rng(7), 200, 3)
+    rows["part"] = ["a", "b"] * 100
+    found = fm.classification(rows, by="part")
+    for place, part in enumerate(found.segments):
+        alone = fm.classification({name: rows[name][place::2] for name in ("label", "expected_label")})
+        assert part.segment == f"part={'ab'[place]}"
+        assert (part.n, part.confusion, part.kappa, part.classes) == (100, alone.confusion, alone.kappa, alone.classes)
+
+
+def test_clusters_widen_the_intervals():
+    rows = made(np.random.default_rng(8), 60, 3)
+    rows["label"] = [label.replace("3", "0").replace("4", "1") for label in rows["label"]]
+    several = {name: values * 5 for name, values in rows.items()} | {"doc": list(range(60)) * 5}
+    alone, clustered, wrong = (
+        fm.classification(rows),
+        fm.classification(several, cluster="doc"),
+        fm.classification(several),
+    )
+    for name in FIGURES:
+        one, many = getattr(alone, name), getattr(clustered, name)
+        assert many.value == pytest.approx(one.value)
+        assert many.high - many.low == pytest.approx(one.high - one.low, rel=0.25)
+        assert getattr(wrong, name).high - getattr(wrong, name).low < 0.6 * (one.high - one.low)
+    for one, many in zip(alone.classes, clustered.classes, strict=True):
+        assert many.f1.value == pytest.approx(one.f1.value)
+        assert many.precision.value == pytest.approx(one.precision.value)
+        assert many.recall.low < many.recall.value < many.recall.high or many.recall.value in (0, 1)
+
+
+def test_rare_labels_have_a_note_where_they_weigh_much():
+    rows = {"label": ["a", "b"] * 50 + ["c"], "expected_label": ["a", "b", "b", "a"] * 25 + ["c"]}
+    found = fm.classification(rows)
+    assert "labels with fewer than 10 rows" in found.macro_f1.note
+    assert found.macro_f1.note == found.balanced_accuracy.note
+    assert found.weighted_f1.note is found.mcc.note is None
+    often = {name: values[:-1] for name, values in rows.items()}
+    assert fm.classification(often).macro_f1.note is None
+
+
+def test_rows_without_a_label_are_counted():
+    found = fm.classification({"label": ["a", None, "b", None, "a"], "expected_label": ["a", "a", None, None, "b"]})
+    assert (found.n, found.n_no_prediction, found.n_no_label, found.accuracy.value) == (2, 1, 2, 0.5)
+    notes = "\n".join(found.remarks())
+    assert "1 row without a prediction left out" in notes
+    assert "2 rows without an expected label left out" in notes
+
+
+@pytest.mark.parametrize("columns", [{"label": [], "expected_label": []}, {"label": [None], "expected_label": ["a"]}])
+def test_no_rows(columns):
+    found = fm.classification(columns)
+    assert (found.n, found.classes, found.confusion.cells) == (0, [], [])
+    assert all(math.isnan(getattr(found, name).value) for name in FIGURES)
+    assert "0 rows" in str(found)
+    assert json.loads(found.to_json())["accuracy"]["value"] is None
+
+
+def test_kinds_of_columns():
+    texts = {"label": ["a", "b", "a", None], "expected_label": ["a", "a", "b", "b"]}
+    wanted = fm.classification(texts).to_json()
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.list_(pa.string())):
+        listed = [value if kind != pa.list_(pa.string()) or value is None else [value] for value in texts["label"]]
+        column = pa.chunked_array([pa.array(["x", *listed][1:2], kind), pa.array(["x", *listed][2:], kind)])
+        assert fm.classification({**texts, "label": column}).to_json() == wanted, kind
+    sliced = pa.array(["x", *texts["label"]]).slice(1)
+    assert fm.classification({**texts, "label": sliced}).to_json() == wanted
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        ([1, 0, 1, 1], [1.0, 0.0, 0.0, 1.0]),
+        ([True, False, True, True], [1, 0, 0, 1]),
+        (["True", "False", "true", "True"], [True, False, False, True]),
+        ([" 1", "0", "1 ", "1"], [1, 0, 0, 1]),
+        ([1.0, 0.0, 1.0, 1.0], pa.array([1, 0, 0, 1], pa.decimal128(3))),
+    ],
+)
+def test_numbers_flags_and_texts_of_one_label_are_equal(predicted, expected):
+    found = fm.classification({"label": predicted, "expected_label": expected})
+    assert (found.accuracy.value, len(found.classes)) == (0.75, 2)
+
+
+def test_numbers_are_in_order_of_size():
+    found = fm.classification({"label": [10, 9, 2], "expected_label": ["10", "9", "100"]})
+    assert found.confusion.labels == ["2", "9", "10", "100"]
+
+
+def test_labels_are_found_in_texts():
+    rows = {
+        "answer": ["The sentiment is **Positive**.", "negative", "positive or negative?", "", "\\boxed{negative}"],
+        "label": ["positive", "negative", "negative", "positive", "negative"],
+    }
+    found = fm.classification(rows, extract="label")
+    assert (found.predicted, found.expected, found.accuracy.value) == ("answer", "label", 0.6)
+    assert found.confusion.count("negative", NOTHING) == found.confusion.count("positive", NOTHING) == 1
+    assert "2 rows with a predicted label that no row expects, all wrong: (none) (2)" in found.remarks()
+    boxed = fm.classification(rows, extract=["boxed", "regex:^(negative)$"])
+    assert (boxed.accuracy.value, boxed.confusion.count("negative", "negative")) == (0.4, 2)
+    with pytest.raises(fm.errors.UnknownNameError, match="extractor 'labels'"):
+        fm.classification(rows, extract="labels")
+
+
+def test_case_counts_unless_it_is_ignored():
+    rows = {"label": ["Yes", "no", "NO"], "expected_label": ["yes", "no", "No"]}
+    found = fm.classification(rows)
+    assert found.accuracy.value == pytest.approx(1 / 3)
+    assert "2 rows with an expected label in another case; lowercase=True ignores case" in found.remarks()
+    assert fm.classification(rows, lowercase=True).accuracy.value == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [
+        (["label", "expected_label"], ("label", "expected_label")),
+        (["Prediction", "Label"], ("Prediction", "Label")),
+        (["answer", "label", "reference"], ("answer", "label")),
+        (["response", "ground_truth"], ("response", "ground_truth")),
+        (["label", "reference"], ("label", "reference")),
+        (["y_true", "y_pred"], ("y_pred", "y_true")),
+        (["guess", "expected_label"], None),
+        (["label"], None),
+    ],
+)
+def test_columns_are_found_by_name(columns, wanted):
+    rows = {name: ["a", "b"] for name in columns}
+    if wanted is None:
+        with pytest.raises(fm.errors.ColumnError, match=f"name the columns of labels with .*{columns[0]}"):
+            fm.classification(rows)
+    else:
+        found = fm.classification(rows)
+        assert (found.predicted, found.expected) == wanted
+
+
+def test_named_columns_may_be_paths_and_must_exist():
+    rows = [{"out": {"label": "a"}, "gold": "a"}, {"out": {"label": "b"}, "gold": "a"}]
+    assert fm.classification(rows, predicted="out.label", expected="gold").accuracy.value == 0.5
+    for wrong in ({"predicted": "out.lable"}, {"by": "lang"}, {"cluster": "doc"}):
+        with pytest.raises(fm.errors.ColumnError, match=r"lable|lang|doc"):
+            fm.classification(rows, **{"predicted": "out.label", "expected": "gold", **wrong})
+    with pytest.raises(fm.errors.ColumnError, match="'out': expected one label in each row"):
+        fm.classification(rows, predicted="out", expected="gold")
+    with pytest.raises(fm.errors.InputError, match="a list of 2"):
+        fm.classification({"label": [["a", "b"]], "expected_label": ["a"]})
+
+
+def test_many_classes_are_folded():
+    rows = made(np.random.default_rng(9), 3_000, 1_000)
+    found = fm.classification(rows)
+    matrix, errors = found.grids()[2:4]
+    assert (len(matrix.header), len(matrix.rows)) == (14, 13)
+    assert matrix.header[-2].endswith(" others")
+    assert matrix.rows[-1][-1] == "3,000"
+    assert errors.header[0] == "most frequent errors"
+    assert "the 20 most frequent of 9" in "\n".join(found.remarks())
+    assert sum(cell["rows"] for cell in found.to_dict()["confusion"]["cells"]) == 3_000
+    assert found._repr_html_().count("<tr>") < 80
+
+
+def test_hostile_labels_are_one_line():
+    found = fm.classification({"label": ["a\n::error::", "<b>"], "expected_label": ["\x1b[31mred", "<b>"]})
+    printed = str(found) + found.to_markdown()
+    assert "\x1b" not in printed
+    assert "\n::error::" not in printed
+    assert "<b>" not in found._repr_html_().replace("<bdi>", "")
+
+
+def test_the_command(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("label,expected_label,lang\nyes,yes,en\nno,yes,en\nyes,yes,de\n,no,de\n", encoding="utf-8")
+    done = program("classification", str(rows), "--by", "lang", "--json")
+    found = json.loads(done.out)
+    assert (found["n"], found["n_no_prediction"], len(found["segments"])) == (3, 1, 2)
+    assert found["accuracy"]["value"] == pytest.approx(2 / 3)
+    printed = program("classification", str(rows)).out
+    assert "expected ↓ predicted →" in printed
