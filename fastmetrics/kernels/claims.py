@@ -273,7 +273,8 @@ class Claims(NamedTuple):
 
     The subject is ``words[subjects[i]:subject_ends[i]]``, the object ``words[objects[i]:object_ends[i]]``; ``words``
     are word positions.  Without a subject, or if the subject is ``vague`` and in no context, the object only has to
-    occur.  The claim is shown from word ``firsts[i]`` to word ``lasts[i]``.
+    occur.  The claim is shown from word ``firsts[i]`` to word ``lasts[i]``; of a triple, ``begins[i]:cuts[i]`` are all
+    words of its clause.
     """
 
     words: Ints
@@ -283,6 +284,8 @@ class Claims(NamedTuple):
     object_ends: Ints
     firsts: Ints
     lasts: Ints
+    begins: Ints
+    cuts: Ints
     vague: Flags
     bounds: Ints
 
@@ -316,9 +319,9 @@ def make_claims(roles: Bytes, n_rows: int, with_values: bool) -> tuple[Claims, I
         words[n] = k
         n += is_name(roles[k]) and (with_values or not roles[k] & VALUE)
         ranks[k + 1] = n
-    ranges, vague = np.empty((6, len(roles)), np.int64), np.empty(len(roles), np.bool_)
+    r, vague = np.zeros((8, len(roles)), np.int64), np.empty(len(roles), np.bool_)
     bounds = np.zeros(n_rows + 1, np.int64)
-    return Claims(words[:n], ranges[0], ranges[1], ranges[2], ranges[3], ranges[4], ranges[5], vague, bounds), ranks
+    return Claims(words[:n], r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], vague, bounds), ranks
 
 
 @kernel
@@ -342,9 +345,32 @@ def triples(clauses: Clauses, roles: Bytes) -> Claims:
             # What is shown begins with the subject if the clause names it, else with the verbs.
             if clauses.has_name[c] and subject[0] < subject[1]:
                 first = claims.words[subject[0]]
+            claims.begins[n] = clauses.subjects[c] if clauses.has_name[c] else clauses.firsts[c]
+            claims.cuts[n] = clauses.cuts[c]
             n = put_claim(claims, n, subject, False, (begin, end), first)
         claims.bounds[row + 1] = n
     return claims
+
+
+@kernel
+def misstated(claims: Claims, values: Values, supported: Flags, ids: Ids, apart: Ids) -> Flags:
+    """Whether the clause of each triple states a value that is not ``supported``: "a profit of -12 million".
+
+    ``ids`` are the words; ``apart[w]`` is at least 0 for a word behind which a value is none of the clause's own, as in
+    "in 1998".
+    """
+    wrong = np.zeros(claims.bounds[-1], np.bool_)
+    for row in range(len(claims.bounds) - 1):
+        v, last = values.bounds[row], values.bounds[row + 1]
+        for c in range(claims.bounds[row], claims.bounds[row + 1]):  # both are in the order of the text
+            while v < last and values.first[v] < claims.begins[c]:
+                v += 1
+            while v < last and values.first[v] < claims.cuts[c]:
+                before = values.first[v] - 1
+                own = before < claims.begins[c] or apart[ids[before]] < 0
+                wrong[c] |= own and values.kinds[v] != WEAK and not supported[v]
+                v += 1
+    return wrong
 
 
 @kernel

@@ -42,8 +42,10 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 PADDING = 2 + 8
 """Entries of an array of edges besides one for each byte: those after the last word, and those written at a time."""
 
-_BEFORE_SIGNS = tuple(map(ord, "(=<>~≈«“"))
+_BEFORE_SIGNS = tuple(map(ord, "(=<>~≈«“|:;,"))
 """Characters after which a hyphen is a minus sign, as it is after a space."""
+_AROUND_SIGNS = tuple(map(ord, "*`\"'„"))
+"""Quotes and marks of emphasis, which may stand between the space and the sign."""
 _EM_DASH = 0x2014
 
 _U0, _U1, _U63, _U64 = (np.uint64(n) for n in (0, 1, 63, BLOCK))
@@ -74,8 +76,12 @@ def signed(gap: int, code: int, kind: int) -> int:
         of_end = NEGATIVE if of_end & FREE and code != _EM_DASH else 0
     elif kind == DOT:
         of_end = (of_end & NEGATIVE) | POINT if of_end & (FREE | NEGATIVE) else 0
+    elif kind in (SPACE, LINE, OPEN) or code in _BEFORE_SIGNS:
+        of_end = FREE
+    elif code in _AROUND_SIGNS:
+        of_end &= FREE
     else:
-        of_end = FREE if kind in (SPACE, LINE, OPEN) or code in _BEFORE_SIGNS else 0
+        of_end = 0
     return (gap & ~(FREE | NEGATIVE | POINT)) | of_end
 
 

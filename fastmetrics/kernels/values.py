@@ -517,6 +517,13 @@ def is_linked(marks: Marks, k: int) -> bool:
 
 
 @inline
+def is_priced(marks: Marks, k: int) -> bool:
+    """Whether a space and the sign of a currency are before word ``k``, as in "minus $5"."""
+    gap = marks.before[k]
+    return gap >> m.MONEY != 0 and gap & (m.FREE | m.POINT) != 0 and gap & (m.NEGATIVE | m.PARTED | m.NEW_LINE) == 0
+
+
+@inline
 def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> ParsedNumber:
     """The number at word ``k``; the kind is 0 if there is none."""
     if not marks.digit[k]:
@@ -525,7 +532,7 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
         value, weak, j = spelled(marks, words, k, stop)
         decimals, letters = 0, 0
         if words.kinds[k] == W_FRACTION:
-            return ParsedNumber(NUMBER, value, 0.0, k + 1)
+            return ParsedNumber(NUMBER, signed(marks, k, value), 0.0, k + 1)
     else:
         whole, decimals, letters, j = grouped(data, marks, k, stop)
         if letters < 0:
@@ -591,7 +598,7 @@ def value_at(
     if kinds[k] == W_MINUS:
         if (
             k + 1 < stop
-            and is_linked(marks, k + 1)
+            and (is_linked(marks, k + 1) or is_priced(marks, k + 1))
             and (marks.digit[k + 1] or kinds[k + 1] in (W_NUMBER, W_WEAK, W_FRACTION))
         ):
             number = number_at(data, marks, words, k + 1, stop)

@@ -13,8 +13,10 @@ source leaves open:
 - *Object*: the content words from the verb to the next verb, or to the punctuation before the next clause's subject.
   Without any, the verb is the object ("the tower closed"), or, if it says nothing ("it is"), there is no claim. A
   sentence without a verb is an object without a subject; so is each line of a list.
-- *Numbers and dates* are anchors of their own and words of no triple, so a wrong number fails one anchor, not two. If
-  nothing else is left of an object, they alone are checked.
+- *Numbers and dates* are anchors of their own and words of no triple. If nothing else is left of an object, they alone
+  are checked. One that no context has also fails the claim of its clause ("a profit of -12 million"), except behind a
+  word of the list ``apart`` ("in 1998"): of the 71 answers of five labelled tables that fail the verdict for this
+  alone, 61 are unsupported, and the AUC of no table falls by more than 0.0006.
 - *Support*: one stretch of one context must contain three quarters of the subject's stems and three quarters of the
   object's (of one, two or three: all), with no two further apart than ``window`` words. A subject that no context
   contains is thus unsupported. The verb is not compared: the source asks for subject and object only ("released" for
@@ -165,7 +167,8 @@ def parsed_claims(text: Text, bounds: Ints, roles: Bytes, source: str | Pipeline
     firsts, lasts = np.array([triple.span for triple in triples], np.int64).reshape(-1, 2).T.copy()
     flat = np.array([word for side in sides for word in side], np.int64)
     starts, middles, stops = edges[:-1:2].copy(), edges[1::2].copy(), edges[2::2].copy()
-    return Claims(flat, starts, middles, middles, stops, firsts, lasts, np.zeros(len(triples), np.bool_), ends)
+    none, vague = np.zeros(len(triples), np.int64), np.zeros(len(triples), np.bool_)
+    return Claims(flat, starts, middles, middles, stops, firsts, lasts, none, none, vague, ends)
 
 
 class _Words:
@@ -385,6 +388,8 @@ def _anchors(answer: Passage, contexts: Passage, window: int, source: ClaimSourc
     stems = senses.stems.view(np.uint32)
     rules = ClaimRules(source != WORDS, reach, SIZES.compared_claims)
     meets = claims_hold(claims, rules, answer.ids, words, stems, senses.n_stems)
+    apart = answer.vocabulary.places_in(word_list("apart"))
+    meets &= ~claim_kernels.misstated(claims, own, supported, answer.ids, apart)
     rows, n = np.arange(len(answer.text)), len(meets)
     marks = answer.marks
     return Anchors(
@@ -419,14 +424,18 @@ def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags]
 
 
 def has_values_only(answer: Passage, contexts: Passage) -> Flags:
-    """Whether each answer consists of values that its contexts hold, such as "12.0" of a context with "12"."""
+    """Whether each answer consists of values that its contexts hold and of stop words: "in 2024", of "5 May 2024"."""
     own, supported = supported_values(answer, contexts)
     bounds = answer.marks.bounds
     edges = np.zeros(bounds[-1] + 1, np.int64)
     np.add.at(edges, own.first[supported], 1)
     np.add.at(edges, own.last[supported], -1)
-    inside = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
-    lone: Flags = np.diff(inside[bounds]) == np.diff(bounds)
+    held = np.cumsum(edges)[:-1] > 0
+    inside, silent = (
+        np.diff(np.concatenate([[0], np.cumsum(words)])[bounds])
+        for words in (held, ~held & (answer.roles & claim_kernels.STOP > 0))
+    )
+    lone: Flags = (inside + silent == np.diff(bounds)) & ((inside > 0) | (silent == 0))
     return lone
 
 

@@ -132,7 +132,8 @@ def drift(answer: Passages, contexts: Passages) -> Floats:
     """0.2 if less than a fifth of the answer's word pairs occur in the contexts, else 0.
 
     A pair is two adjacent ``words``; every occurrence in the answer counts.  An answer of one word has no pairs and
-    does not drift, nor does one that consists of numbers, dates and times which the contexts contain in any format.
+    does not drift, nor does one that consists of stop words and numbers, dates and times which the contexts contain in
+    any format.
 
     >>> import fastmetrics as fm
     >>> fm.drift(["Cats sleep all day.", "It was built in 1889."], [["The tower was built in 1889."]] * 2)
@@ -168,11 +169,12 @@ def hallucination(
 
     A claim is a triple of subject, verb and object: one anchor for each clause whose verb asserts.  It is supported if
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
-    context, no two of them more than ``window`` words apart; the verb is not compared.  Questions, guesses ("may") and
-    courtesy claim nothing, but their numbers are anchors.  The lists of verbs are English and Russian; rows in other
-    scripts have a note.  With ``claims="words"``, each content word of an object is an anchor, which must occur near a
-    word of its subject.  ``claims="spacy:MODEL"``, or ``"spacy"`` for the small English model, takes the triples from
-    spaCy's parses.  ``fm.scoring.anchors`` lists anchors.
+    context, no two of them more than ``window`` words apart; the verb is not compared.  A number without support also
+    fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may") and courtesy claim
+    nothing, but their numbers are anchors.  The lists of verbs are English and Russian; rows in other scripts have a
+    note.  With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its
+    subject.  ``claims="spacy:MODEL"``, or ``"spacy"`` for the small English model, takes the triples from spaCy's
+    parses.  ``fm.scoring.anchors`` lists anchors.
 
     Time grows with the length of the row, or with the occurrences of the rarest word of each claim in the contexts.
 

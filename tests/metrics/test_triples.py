@@ -78,13 +78,23 @@ class TestWordsOfATriple:
         assert list(anchors(answer, CONTEXT)) == expected
 
     def test_numbers_and_dates_are_no_words_of_a_triple(self) -> None:
-        context = "The tower was built by Eiffel in 1889."
+        context = "The tower was built by Eiffel in 1889, of 20 parts, with 5 men."
         assert anchors("In 1890, 5 towers were built for Eiffel, 20 of them.", context) == {
             "1890": False,
-            "5": False,
+            "5": True,
             "towers were built for Eiffel": True,
-            "20": False,
+            "20": True,
         }
+
+    def test_a_wrong_number_fails_the_claim_of_its_clause_unless_it_says_when_or_where(self) -> None:
+        context = "Eiffel built 5 towers in 1889, and Bob saw them."
+        for number in ("5", "6"):
+            assert anchors(f"Eiffel built {number} towers in 1890, and Bob saw them.", context) == {
+                number: number == "5",
+                f"Eiffel built {number} towers": number == "5",
+                "1890": False,
+                "Bob saw": True,
+            }
 
     def test_an_object_of_numbers_alone_is_no_triple(self) -> None:
         assert anchors("The Louvre opened in 1889.", "The tower opened in 1889.") == {"1889": True}

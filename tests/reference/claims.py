@@ -19,6 +19,7 @@ HEDGES = word_list("hedges")
 PERSONS = word_list("persons")
 ANAPHORS = word_list("anaphors")
 ABBREVIATIONS = word_list("abbreviations")
+APART = word_list("apart")
 
 SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 ENDINGS = set("аеёиоуыэюяйьмхв")
@@ -110,6 +111,8 @@ class Clause(NamedTuple):
     objects: list[int]
     own_objects: list[int]
     """The objects without the subject of the next clause."""
+    span: tuple[int, int]
+    """All words of the clause, from its own subject or its verbs on."""
 
 
 def subject_start(tokens: list[Word], first: int, last: int) -> int:
@@ -127,7 +130,7 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
         verbs = groups(tokens, begin, end)
         if not verbs:
             if not hedges:
-                yield Clause([], False, True, [], [], sorted(names), sorted(names))
+                yield Clause([], False, True, [], [], sorted(names), sorted(names), (begin, end))
             continue
         if not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
             subject, vague = [], True
@@ -150,7 +153,9 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
             early = [k for k in objects if k < cut]
             shared = not early or early == objects
             lead = sorted(names & set(zone)) if place == 0 else []
-            yield Clause(subject, bool(own), vague, lead, [*range(first, last)], objects, objects if shared else early)
+            span = subject_start(tokens, zone.start, first) if own else first, following if shared else cut
+            own_objects = objects if shared else early
+            yield Clause(subject, bool(own), vague, lead, [*range(first, last)], objects, own_objects, span)
 
 
 def spoken(tokens: list[Word], verbs: list[int], used: set[int]) -> list[int]:
@@ -159,9 +164,9 @@ def spoken(tokens: list[Word], verbs: list[int], used: set[int]) -> list[int]:
     return [k for k in some if not (tokens[k].digit and is_mark(tokens[k]))][-1:]
 
 
-Claim = tuple[list[int], bool, list[int], tuple[int, int]]
-"""The words of the subject, whether the object may stand without them, the words of the object, and the span of both
-as the first and the last word."""
+Claim = tuple[list[int], bool, list[int], tuple[int, int], tuple[int, int]]
+"""The words of the subject, whether the object may stand without them, the words of the object, the span of both
+as the first and the last word, and the words of its clause."""
 
 
 def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
@@ -176,7 +181,8 @@ def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
         if objects:
             subject = [k for k in clause.subject if k not in used]
             beside = subject if clause.has_name else []
-            claims.append((subject, False, objects, ([*beside, *clause.verbs, *objects][0], objects[-1])))
+            shown = [*beside, *clause.verbs, *objects][0], objects[-1]
+            claims.append((subject, False, objects, shown, clause.span))
     return claims
 
 
@@ -188,7 +194,7 @@ def single_words(tokens: list[Word], used: set[int]) -> list[Claim]:
             done = clause.objects or [k for k in clause.verbs if is_name(tokens[k])]
             claims += [(done, False, k) for k in clause.lead]
         claims += [(clause.subject, clause.vague, k) for k in clause.objects or spoken(tokens, clause.verbs, used)]
-    return [(other, vague, [k], (k, k)) for other, vague, k in claims if k not in used]
+    return [(other, vague, [k], (k, k), (0, 0)) for other, vague, k in claims if k not in used]
 
 
 Share = tuple[int, int]
@@ -237,16 +243,22 @@ def anchors(
     context_values = [value for context in contexts for value in values(marks(context))]
     anchors_of_answer = []
     used: set[int] = set()
+    wrong = []
     for value in own:
         if value[0] != "weak":
             used.update(range(value[3], value[4]))
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
             anchors_of_answer.append((value[0], *span, supported(value, context_values)))
+            if not anchors_of_answer[-1][3]:
+                wrong.append(value[3])
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, vague, objects, (first, last) in (triples if claims == "triples" else single_words)(tokens, used):
+    for subject, vague, objects, (first, last), (begin, stop) in (triples if claims == "triples" else single_words)(
+        tokens, used
+    ):
         ends, targets = ({stem(tokens[k].low) for k in side} for side in (subject, objects))
         if claims == "triples":
             holds = triple_holds(ends, targets, stems, window, share)
+            holds &= not any(begin <= k < stop and (k == begin or tokens[k - 1].low not in APART) for k in wrong)
         else:
             holds = word_holds(ends, vague, targets.pop(), stems, window)
         anchors_of_answer.append(("claim", tokens[first].start, tokens[last].stop, holds))
@@ -254,7 +266,8 @@ def anchors(
 
 
 def drift(answer: str, contexts: list[str]) -> float:
-    """0.2 if less than a fifth of the answer's word pairs are found in the contexts; 0 if all words are held values."""
+    """0.2 if less than a fifth of the answer's word pairs are found in the contexts; 0 if all words are held values or
+    stop words beside one."""
     own = words(answer)
     pairs = list(itertools.pairwise(own))
     seen: set[tuple[str, str]] = set()
@@ -263,7 +276,10 @@ def drift(answer: str, contexts: list[str]) -> float:
     share = sum(pair in seen for pair in pairs) / len(pairs) if pairs else 1.0
     context_values = [value for context in contexts for value in values(marks(context))]
     held = {k for value in values(marks(answer)) if supported(value, context_values) for k in range(value[3], value[4])}
-    return 0.2 if share < 0.2 and len(held) < len(marks(answer)) else 0.0
+    tokens = marks(answer)
+    silent = {k for k, word in enumerate(tokens) if word.low in SILENT or (word.digit and is_mark(word))}
+    bare = len(held | silent) == len(tokens) and (held or not tokens)
+    return 0.2 if share < 0.2 and not bare else 0.0
 
 
 def hallucination(

@@ -73,8 +73,8 @@ def tight(gap: str) -> str:
     return gap if gap in ",./:" else ""
 
 
-_SIGN = "([{0}]*)([{1}]?)[{0}]*([.]?)$".format("".join(CURRENCIES), HYPHENS.replace("—", ""))
-_AFTER_SPACE, _AT_START = re.compile(r"[\s\[(=<>~≈«“]" + _SIGN), re.compile("^" + _SIGN)
+_SIGN = "([{0}*`\"'„]*)([{1}]?)[{0}]*([.]?)$".format("".join(CURRENCIES), HYPHENS.replace("—", ""))
+_AFTER_SPACE, _AT_START = re.compile(r"[\s\[(=<>~≈«“|:;,]" + _SIGN), re.compile("^" + _SIGN)
 
 
 def sign_and_point(word: Word) -> tuple[bool, bool]:

@@ -193,26 +193,32 @@ def is_mark(word: Word) -> bool:
     return fresh and follows and len(word.raw.encode("utf-8", "surrogatepass")) < 3
 
 
+def may_be_signed(gap: str) -> bool:
+    """Whether a "minus" before the gap belongs to the number behind it: "minus 5", "minus $5"."""
+    priced = re.search(rf"[\s=<>~≈|][{''.join(CURRENCIES)}]*[.]?$", gap) and currency_sign(gap)
+    return tight(gap) in (" ", "-") or bool(priced and not re.search(r"[\n,:;()\[\]«»“”\"]", gap))
+
+
 SHIFTS = {"k": 3, "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9}
 
 
 def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
     """The number at word k: kind or nothing, value, currency, next word."""
     word = tokens[k]
+    sign = -1.0 if sign_and_point(word)[0] else 1.0
     if not word.digit:
         if word.kind == "parts":
             return "weak", 1 / word.amount, 0.0, k + 1
         if word.kind == "fraction":
-            return "number", word.amount, 0.0, k + 1
+            return "number", sign * word.amount, 0.0, k + 1
         value, weak, j = spelled(tokens, k)
-        decimals, letters, sign = 0, "", 1.0
+        decimals, letters = 0, ""
     else:
         digits = grouped(tokens, k)
         if digits is None:
             return "", 0.0, 0.0, k + 1
         whole, decimals, letters, j = digits
         value, weak = float(whole), False
-        sign = -1.0 if sign_and_point(word)[0] else 1.0
         if decimals == 0 and SAYS.get(letters, ("",))[0] == "fraction":
             value, letters = value + SAYS[letters][1], ""
         if decimals == 0 and letters == "" and j < len(tokens) and tight(tokens[j].before) == "/":
@@ -273,7 +279,7 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
             k += 1
             continue
         if word.kind == "minus":
-            following = tokens[k + 1] if k + 1 < len(tokens) and tight(tokens[k + 1].before) in (" ", "-") else None
+            following = tokens[k + 1] if k + 1 < len(tokens) and may_be_signed(tokens[k + 1].before) else None
             k += 1
             if following and (following.digit or following.kind in ("number", "weak", "fraction")):
                 kind, a, b, j = number_at(tokens, k)
