@@ -9,14 +9,19 @@ import shutil
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from itertools import islice
+from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from fastmetrics.base.errors import escaped_json, one_line, visible
+from fastmetrics.base.errors import MissingExtraError, escaped_json, one_line, visible
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
     from jinja2 import Environment
     from rich.console import Console, ConsoleOptions, Group
     from rich.table import Table
@@ -147,7 +152,74 @@ class Grid:
         return table
 
 
-class NotebookTables(ABC):
+class Tabular:
+    """Base class of results that are one table, by ``to_arrow``, ``to_pandas`` and ``to_polars``.
+
+    >>> @dataclass(frozen=True)
+    ... class Speed(Tabular):
+    ...     rows: int
+    ...     percentiles: Mapping[str, float]
+    >>> Speed(1000, {"p50": 0.2}).to_arrow().to_pylist()
+    [{'rows': 1000, 'percentiles.p50': 0.2}]
+    """
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of the table, each by column: one row of all figures, unless a class has others."""
+        return [flat(self)]
+
+    def to_arrow(self) -> pa.Table:
+        """The result as a table of Arrow."""
+        import pyarrow as pa
+
+        records = self.records()
+        names = dict.fromkeys(name for record in records for name in record)
+        return pa.table({name: pa.array([record.get(name) for record in records]) for name in names})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The result as a frame of pandas, which raises ``MissingExtraError`` where it is absent."""
+        with _needs("pandas"):
+            import pandas  # noqa: F401
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The result as a frame of Polars, which raises ``MissingExtraError`` where it is absent."""
+        with _needs("polars"):
+            import polars
+        return polars.DataFrame(self.to_arrow())
+
+
+@contextmanager
+def _needs(package: str) -> Iterator[None]:
+    """Raise ``MissingExtraError`` if the import fails."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(f"this needs {package}, which is not installed: pip install {package}") from error
+
+
+def flat(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by column: a figure with an interval is three, a mapping one for each key.
+
+    Fields that hold neither figures nor texts are left out.
+    """
+    return columns_of({field.name: getattr(value, field.name) for field in fields(value)})
+
+
+def columns_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by column, as :func:`flat` has those of fields."""
+    record: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is None or isinstance(value, str | Number):
+            record[name] = value
+        elif hasattr(value, "value") and hasattr(value, "low"):
+            record |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+        elif isinstance(value, Mapping) or is_dataclass(value):
+            parts = columns_of(value) if isinstance(value, Mapping) else flat(value)
+            record |= {f"{name}.{key}": part for key, part in parts.items()}
+    return record
+
+
+class NotebookTables(Tabular, ABC):
     """Base class of results that a notebook shows as tables and notes."""
 
     @abstractmethod
@@ -215,6 +287,10 @@ class _ShownItems(Shown):
 
     def __getitem__(self, key: Any) -> Any:
         return self._items[key]
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """A row for each item."""
+        return list(map(flat, self._items.values() if isinstance(self._items, Mapping) else self._items))
 
 
 class ShownSequence(_ShownItems, Sequence[T]):

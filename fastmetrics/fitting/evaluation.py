@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
 from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
@@ -467,6 +467,11 @@ class FitResult(Shown):
         }
         most = 2 * sum(against.values()) > len(against)
         return self.evaluation.best_beats_chance and against.get(self.evaluation.best.name, False) and most
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The held-out ranking and error of the fitted score, then of each metric alone, which the fit gains on."""
+        fitted = {"name": self.model.name, "ranking": self.evaluation.ranking, "error": self.evaluation.error}
+        return [columns_of(fitted), *map(flat, self.evaluation.singles)]
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation, the labels, the thresholds and the recommendation as plain values."""

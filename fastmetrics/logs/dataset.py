@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, columns_of
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
@@ -59,6 +59,10 @@ class DatasetChecks(Shown):
     def clean(self) -> bool:
         """Whether there are no findings."""
         return not any(finding.rows for finding in self.findings)
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per check: the rows that it found, and the first of them."""
+        return [columns_of(vars(finding)) | {"example": _example(finding)} for finding in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
         """All findings."""

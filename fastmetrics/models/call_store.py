@@ -383,6 +383,10 @@ class StoredCalls(Shown):
     nbytes: int
     priced: bool = False
 
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The counts."""
+        return self.counts
+
     def grids(self) -> list[Grid]:
         """One table."""
         header = ("model", "endpoint", "outcome", "calls", "read", "written", *self._cost_header, "first", "last")

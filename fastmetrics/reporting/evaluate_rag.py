@@ -602,6 +602,10 @@ class RagEvaluation(NotebookTables):
     failed: Mapping[str, int]
     notes: Sequence[str]
 
+    def to_arrow(self) -> pa.Table:
+        """The table of the summary."""
+        return self.summary.to_arrow()
+
     def grids(self) -> Sequence[Grid]:
         """The summary, and the counts of answers by status."""
         counts = [(status, number(count)) for status, count in self.statuses.items()]

@@ -23,7 +23,7 @@ from fastmetrics.results.pairing import units_of
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions
 from fastmetrics.results.score_run import shared_metrics
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
 from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text
 
 _FEW = 30
@@ -89,8 +89,9 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
         return {"means": means, "notes": list(self.remarks())}
 
     def to_arrow(self) -> pa.Table:
-        """One row per mean."""
-        return table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
+        """One row per mean; the columns of the segments are columns of their own."""
+        table = table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
+        return with_segment_columns(table, [mean.segment for mean in self.means])
 
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:

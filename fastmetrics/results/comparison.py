@@ -20,7 +20,7 @@ from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.pairing import PairedRuns
-from fastmetrics.results.segments import worst_first
+from fastmetrics.results.segments import with_segment_columns, worst_first
 from fastmetrics.stats.attempts import QuestionScores, variance
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
@@ -616,12 +616,13 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         return {**pair.to_dict(), "verdict": self.verdict(pair), "better": self.better[pair.metric]}
 
     def to_arrow(self) -> pa.Table:
-        """One row per comparison, with the columns of ``comparisons`` in the JSON."""
+        """One row per comparison, with the columns of ``comparisons`` in the JSON, and those of the segments."""
         names = [field.name for field in fields(Compared) if not field.name.startswith("all_")]
         table = table_of_records(Compared, self.comparisons, names)
         table = table.append_column("verdict", pa.array(map(self.verdict, self.comparisons), pa.string()))
         better = [self.better[pair.metric] for pair in self.comparisons]
-        return table.append_column("better", pa.array(better, pa.string()))
+        table = table.append_column("better", pa.array(better, pa.string()))
+        return with_segment_columns(table, [pair.segment for pair in self.comparisons])
 
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -229,6 +230,14 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
         """The meaning of the blocks."""
         bins = max((len(histogram.counts) for histogram in self.metrics.values()), default=0)
         return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per metric and bin: its lower and upper edge, and its count."""
+        return [
+            {"metric": each.metric, "low": low, "high": high, "count": count}
+            for each in self.metrics.values()
+            for (low, high), count in zip(itertools.pairwise(each.edges), each.counts, strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
+
+import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, number
@@ -36,7 +38,7 @@ from fastmetrics.results.pairing import check_settings, mean_of_runs, pair_runs,
 from fastmetrics.results.quantities import Method
 from fastmetrics.results.score_file import column_named
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import Segment
+from fastmetrics.results.segments import Segment, with_segment_columns
 from fastmetrics.results.summary import summarize
 from fastmetrics.stats.estimates import Interval
 from fastmetrics.stats.mean_interval import (
@@ -275,6 +277,14 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
                 "read one"
             )
         return notes
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule and segment, with the columns of ``checks`` in the JSON, and those of the segments."""
+        return with_segment_columns(super().to_arrow(), [check.segment for check in self.checks])
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per rule and segment."""
+        return [check.to_dict() for check in self.checks]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, is_list
 from fastmetrics.base.columns import as_array, as_numbers
-from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.display import Grid, Shown, flat, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import (
     CALL,
@@ -35,7 +35,7 @@ from fastmetrics.results.open_runs import are_several, open_runs
 from fastmetrics.results.pairing import pair_runs
 from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import segments_of
+from fastmetrics.results.segments import segments_of, with_segment_columns
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
 from fastmetrics.stats.estimates import Estimate, Interval
@@ -151,6 +151,16 @@ class JudgeReport(Shown):
     pairs: Sequence[JudgePair]
     notes: Sequence[str]
     confidence: float = 0.95
+
+    def to_arrow(self) -> pa.Table:
+        """One row per judged column of each judge, and one per segment of it, with the columns of the segments."""
+        segments = [part.segment for axis in self.axes for part in axis.segments]
+        return with_segment_columns(super().to_arrow(), [*(None for _ in self.axes), *segments])
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The figures of each judged column, then the means of its segments."""
+        parts = [{"judge": axis.judge, "axis": axis.axis} | flat(part) for axis in self.axes for part in axis.segments]
+        return [*map(flat, self.axes), *parts]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
@@ -501,7 +511,7 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
     segments = []
     for segment in segments_of([(name, as_array(table.column(name), name)) for name in by]):
         values = scores[segment.rows][~np.isnan(scores[segment.rows])]
-        segments.append(SegmentMean(str(segment.name), len(values), _mean(values)))
+        segments.append(SegmentMean(segment.name or "", len(values), _mean(values)))
     return segments
 
 

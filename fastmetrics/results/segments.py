@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,31 @@ DISTINCT = 12
 _QUARTERS = 4
 
 
+class SegmentName(str):
+    """The name of a segment, ``language=en, length=[10, 20)``, with the value of each column."""
+
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> SegmentName:
+        """The name of the segment that these values define."""
+        name = cls(", ".join(f"{column}={value}" for column, value in values.items()))
+        name.values = values
+        return name
+
+
+def with_segment_columns(table: pa.Table, segments: Sequence[str | None]) -> pa.Table:
+    """The table with the values of the segments of its rows, a column each; null where a segment has none.
+
+    A column that the table has already is named ``by_…``.
+    """
+    values = [segment.values if isinstance(segment, SegmentName) else {} for segment in segments]
+    for name in dict.fromkeys(name for each in values for name in each):
+        own = f"by_{name}" if name in table.column_names else name
+        table = table.append_column(own, pa.array([each.get(name) for each in values], pa.string()))
+    return table
+
+
 @dataclass(frozen=True)
 class Segment:
     """A group of rows: its description, and its rows in ascending order."""
@@ -45,20 +70,21 @@ def segments_of(columns: Sequence[tuple[str, pa.Array]]) -> list[Segment]:
     Null is a separate value.  Raises ``ColumnError`` for a column of lists or other unordered values.
     """
     codes, cuts = np.zeros(len(columns[0][1]), np.int64), [_cut(name, column) for name, column in columns]
-    for numbers, names in cuts:
-        codes = codes * len(names) + numbers
+    for numbers, values in cuts:
+        codes = codes * len(values) + numbers
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     if not len(starts):
         return []
     firsts = order[starts]
-    parts = ([names[number] for number in numbers[firsts].tolist()] for numbers, names in cuts)
-    together = map(", ".join, zip(*parts, strict=True))
+    parts = ([values[number] for number in numbers[firsts].tolist()] for numbers, values in cuts)
+    names = [name for name, _ in columns]
+    together = (SegmentName.of(dict(zip(names, values, strict=True))) for values in zip(*parts, strict=True))
     return [Segment(name, rows) for name, rows in zip(together, np.split(order, starts[1:]), strict=True)]
 
 
 def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
-    """The group number of each row, and the groups' names; the text "null" is in quotes beside null."""
+    """The group number of each row, and the groups' values; the text "null" is in quotes beside null."""
     kind = column.type
     if pa.types.is_nested(kind):
         raise ColumnError(f"column {name!r} holds {kind}; segments need text, numbers, dates or booleans")
@@ -69,7 +95,7 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     distinct = distinct.take(pc.sort_indices(distinct))
     numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
     spelled = {None: "null", "null": '"null"' if distinct.null_count else "null"}
-    return numbers, [f"{name}={spelled.get(value, value)}" for value in distinct.to_pylist()]
+    return numbers, [str(spelled.get(value, value)) for value in distinct.to_pylist()]
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
@@ -80,12 +106,12 @@ def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     inner = edges[1:-1]
     numbers = np.searchsorted(inner, values, side="right").astype(np.int64)
     labels = [
-        f"{name}=[{number(float(low))}, {number(float(high))}{']' if at == len(edges) - 2 else ')'}"
+        f"[{number(float(low))}, {number(float(high))}{']' if at == len(edges) - 2 else ')'}"
         for at, (low, high) in enumerate(itertools.pairwise(edges))
     ]
     if not has_value.all():
         numbers[~has_value] = len(labels)
-        labels.append(f"{name}=null")
+        labels.append("null")
     return numbers, labels
 
 

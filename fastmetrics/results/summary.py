@@ -455,6 +455,12 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
         )
         return [*notes, *(["* mean over some rows: the other rows have no score"] * starred)]
 
+    def to_arrow(self) -> pa.Table:
+        """The tables of the summaries one below the other, with the name of the run."""
+        named = [(name, summary.to_arrow()) for name, summary in self.summaries.items()]
+        tables = [table.add_column(0, "run", pa.array([name] * len(table), pa.string())) for name, table in named]
+        return pa.concat_tables(tables, promote_options="default")
+
     def to_dict(self) -> dict[str, Any]:
         """``{"runs": {name: summary}}``, each as in ``Summary.to_dict``."""
         return {"runs": {name: summary.to_dict() for name, summary in self.summaries.items()}}

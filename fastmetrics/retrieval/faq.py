@@ -54,6 +54,14 @@ class Match(NotebookTables):
     index: npt.NDArray[np.int64]
     score: npt.NDArray[np.float64]
 
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per question and place: the number of the row, and its score."""
+        return [
+            {"question": question, "place": place, "row": row, "score": score}
+            for question, pairs in enumerate(map(zip, self.index.tolist(), self.score.tolist()))
+            for place, (row, score) in enumerate(pairs, 1)
+        ]
+
     def grids(self) -> Sequence[Grid]:
         """The rows of the first questions with their scores, best first."""
         heads = ("question", *(f"{place}. row (score)" for place in range(1, self.index.shape[1] + 1)))

@@ -130,6 +130,10 @@ class RankResult(Shown):
         """The number of queries, and the treatment of missing queries and of queries without relevant documents."""
         return [f"{self.n:,} queries", *self.notes]
 
+    def to_arrow(self) -> pa.Table:
+        """One row per query, ``per_query``."""
+        return self.per_query
+
     def to_dict(self) -> dict[str, Any]:
         """Everything except the values per query, as plain values for JSON."""
         return {

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, flat
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.presets import PRESETS
@@ -63,6 +63,10 @@ class FoundColumns(Shown):
     lacking: Mapping[str, Sequence[str]]
     rest: Mapping[str, str]
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per column that was found."""
+        return [{"column": name, **flat(column)} for name, column in self.columns.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """All that was found."""

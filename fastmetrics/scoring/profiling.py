@@ -6,7 +6,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,11 @@ class Profile(Shown):
     stages: Mapping[str, float]
     representations: Mapping[str, float]
     metrics: Mapping[str, float]
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per line of the tables: what it is of, its name, and its seconds."""
+        parts = {"stage": self.stages, "representation": self.representations, "metric": self.metrics}
+        return [{"of": of, "name": name, "seconds": s} for of, times in parts.items() for name, s in times.items()]
 
     def to_dict(self) -> dict[str, object]:
         """All figures: rows, bytes of input columns, threads, seconds."""

@@ -6,9 +6,10 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from pyarrow import feather
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.display import Grid, first_rows, html_of, number, rows_note
+from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.base.shared_parameters import Help
@@ -58,7 +59,8 @@ _TIMED, _TIMED_SECONDS = 256, 1.0
 """Queries that are searched once more, each alone, for the latency of one: at most so many, for about so long."""
 
 
-class Neighbors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Neighbors(NotebookTables):
     """The k nearest rows of each query, nearest first, ties by row number.
 
     ``ids`` (n, k) int64 are row numbers, −1 if there were fewer than k rows; ``distances`` (n, k) float64 are
@@ -79,8 +81,16 @@ class Neighbors(NamedTuple):
         """Higher is nearer: cosine similarity, negated Euclidean distance, scalar product."""
         return 1.0 - self.distances if self.metric == "cosine" else -self.distances
 
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows: the method, and the neighbours of the first queries with their distances."""
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per query and place: the number of the row, and its distance."""
+        return [
+            {"query": query, "place": place, "row": row, "distance": distance}
+            for query, pairs in enumerate(map(zip, self.ids.tolist(), self.distances.tolist()))
+            for place, (row, distance) in enumerate(pairs, 1)
+        ]
+
+    def grids(self) -> Sequence[Grid]:
+        """The method, and the neighbours of the first queries with their distances."""
         measured = (self.method, self.metric, number(self.recall), number(self.recall_sample))
         heads = ("query", *(f"{place}. row (distance)" for place in range(1, self.ids.shape[1] + 1)))
         lines = (
@@ -88,7 +98,11 @@ class Neighbors(NamedTuple):
             for query, pairs in enumerate(map(zip, self.ids, self.distances))
         )
         settings = Grid(("method", "metric", "recall", "recall_sample"), [measured])
-        return html_of([settings, first_rows(heads, lines)], rows_note(len(self.ids)))
+        return [settings, first_rows(heads, lines)]
+
+    def remarks(self) -> Sequence[str]:
+        """How many queries there are, if not all are shown."""
+        return rows_note(len(self.ids))
 
 
 def nearest(

@@ -130,6 +130,10 @@ class SearchRankings(NotebookTables):
     embedder: str | None = None
     """The signature of the embedder of the queries, if they are texts."""
 
+    def to_arrow(self) -> pa.Table:
+        """The rankings, ``table``."""
+        return self.table
+
     @property
     def comparison(self) -> str:
         """The settings of a search in a table beside each other; of another search the latencies alone."""
