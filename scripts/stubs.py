@@ -64,6 +64,7 @@ def _function(metric: Metric) -> str:
         f"{name}: {_annotation(metric.allowed[name], hints[name])} = {_default(default)}"
         for name, default in metric.defaults.items()
     ]
+    options += [f"{name}: Sequence[str] | str | None = None" for name in metric.text_options]
     parameters = ", ".join([*columns, "*", *options, "threads: int | None = None"])
     result = "NDArray[np.float64]" if metric.corpus is None else _returned(_number(metric.corpus.finish))
     return f"def {metric.name}({parameters}) -> {result}: ..."

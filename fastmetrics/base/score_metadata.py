@@ -379,7 +379,8 @@ class ScoreMetadata:
     lists: Sequence[str] | None = _entry(_list)
     keep_counts: bool | None = _entry(bool)
     strip_thoughts: bool | None = _entry(bool)
-    extract: Sequence[str] | None = _entry(_list)
+    extracted: Mapping[str, Any] | None = _entry(_mapping)
+    """The columns of extracted answers, and the extractors of each."""
     options: Mapping[str, Any] | None = _entry(_object)
     """The value of each option for all metrics whose names set no other."""
     declared: Mapping[str, Any] | None = _entry(_object)

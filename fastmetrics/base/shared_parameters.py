@@ -96,6 +96,7 @@ K = Annotated[int, Help("Positions of each ranking to count.")]
 Keep = Annotated[
     Sequence[str] | str, Help("Columns to copy to the output besides the id, or 'all'. A name with a comma: '\"a,b\"'.")
 ]
+KeepExtracted = Annotated[bool, Help("Store what was extracted, in the column extracted.")]
 KeepAll = Annotated[
     Sequence[str] | str | None, Help("Columns to copy to the output; by default all. A name with a comma: '\"a,b\"'.")
 ]
@@ -114,6 +115,13 @@ Metrics = Annotated[Sequence[str] | str | None, Help("Metrics: token_f1,squad_f1
 N = Annotated[int, Help("Number of rows.")]
 Name = Annotated[str | None, Help("The name of the run, stored in the output's metadata.")]
 Near = Annotated[float, Help("Minimum cosine of near duplicates.")]
+Normalize = Annotated[
+    Sequence[str] | str | None,
+    Help(
+        "The spelling of texts: all, or some of nfc, nfkc, casefold, arabic (no vowel signs), invisible, digits, "
+        "dashes; and de, tr or az (ß, ı)."
+    ),
+]
 NoRelevant = Annotated[
     Literal["zero", "undefined"],
     Help(

@@ -210,6 +210,8 @@ def _explained(metric: Metric) -> Iterator[str]:
         about = f"; {metric.descriptions[option]}" if metric.descriptions[option] else ""
         short = shown if len(shown) < 90 else shown[:87] + "..."
         yield f"option: {option}={short}: {metric.allowed[option]}{about}"
+    for option, (allowed, about) in metric.text_options.items():
+        yield f"option: {option}=None: {allowed}; {about}"
     yield ""
     yield from inspect.cleandoc(metric.function.__doc__ or "").split("\n")
 

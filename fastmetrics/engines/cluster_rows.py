@@ -224,6 +224,7 @@ def score(df: Any, request: ScoreRequest) -> Any:
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
     fields = [df.schema[name] for name in planned.keep]
+    fields += [types.StructField(name, types.StringType()) for name in planned.extracted]
     fields += [types.StructField(name, types.DoubleType()) for name in planned.names]
     scores = partial(_scores, pickle.dumps(RowScoring(planned, {})), planned.inputs)
     return _numbered(df, planned.inputs).mapInArrow(scores, types.StructType(fields))

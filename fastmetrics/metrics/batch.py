@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,8 @@ from fastmetrics.base.columns import totals
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines
+from fastmetrics.text.extraction import extracted
+from fastmetrics.text.normalization import Normalizer
 from fastmetrics.text.text_keys import is_utf8, scripts
 from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
 
@@ -131,6 +133,22 @@ class Batch:
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory = Memo()
 
+    def read(self, options: Options) -> Batch:
+        """The rows as a metric reads them: the answers that ``extract`` finds, and texts as ``normalize`` spells them.
+
+        Metrics with the same of these options share one batch.
+        """
+        batch, extract, normalize = self, options.get("extract"), options.get("normalize")
+        if extract is not None and "answer" in self.columns:
+            batch = batch.remember(("extracted", extract), lambda: self._with(_extracted(self.columns, extract)))
+        if normalize is not None:
+            before = batch.columns
+            batch = batch.remember(("normalized", normalize), lambda: self._with(_Normalized(before, normalize)))
+        return batch
+
+    def _with(self, columns: Mapping[str, pa.Array]) -> Batch:
+        return Batch(columns, self._shared, self.words, self._watch)
+
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
         """The cached result of ``make`` for ``key`` and the objects ``beside``."""
         return self._memory.of(key, beside, make if self._watch is None else partial(self._watched, key, make))
@@ -211,6 +229,40 @@ class Batch:
             return valid if groups is None else valid & (np.diff(groups) > 0)
 
         return self.remember(("present", column), look)
+
+
+def _extracted(columns: Mapping[str, pa.Array], extract: Sequence[str] | str) -> Mapping[str, pa.Array]:
+    answers = columns["answer"]
+    _check_text("answer", answers)
+    return {**columns, "answer": extracted(answers, [extract] if isinstance(extract, str) else extract)}
+
+
+def _check_text(name: str, column: pa.Array) -> None:
+    """Raise ``InputError`` for text that is not UTF-8, ``ColumnError`` for what is no text."""
+    text_of_arrow(column, name, COLUMNS[name].kind == "texts", is_utf8)
+
+
+class _Normalized(Mapping[str, pa.Array]):
+    """Columns, those of texts normalised when they are first read."""
+
+    def __init__(self, columns: Mapping[str, pa.Array], normalize: Sequence[str] | str) -> None:
+        self._columns, self._normalizer = columns, Normalizer(normalize)
+        self._changed: dict[str, pa.Array] = {}
+
+    def __getitem__(self, name: str) -> pa.Array:
+        if name not in self._changed:
+            column = self._columns[name]
+            if name in COLUMNS and COLUMNS[name].kind in ("text", "texts"):
+                _check_text(name, column)
+                column = self._normalizer.column(column)
+            self._changed[name] = column
+        return self._changed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 class Need(Protocol):

@@ -86,7 +86,7 @@ def finished(score: Score, counts: Sequence[int], values: Values) -> Any:
     assert score.metric.corpus is not None
     columns = _columns_of(score)
     inputs = partial(together, values, columns) if columns else counts
-    return score.metric.corpus.finish(inputs, **score.options)
+    return score.metric.corpus.finish(inputs, **score.metric.own(score.options))
 
 
 def _figures(name: str, value: Any) -> dict[str, float]:

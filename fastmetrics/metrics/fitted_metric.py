@@ -26,11 +26,12 @@ class Part:
     metric: Metric | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def scores(self, batch: Batch) -> RowScores:
-        """The scores of the rows."""
+    def scores(self, batch: Batch, options: Options) -> RowScores:
+        """The scores of the rows, whose texts are read by the ``options`` unless the metric has its own."""
         if self.metric is None:
             return ScoresIn().of(batch, self.name, {})
-        return batch.scores(self.metric, self.options)
+        options = {**{name: options[name] for name in self.metric.text_options if name in options}, **self.options}
+        return batch.read(options).scores(self.metric, options)
 
     def needs(self) -> Iterator[tuple[str, Need]]:
         """The columns that it reads, and their representations."""
@@ -87,14 +88,14 @@ class FittedMetric(Metric):
         """Whether all parts can be computed from these columns."""
         return all(part.metric.fits(columns) if part.metric else part.name in columns for part in self.parts)
 
-    def read(self, batch: Batch) -> list[RowScores]:
+    def read(self, batch: Batch, options: Options) -> list[RowScores]:
         """The scores of the parts."""
-        return [part.scores(batch) for part in self.parts]
+        return [part.scores(batch, options) for part in self.parts]
 
-    def input_counts(self, batch: Batch) -> list[int]:
+    def input_counts(self, batch: Batch, options: Options) -> list[int]:
         """The numbers of rows in each part of the distributions of the features, one feature after the other."""
         assert self.model is not None
-        pairs = zip(self.model.features, self.read(batch), strict=True)
+        pairs = zip(self.model.features, self.read(batch, options), strict=True)
         return [int(count) for feature, scores in pairs for count in feature.spread.counts(scores)]
 
     def drift(self, counts: Sequence[int]) -> InputDrift:
@@ -110,7 +111,7 @@ class FittedMetric(Metric):
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """The score of each row, and whether it has one."""
         assert self.model is not None
-        return self.model.score(self.read(batch))
+        return self.model.score(self.read(batch, options))
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Text, Tokens
-from fastmetrics.base.options import Choice, LimitedTexts
+from fastmetrics.base.options import LimitedTexts
 from fastmetrics.kernels import byte_search as strings
-from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Light, OfTokens, Options, Raw, Words, english_words
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Light, Options, Raw, Words, english_words
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import divide, harmonic, same, sets, shared
 from fastmetrics.metrics.tokenizers import TokenizedIn, TokenizerName
@@ -37,26 +37,11 @@ Markers = Annotated[tuple[str, ...], LimitedTexts(10_000, "markers"), "words and
 _F1 = ("f1", "f1_score", "qa_f1", "word_f1", "avg_f1")
 
 
-Normalization = Annotated[str, Choice("split", "plain"), "how texts are normalised before they are compared"]
-
-
-@dataclass(frozen=True)
-class NormalizedIn(OfTokens):
-    """Tokens under the convention that the option ``normalize`` names."""
-
-    convention: str = "split"
-
-    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
-        """The column's tokens."""
-        return batch.tokens(column, options["normalize"])
-
-
-Normalized = Annotated[Tokens, NormalizedIn()]
-
-
 _ABOUT = "what splits texts into words: unicode and char also split scripts without spaces"
+SplitTokenizer = Annotated[str, TokenizerName("split", ("plain",)), _ABOUT]
 PlainTokenizer = Annotated[str, TokenizerName("plain"), _ABOUT]
 LightTokenizer = Annotated[str, TokenizerName("light"), _ABOUT]
+SplitTokens = Annotated[Tokens, TokenizedIn("split")]
 PlainTokens = Annotated[Tokens, TokenizedIn("plain")]
 LightTokens = Annotated[Tokens, TokenizedIn("light")]
 
@@ -93,20 +78,20 @@ Searched = Annotated[SearchedText, SearchedIn()]
     bounds=(0, 1),
     better="higher",
     source="S0, exact match; S1, exact match (Avg EM)",
-    labels={"(normalize='plain').mean": "Avg EM"},
+    labels={"(tokenizer='plain').mean": "Avg EM"},
     cues=["em", "accuracy", "avg_em"],
 )
-def exact_match(answer: Normalized, reference: Normalized, *, normalize: Normalization = "split") -> Floats:
+def exact_match(answer: SplitTokens, reference: SplitTokens, *, tokenizer: SplitTokenizer = "split") -> Floats:
     """1 if answer and reference are equal after normalisation, else 0.
 
     EM = 1 if N(answer) = N(reference) else 0.  N lowercases, strips, and replaces every run of whitespace by one space;
-    with ``normalize="plain"`` it also deletes punctuation, as for ``token_f1``.  With several references,
+    with ``tokenizer="plain"`` it also deletes punctuation, as for ``token_f1``.  With several references,
     the best score counts.  Two empty texts are equal; a missing one gives NaN.  ``squad_em`` also drops articles.
 
     >>> import fastmetrics as fm
     >>> fm.exact_match(["Paris ", "paris"], [" paris", "Paris, France"])
     array([1., 0.])
-    >>> fm.exact_match(["Paris.", "a cat"], ["paris", "cat"], normalize="plain")
+    >>> fm.exact_match(["Paris.", "a cat"], ["paris", "cat"], tokenizer="plain")
     array([1., 0.])
     """
     return same(answer, reference).astype(np.float64)

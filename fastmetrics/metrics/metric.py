@@ -14,12 +14,15 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.errors import PluginError, UnknownNameError, either, nearest, shown
-from fastmetrics.base.options import Allowed, option
+from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.options import Allowed, Optional, option
 from fastmetrics.base.plugin_files import LOADED, execute
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.batch import Batch, Caution, Need, Options
 from fastmetrics.metrics.parameters import Either, aligned, best_of, column_of_items, declare_columns, parameters
+from fastmetrics.text.extraction import Extractors
+from fastmetrics.text.normalization import Steps
 
 # The documents that metrics come from, by the short names that definitions use.
 
@@ -72,8 +75,8 @@ def values_of(metric: Metric, sums: Ints, options: Options) -> Floats:
     assert metric.corpus is not None
     finish = metric.corpus.finish
     if isinstance(finish, Formula):
-        return finish.of_many(sums, **options)
-    return np.array([float(finish(row, **options).score) for row in sums.tolist()])
+        return finish.of_many(sums, **metric.own(options))
+    return np.array([float(finish(row, **metric.own(options)).score) for row in sums.tolist()])
 
 
 # Checks of what a declaration says to the readers of a metric's scores.
@@ -180,6 +183,23 @@ def described(labels: Mapping[str, str], quote: str = "") -> list[str]:
         + (f" with {quote}{label.options[1:-1]}{quote}" if label.options else "")
         for label in labelled(labels)
     ]
+
+
+# The options of how texts are read, which all metrics of texts have.
+
+
+class TextOption(NamedTuple):
+    """What an option allows, and what it is for."""
+
+    allowed: Allowed
+    description: str
+
+
+TEXT_OPTIONS = {
+    "extract": TextOption(Optional(Extractors()), "where the answer stands in its text: the first that finds one"),
+    "normalize": TextOption(Optional(Steps()), "in what spelling texts are compared"),
+}
+"""The options of metrics that read answers, and of those that read any text: of a run, or of one metric."""
 
 
 # Groups of a metric's hooks: how its function gets the rows, and how the value of a whole table is computed.
@@ -303,6 +323,22 @@ class Metric:
         return set(self.required) <= set(columns) and (self.rows.either is None or self.rows.either.met_by(columns))
 
     @property
+    def text_options(self) -> Mapping[str, TextOption]:
+        """The options of how its texts are read, which all metrics of texts have beside their own."""
+        kinds = {column: COLUMNS[column].kind for column in self.needs if column in COLUMNS}
+        own = {"extract": "answer" in kinds, "normalize": not {"text", "texts"}.isdisjoint(kinds.values())}
+        return {name: option for name, option in TEXT_OPTIONS.items() if own[name]}
+
+    @property
+    def accepts(self) -> Mapping[str, Allowed]:
+        """What each option allows, its own and those of all metrics of texts."""
+        return {**{name: option.allowed for name, option in self.text_options.items()}, **self.allowed}
+
+    def own(self, options: Options) -> Options:
+        """The options that its function has, without those of how texts are read."""
+        return {name: value for name, value in options.items() if name not in TEXT_OPTIONS}
+
+    @property
     def summary(self) -> str:
         """The first line of the docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
@@ -313,18 +349,18 @@ class Metric:
         return tuple(dict.fromkeys([*typed(self.labels), *self.aliases]))
 
     def options(self, values: Options) -> dict[str, Any]:
-        """All options: the given ``values`` and the defaults.
+        """All options: the given ``values`` and the defaults; of how texts are read, only what was given.
 
         Raises ``UnknownNameError`` for an unknown option, ``OptionError`` for an invalid value.
         """
-        merged = dict(self.defaults)
+        merged, accepts = dict(self.defaults), self.accepts
         for name, value in values.items():
-            if name not in self.defaults:
-                raise UnknownNameError.of(f"option of {self.name}", name, self.defaults)
+            if name not in accepts:
+                raise UnknownNameError.of(f"option of {self.name}", name, accepts)
             value = os.fspath(value) if isinstance(value, os.PathLike) else value
-            merged[name] = option(self.name, name, value, self.allowed[name])
+            merged[name] = option(self.name, name, value, accepts[name])
         if self.check is not None:
-            self.check(**merged)
+            self.check(**self.own(merged))
         return merged
 
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
@@ -377,10 +413,10 @@ class Metric:
             else aligned(batch, column, need, options, owner)
             for column, need in ((column, self.needs[column]) for column in columns)
         }
-        scores = self.function(**arguments, **options)
+        scores = self.function(**arguments, **self.own(options))
         if owner is not None:
             if self.rows.best_by is not None:
-                merit = self.rows.best_by(**arguments, **options)
+                merit = self.rows.best_by(**arguments, **self.own(options))
             else:
                 merit = -scores if self.better == "lower" else scores
             scores = best_of(scores, merit, owner, batch.n_rows)

@@ -164,12 +164,13 @@ def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: 
     return {f"{STRIPPED}{name}": [rows, len(before)], f"{CUT}{name}": [empty, rows]} if rows else {}
 
 
-def extraction_counts(answers: pa.Array, name: str) -> dict[str, list[int]]:
-    """The count of texts in which no answer was found, and of those that were searched."""
+def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str) -> dict[str, list[int]]:
+    """The count of texts in which no answer was found by these extractors, and of those that were searched."""
     if not is_text(answers.type):
         return {}
     empty = pc.sum(pc.equal(answers, pa.scalar("", answers.type))).as_py() or 0
-    return {f"{NOTHING}{name}": [empty, len(answers) - answers.null_count]}
+    how = extract if isinstance(extract, str) else ", ".join(extract)
+    return {f"{NOTHING}{name} by {how}": [empty, len(answers) - answers.null_count]}
 
 
 def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
@@ -228,11 +229,10 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             more = f"; {empty:,} of them end within a thought, without an answer" if empty else ""
             notes.append(f"{name}: thoughts were left out of {rows:,} {'answer' if rows == 1 else 'answers'}{more}")
         elif key.startswith(NOTHING) and rows:
-            texts = (
-                "text has none and counts as an empty answer" if rows == 1 else "have none and count as empty answers"
-            )
-            name = key.removeprefix(NOTHING)
-            notes.append(f"{name}: answers were extracted from {total - rows:,} of {total:,} texts; {rows:,} {texts}")
+            texts = "has none and counts as wrong" if rows == 1 else "have none and count as wrong"
+            name, _, how = key.removeprefix(NOTHING).partition(" by ")
+            found = f"{total - rows:,} of {total:,} texts have an answer by {how}"
+            notes.append(f"{name}: {found}; {rows:,} {texts}")
         elif key.startswith(SECONDS) and rows and rows >= _MOST * total:
             name = key.removeprefix(SECONDS)
             notes.append(

@@ -44,18 +44,17 @@ from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.cited_support import Embeds
 from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.metrics.judge_scores import JudgedMetric
-from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, Metric
+from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, TEXT_OPTIONS, Metric
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.source_names import spec_of
 from fastmetrics.metrics.suites import TIERS
 from fastmetrics.tables.input_files import local_path, read_text
-from fastmetrics.text.extraction import extractor
 
 # Names of score columns: one name for each metric with its options, however a user spells them.
 
 
-OF_RUN = ("no_relevant", "embedder", "cache")
+OF_RUN = ("no_relevant", "embedder", "cache", *TEXT_OPTIONS)
 """Options that a run may set for all metrics; a spec that sets one keeps it, even with the default value."""
 
 _OWN = re.compile(r"[^\W\d][\w+-]*")
@@ -69,7 +68,8 @@ def canonical_name(metric: Metric, options: Mapping[str, Any], explicit: Collect
     """
     changed = [name for name in explicit if name in OF_RUN or options[name] != metric.defaults[name]]
     cut = f"@{options['k']}" if "k" in changed else ""
-    others = [f"{name}={options[name]!r}" for name in metric.defaults if name in changed and name != "k"]
+    ordered = [*metric.defaults, *TEXT_OPTIONS]
+    others = [f"{name}={options[name]!r}" for name in ordered if name in changed and name != "k"]
     return metric.name + cut + (f"({', '.join(others)})" if others else "")
 
 
@@ -101,8 +101,9 @@ class ScoreRequest:
     computed from texts.  ``no_relevant`` applies to every retrieval metric that does not set its own.  ``lists`` are
     columns whose texts are lists, as JSON, Python or NumPy writes them, or, as ``name=|``, joined by a separator.
     ``keep`` names columns to copy besides the ``id``, which is always copied; ``keep_counts`` stores each row's counts
-    for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought; of the rest,
-    ``extract`` takes what the first of these extractors finds.
+    for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought.  ``extract`` and
+    ``normalize`` are those of every metric of answers and of texts that does not set its own; ``keep_extracted`` copies
+    what was extracted.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -117,16 +118,18 @@ class ScoreRequest:
     keep_counts: bool = False
     strip_thoughts: bool = False
     extract: Sequence[str] | str | None = None
+    keep_extracted: bool = False
+    normalize: Sequence[str] | str | None = None
 
-
-def _extractors(specs: Sequence[str] | str | None, columns: Mapping[str, str]) -> tuple[str, ...]:
-    """The extractors, checked."""
-    chosen = (specs,) if isinstance(specs, str) else tuple(specs or ())
-    for spec in chosen:
-        extractor(spec)
-    if chosen and "answer" not in columns:
-        raise OptionError(Argument("extract", chosen[0]), " needs a column of answers")
-    return chosen
+    def common(self, columns: Mapping[str, str]) -> dict[str, Any]:
+        """The options of all metrics that have them, checked; a default of every metric is no setting of the run."""
+        no_relevant = argument("no_relevant", self.no_relevant, Optional(of_hint(NoRelevant)))
+        common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
+        given = {name: getattr(self, name) for name in TEXT_OPTIONS}
+        common |= {name: argument(name, value, TEXT_OPTIONS[name].allowed) for name, value in given.items() if value}
+        if "extract" in common and "answer" not in columns:
+            raise OptionError(Argument("extract", common["extract"]), " needs a column of answers")
+        return common
 
 
 # Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
@@ -223,8 +226,16 @@ class Plan:
     strip_thoughts: bool = False
     """Whether the thoughts of a reasoning model are left out of the answers."""
 
-    extract: tuple[str, ...] = ()
-    """The extractors of the answers within the texts, in the order in which they are tried."""
+    extracted: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
+    """The columns of extracted answers that are kept, and the extractors of each."""
+
+    @cached_property
+    def extracts(self) -> list[Sequence[str] | str]:
+        """The ways in which answers are extracted, each once."""
+        options = [score.options for score in self.scores if "answer" in score.metric.needs]
+        parts = [part for score in self.scores if isinstance(score.metric, FittedMetric) for part in score.metric.parts]
+        found = [some["extract"] for some in (*options, *(part.options for part in parts)) if some.get("extract")]
+        return list(dict.fromkeys(found))
 
     @cached_property
     def kept_counts(self) -> dict[str, str]:
@@ -249,6 +260,11 @@ class Plan:
         return [
             f"{tier}: not scored for lack of columns: {', '.join(scores)}" for tier, scores in self.left_out.items()
         ]
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that a table with its scores has more."""
+        return [*self.extracted, *self.names]
 
     @cached_property
     def names(self) -> list[str]:
@@ -401,7 +417,7 @@ def _check_unambiguous(own: str, canonical: str) -> None:
 
 def _those_of(metric: Metric, common: Mapping[str, Any]) -> dict[str, Any]:
     """The options of all metrics that one metric has."""
-    return {name: value for name, value in common.items() if name in metric.defaults}
+    return {name: value for name, value in common.items() if name in metric.accepts}
 
 
 def _ranged(score: Score, stored: Callable[[], ScoreMetadata]) -> Score:
@@ -433,12 +449,10 @@ def plan(
     metric has any.
     """
     names = present if isinstance(present, Names) else Names(present)
-    no_relevant = argument("no_relevant", request.no_relevant, Optional(of_hint(NoRelevant)))
-    # the default of every metric is no setting of the run, and not stored as one
-    common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
     metrics, suites = listed(request.metrics), listed(request.suites)
-    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]
     mapping = resolve(names, request.columns, request.schema, needed={"id"})
+    common = request.common(mapping)
+    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]
     ids = [mapping["id"]] if "id" in mapping else []
     keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names)]))
     for name in keep:
@@ -472,6 +486,7 @@ def plan(
     for score in scores:
         check_columns(score.name, score.metric, names, mapping)
     _check_distinct(scores)
+    _check_stored_alike(scores)
     if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
         keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
     clash = [score.name for score in scores if score.name in keep]
@@ -489,8 +504,11 @@ def plan(
         keep_counts=counted,
         has_blanks=has_blanks,
         strip_thoughts=request.strip_thoughts,
-        extract=_extractors(request.extract, mapping),
     )
+    if request.keep_extracted:
+        if not planned.extracts:
+            raise OptionError(Argument("keep_extracted", True), " needs ", Argument("extract", "answer"))
+        planned = replace(planned, extracted={_kept_name(common, extract): extract for extract in planned.extracts})
     stated = named_columns(names, request.columns, request.schema)
     if "latency_ms" in planned.used:
         planned = replace(planned, units={"latency_ms": milliseconds_in(planned.used["latency_ms"], stated)})
@@ -498,11 +516,10 @@ def plan(
         planned = replace(planned, reason=_reason(names, planned.used["answer"], request.schema))
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
-    clash = [name for name in planned.kept_columns if name in (*planned.keep, *planned.names)]
-    if clash:
-        raise OptionError(
-            f"cannot keep the column {clash[0]!r}: the counts of a metric have the same name; rename the column"
-        )
+    for own, what in ((planned.kept_columns, "counts of a metric"), (planned.extracted, "extracted answers")):
+        clash = [name for name in own if name in (*planned.keep, *planned.names)]
+        if clash:
+            raise OptionError(f"cannot keep the column {clash[0]!r}: the {what} have the same name; rename the column")
     resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in stated}
     named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
@@ -517,6 +534,11 @@ def _reason(names: Names, answer: str, schema: str | None) -> str | None:
     return next((column for column in map(names.fitting, filter(None, reasons)) if column is not None), None)
 
 
+def _kept_name(common: Mapping[str, Any], extract: Sequence[str] | str) -> str:
+    """The column that keeps what extractors found: ``extracted`` for those of the run."""
+    return "extracted" if extract == common.get("extract") else f"extracted({extract!r})"
+
+
 def _check_distinct(scores: Sequence[Score]) -> None:
     """Raise ``OptionError`` if two scores have the same name."""
     specs = {score.name: [_source(other) for other in scores if other.name == score.name] for score in scores}
@@ -526,6 +548,19 @@ def _check_distinct(scores: Sequence[Score]) -> None:
     twice = sorted(name for name, several in specs.items() if len(several) > 1)
     if twice:
         raise OptionError(f"metrics requested twice: {', '.join(twice)}")
+
+
+def _check_stored_alike(scores: Sequence[Score]) -> None:
+    """Raise ``OptionError`` if metrics that share the data that a run stores of each row read texts differently."""
+    first: dict[str, Score] = {}
+    for score in scores:
+        if score.metric.keeps is not None:
+            other = first.setdefault(score.metric.keeps, score)
+            if any(score.options.get(name) != other.options.get(name) for name in TEXT_OPTIONS):
+                raise OptionError(
+                    f"{other.name} and {score.name} need the same extract and normalize, for they share what is stored "
+                    "of each row; score them in runs of their own"
+                )
 
 
 def _source(score: Score) -> str:
@@ -570,9 +605,9 @@ def _of_suite(asked: str, common: Mapping[str, Any]) -> list[Score]:
         found.append(parse(score.spec, common, own) if own else score)
         unused = {name: value for name, value in unused.items() if name not in own}
     for name, value in unused.items():
-        having = [score for score in found if name in score.metric.defaults]
+        having = [score for score in found if name in score.metric.accepts]
         if not having:
-            options = dict.fromkeys(option for score in found for option in score.metric.defaults)
+            options = dict.fromkeys(option for score in found for option in score.metric.accepts)
             raise UnknownNameError.of(f"option of the suite {suite.name}", name, options)
         having[0].metric.options({name: value})  # no metric allows the value: the error of one of them
     return found
@@ -580,10 +615,11 @@ def _of_suite(asked: str, common: Mapping[str, Any]) -> list[Score]:
 
 def _allows(metric: Metric, name: str, value: Any) -> bool:
     """Whether a metric has an option that allows the value."""
-    if name not in metric.defaults:
+    accepts = metric.accepts
+    if name not in accepts:
         return False
     try:
-        metric.allowed[name].take(value)
+        accepts[name].take(value)
     except NotAllowedError:
         return False
     return True

@@ -33,7 +33,6 @@ from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, 
 from fastmetrics.tables.file_columns import Widened
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_rows import good_batches
-from fastmetrics.text.extraction import extracted
 from fastmetrics.text.thoughts import without_thoughts
 from fastmetrics.text.tokenize import Vocabularies
 
@@ -48,7 +47,7 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:
-            rows = (rows_of(batch, plan) for batch in batches())
+            rows = (rows_of(batch, plan).read(score.options) for batch in batches())
             score = replace(score, options=score.metric.rows.fit(rows, score.options))
         scores.append(score)
     return replace(plan, scores=tuple(scores))
@@ -78,8 +77,6 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
             columns[column] = as_texts(columns[column], name, kind)
     if plan.strip_thoughts and "answer" in columns:
         columns["answer"] = without_thoughts(columns["answer"])
-    if plan.extract and "answer" in columns:
-        columns["answer"] = extracted(columns["answer"], plan.extract)
     for column, unit in plan.units.items():
         if unit is not None and unit != 1.0 and column in columns:
             columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
@@ -96,24 +93,25 @@ def score_batch(
     fingerprints and the counts of drift.  The function is pure; ``words`` from earlier batches save time and do not
     change the result.  ``watch`` times the representations and metrics.
     """
-    rows = rows_of(batch, plan, words, watch)
+    given = rows_of(batch, plan, words, watch)
+    rows = given.read({"extract": plan.common.get("extract")})
     arrays = [batch.column(name) for name in plan.keep]
+    arrays += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
     unsure = [column for column, unit in plan.units.items() if unit is None]
     cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
     if "answer" in plan.used:
         name = plan.used["answer"]
-        before, answers = batch.column(name), rows.columns["answer"]
-        if plan.extract:
-            cautions |= extraction_counts(answers, name)
-            answers = without_thoughts(before)
-        cautions |= thought_counts(before, answers, name, stripped=plan.strip_thoughts)
+        cautions |= thought_counts(batch.column(name), given.columns["answer"], name, stripped=plan.strip_thoughts)
+        for extract in plan.extracts:
+            cautions |= extraction_counts(given.read({"extract": extract}).columns["answer"], name, extract)
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):
+            rows = given if isinstance(score.metric, FittedMetric) else given.read(score.options)
             cautions |= score.metric.cautioned(score.name, rows, score.options)
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
@@ -130,9 +128,9 @@ def score_batch(
                 continue
             values, present = rows.scores(score.metric, score.options)
             if isinstance(score.metric, FittedMetric):
-                drift[score.name] = score.metric.input_counts(rows)
+                drift[score.name] = score.metric.input_counts(rows, score.options)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
-    names = [*plan.keep, *plan.names, *columns]
+    names = [*plan.keep, *plan.extracted, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
     return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift).on(scored)
 

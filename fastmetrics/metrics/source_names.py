@@ -93,7 +93,7 @@ NAMES: Sequence[SourceName] = [
         ("final_f", "overlap_faithfulness", "mean", "the fallback; a wrong abstention needs an answerable question"),
         ("Avg F1", "token_f1", "mean", "no articles are removed, which SQuAD's squad_f1 does"),
         ("Abstain Rate", "abstained", "mean", "the phrases are English and Russian, and an option adds others"),
-        ("Avg EM", "exact_match(normalize='plain')", "mean", '"after normalization" is that of the same source\'s F1'),
+        ("Avg EM", "exact_match(tokenizer='plain')", "mean", '"after normalization" is that of the same source\'s F1'),
         (
             "Avg Total Tokens",
             "total_tokens",
@@ -236,7 +236,7 @@ def spec_of(text: str) -> str:
     """The spec that a source's name means, with the options behind it; any other text as it is.
 
     >>> spec_of("Avg EM"), spec_of("avg_rouge1_f(stemmer=True)"), spec_of("jaccard")
-    ("exact_match(normalize='plain')", "rouge1_f1(tokenizer='by_script', stemmer=True)", 'jaccard')
+    ("exact_match(tokenizer='plain')", "rouge1_f1(tokenizer='by_script', stemmer=True)", 'jaccard')
 
     Raises ``UnknownNameError`` for a name of several metrics, and for one of an option or of a command's figure.
     """

@@ -194,7 +194,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         lists=list_specs(planned.lists) or None,
         keep_counts=True if planned.keep_counts else None,
         strip_thoughts=True if planned.strip_thoughts else None,
-        extract=planned.extract or None,
+        extracted=planned.extracted or None,
         options=planned.common or None,
         declared=to_store(planned) or None,
     )

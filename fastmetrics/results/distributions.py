@@ -33,7 +33,7 @@ _SHOWN = 10
 VIEWS = (
     (
         ("judge_faithfulness", "judge_answer_faithfulness", "overlap_faithfulness", "grounding_overlap"),
-        ("token_f1", "exact_match(normalize='plain')", "exact_match"),
+        ("token_f1", "exact_match(tokenizer='plain')", "exact_match"),
     ),
     (("total_tokens", "latency_ms"), ("abstained",)),
 )

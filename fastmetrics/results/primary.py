@@ -29,7 +29,7 @@ PRIMARY: Mapping[str, Sequence[str]] = {
 }
 """The columns of the RAG project's primary table, each with its candidate figures; the first that a run has is used."""
 
-APPENDIX: Mapping[str, Sequence[str]] = {"Avg EM": ("exact_match(normalize='plain').mean",)}
+APPENDIX: Mapping[str, Sequence[str]] = {"Avg EM": ("exact_match(tokenizer='plain').mean",)}
 """The columns that the RAG project leaves for an appendix."""
 
 _COLUMNS = {**PRIMARY, **APPENDIX}
@@ -122,7 +122,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     judge (``judge_faithfulness``, from 1 to 5, is on another scale).  Overlap is the mean of ``grounding_overlap``, F1
     of ``token_f1``, Tokens of ``total_tokens``.  Latency is the median of ``latency_ms``, Abstain Rate the share of
     rows that ``abstained``.  The appendix, printed if it was scored, has Avg EM, the mean of
-    ``exact_match(normalize='plain')``.  A figure whose metric was not scored is NaN, printed as –.  ``runs`` is as in
+    ``exact_match(tokenizer='plain')``.  A figure whose metric was not scored is NaN, printed as –.  ``runs`` is as in
     :func:`fastmetrics.results.summary.side_by_side`, or a single run.
 
     >>> import fastmetrics as fm

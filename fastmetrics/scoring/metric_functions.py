@@ -88,7 +88,8 @@ def _signature(metric: Metric) -> inspect.Signature:
         inspect.Parameter(name, either, default=None if name in metric.optional else inspect.Parameter.empty)
         for name in metric.needs
     ]
-    options = [inspect.Parameter(name, keyword, default=value) for name, value in metric.defaults.items()]
+    defaults = {**metric.defaults, **dict.fromkeys(metric.text_options)}
+    options = [inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()]
     return inspect.Signature([*columns, *options, inspect.Parameter("threads", keyword, default=None)])
 
 

@@ -75,7 +75,8 @@ class AllPairs:
     def warn(self, candidates: pa.Array, references: pa.Array) -> None:
         """Hand on the notes on the pairs of these texts: a caution concerns a pair if it concerns one of its texts."""
         score, counts = self.score, {}
-        found = [Batch({column: texts}) for column, texts in self._by_column(candidates, references).items()]
+        texts_of = self._by_column(candidates, references)
+        found = [Batch({column: texts}).read(score.options) for column, texts in texts_of.items()]
         present = [batch.present(column) for batch in found for column in batch.columns]
         for place, caution in enumerate(score.metric.cautions(score.options)):
             if caution.rows is not None:
@@ -97,7 +98,7 @@ class _Sides:
 
     def __init__(self, score: Score, texts: dict[str, pa.Array]) -> None:
         words, prepare = Vocabularies(), score.metric.rows.prepare
-        batches = {column: Batch({column: array}, words=words) for column, array in texts.items()}
+        batches = {column: Batch({column: array}, words=words).read(score.options) for column, array in texts.items()}
         if prepare is not None:
             batches = {column: prepare(batch, score.options) for column, batch in batches.items()}
         self._score, self._batches = score, batches
@@ -110,7 +111,7 @@ class _Sides:
             batch = self._batches[column]
             arguments[column] = need.crossed(need.of(batch, column, options), side)
             present = present & batch.present(column)[side.rows]
-        return np.where(present, self._score.metric.function(**arguments, **options), np.nan)
+        return np.where(present, self._score.metric.function(**arguments, **self._score.metric.own(options)), np.nan)
 
 
 def _orders(score: Score) -> int:

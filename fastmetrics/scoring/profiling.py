@@ -147,6 +147,7 @@ def profile(
     lists: shared.Lists = (),
     strip_thoughts: shared.StripThoughts = False,
     extract: shared.Extract = None,
+    normalize: shared.Normalize = None,
     columns: shared.Columns = None,
     schema: shared.Schema = None,
     reading: Reading = None,
@@ -176,6 +177,7 @@ def profile(
         lists=lists,
         strip_thoughts=strip_thoughts,
         extract=extract,
+        normalize=normalize,
     )
     planned = fitted(plan(source.names, request, has_blanks=source.has_blanks), source)
     scorer = WatchedScorer(planned)

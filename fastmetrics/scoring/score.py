@@ -133,6 +133,8 @@ def score(
     lists: shared.Lists = (),
     strip_thoughts: shared.StripThoughts = False,
     extract: shared.Extract = None,
+    keep_extracted: shared.KeepExtracted = False,
+    normalize: shared.Normalize = None,
     columns: shared.Columns = None,
     schema: shared.Schema = None,
     embedder: shared.Embedder = None,
@@ -196,6 +198,8 @@ def score(
         keep_counts,
         strip_thoughts,
         extract,
+        keep_extracted,
+        normalize,
     )
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)

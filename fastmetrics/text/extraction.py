@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.base.arrays import decoded, is_text
+from fastmetrics.base.arrays import decoded, is_text, plain
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
+from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
 
 # One way to find an answer in a text.
@@ -139,10 +140,10 @@ class _Json:
         for found in itertools.islice(re.finditer(r"[{\[]", text), _MOST_TRIED):
             try:
                 value = _at(json.JSONDecoder().raw_decode(text, found.start())[0], self.steps)
+                if value is not None:
+                    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             except (ValueError, RecursionError):
-                continue  # a brace of prose, or JSON that is cut
-            if value is not None:
-                return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                pass  # a brace of prose, or JSON that is cut or too deep
         return None
 
 
@@ -190,6 +191,28 @@ def extractor(spec: str) -> Extract:
     return EXTRACTORS[spec]
 
 
+@dataclass(frozen=True)
+class Extractors:
+    """The allowed values of ``extract``: one extractor, or several in the order in which they are tried."""
+
+    def take(self, value: Any) -> str | tuple[str, ...]:
+        """The extractor, or several in a tuple; raises the errors of :func:`extractor`."""
+        specs = (value,) if isinstance(value, str) else value
+        if not isinstance(specs, list | tuple) or not 0 < len(specs) <= _MOST_EXTRACTORS:
+            raise NotAllowedError
+        if not all(isinstance(spec, str) for spec in specs):
+            raise NotAllowedError
+        for spec in specs:
+            extractor(spec)
+        return str(specs[0]) if len(specs) == 1 else tuple(map(str, specs))
+
+    def __str__(self) -> str:
+        return f"one or several of {', '.join(map(repr, EXTRACTORS))}, 'regex:PATTERN' or 'json:PATH'"
+
+
+_MOST_EXTRACTORS = 20
+
+
 # The answers in a column of texts.
 
 
@@ -210,4 +233,4 @@ def extracted(column: pa.Array, specs: Sequence[str]) -> pa.Array:
     for row, text in enumerate(column.to_pylist()):
         found = None if text is None else next(filter(None, (way(text, row) for way in ways)), "")
         answers.append(found)
-    return pa.array(answers, column.type)
+    return pa.array(answers, plain(column.type))

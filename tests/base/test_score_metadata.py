@@ -22,7 +22,7 @@ ROWS = [
 VERSIONS = f'"fastmetrics": "{fm.__version__}", "unicode": "{unicodedata.unidata_version}"'
 SCORES = (
     '"scores": {"token_f1": {"metric": "token_f1", "tokenizer": "plain"}, '
-    '"mine": {"metric": "exact_match", "normalize": "split"}}, '
+    '"mine": {"metric": "exact_match", "tokenizer": "split"}}, '
     '"columns": {"answer": "answer", "reference": "reference"}, "passed_over": {"answer": ["output"]}, "keep": ["id"], '
     '"declared": {"mine": {"spec": "exact_match", "better": "higher", "bounds": [0, 1], "statistics": [], '
     '"labels": {}, "reading": null}}'
@@ -76,7 +76,7 @@ def test_entries_are_typed_and_written_as_they_were(rows: Path) -> None:
     assert (metadata.rows, metadata.n_rejected, metadata.name) == (2, 0, "first")
     assert (metadata.columns or {})["answer"] == "answer"
     assert metadata.passed_over == {"answer": ["output"]}
-    assert metadata.settings_of("mine") == {"metric": "exact_match", "normalize": "split"}
+    assert metadata.settings_of("mine") == {"metric": "exact_match", "tokenizer": "split"}
     assert None not in (metadata.began, metadata.ended, metadata.inputs, metadata.fingerprint)
     assert json.dumps(metadata.to_json()) == json.dumps(stored)
 
@@ -89,7 +89,7 @@ def test_each_field_is_read_back() -> None:
         **{name: ["a"] for name in ("keep", "lists", "more_columns")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "passed_over": {"a": ["b"]}, "keep_counts": True, "strip_thoughts": True},
-        **{"extract": ["boxed"]},
+        **{"extracted": {"extracted": "boxed"}},
         **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
         "missing_queries": MissingQueries(1, 2, "zero"),
         "missing_by_ranking": {"a": MissingQueries(1, 2, "zero")},

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 AGAINST_REFERENCE = [
     *[(name, {}) for name in ("exact_match", "keyword_recall", "token_cosine")],
-    ("exact_match", {"normalize": "plain"}),
+    ("exact_match", {"tokenizer": "plain"}),
     *[(name, {}) for name in ("token_f1", "token_precision", "token_recall")],
     *[(name, {"version": version}) for name in ("squad_em", "squad_f1") for version in (1, 2)],
 ]

@@ -31,8 +31,8 @@ def best(score: Callable[[str, str], float], answer: str | None, reference: Refe
     return max(score(answer, text) for text in references)
 
 
-def exact_match(answer: str | None, reference: Reference, normalize: str = "split") -> float | None:
-    normal = {"split": convention.normalize, "plain": convention.plain}[normalize]
+def exact_match(answer: str | None, reference: Reference, tokenizer: str = "split") -> float | None:
+    normal = {"split": convention.normalize, "plain": convention.plain}[tokenizer]
     return best(lambda a, r: float(normal(a) == normal(r)), answer, reference)
 
 

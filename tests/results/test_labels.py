@@ -88,7 +88,7 @@ def test_every_mean_is_printed_and_in_the_json(tmp_path):
 
 SOURCES = {
     **{"final_o": "grounding_overlap.mean", "final_f": "overlap_faithfulness.mean", "Avg F1": "token_f1.mean"},
-    **{"Avg EM": "exact_match(normalize='plain').mean"},
+    **{"Avg EM": "exact_match(tokenizer='plain').mean"},
     **{"abstain_rate": "abstained.mean", "Avg Total Tokens": "total_tokens.mean"},
     **{"P50 Latency (ms)": "latency_ms.p50", "IDK+Cit Count": "idk_citations.sum"},
     **{"mrr": "reciprocal_rank.mean", "map": "average_precision.mean"},
@@ -120,20 +120,20 @@ def test_the_description_of_a_metric_names_its_labels():
     said = program("metrics", "rouge1_f1").out
     assert "in a summary, its mean is also avg_rouge1_f with tokenizer='by_script'" in said
     assert "also called" not in program("metrics", "token_f1").out
-    assert "in a summary, its mean is also Avg EM with normalize='plain'" in program("metrics", "exact_match").out
+    assert "in a summary, its mean is also Avg EM with tokenizer='plain'" in program("metrics", "exact_match").out
 
 
 def test_a_label_of_options_is_that_of_the_scores_with_these_options(tmp_path):
     pair = {"answer": "Paris.", "reference": "paris"}, {"answer": "a b", "reference": "b"}
     rows = jsonl(tmp_path / "t.jsonl", *pair * 5)
     done = program(
-        "score", rows, "-o", tmp_path / "o.parquet", "-m", 'exact_match,exact_match(normalize="plain"),squad_em'
+        "score", rows, "-o", tmp_path / "o.parquet", "-m", 'exact_match,exact_match(tokenizer="plain"),squad_em'
     )
     assert done.code == 0
     figures = json.loads(program("summarize", tmp_path / "o.parquet", "--json").out)["figures"]
     assert (figures["Avg EM"], figures["exact_match.mean"], figures["squad_em.mean"]) == (0.5, 0.0, 1.0)
     assert program("gate", tmp_path / "o.parquet", "-r", "Avg EM >= 0.1").code == 0
-    assert parse("avg_em").spec == "exact_match(normalize='plain')"
+    assert parse("avg_em").spec == "exact_match(tokenizer='plain')"
 
 
 def test_the_report_names_labels_and_their_statistics(tmp_path):

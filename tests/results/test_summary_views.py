@@ -110,7 +110,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
 def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
     """S1's, which is normalised as its F1, and no other."""
     texts = {"answer": ["Paris.", "Rome", None], "reference": ["paris", "Milan", "Oslo"]}
-    scores = fm.score(texts, "token_f1,exact_match,squad_em,exact_match(normalize='plain')")
+    scores = fm.score(texts, "token_f1,exact_match,squad_em,exact_match(tokenizer='plain')")
     runs = {"new": scores, "old": scores.select(["token_f1", "exact_match", "squad_em"])}
     table = fm.results.primary_table(runs)
     assert table.to_arrow().column("Avg EM").to_pylist() == [0.5, None]
@@ -121,21 +121,21 @@ def test_primary_table_has_exact_match_in_its_appendix(tmp_path):
         ["new", "3*", "0.5000"],
         ["old", "3", "–"],
     ]
-    assert "Avg EM = exact_match(normalize='plain').mean" in " ".join(str(table).split())
+    assert "Avg EM = exact_match(tokenizer='plain').mean" in " ".join(str(table).split())
     bare = fm.results.primary_table({"old": runs["old"]})
     assert len(bare.grids()) == 1
-    assert "Avg EM needs exact_match(normalize='plain')" in " ".join(str(bare).split())
+    assert "Avg EM needs exact_match(tokenizer='plain')" in " ".join(str(bare).split())
     with pytest.raises(ColumnError, match="the primary table needs"):
-        fm.results.primary_table({"em": scores.select(["exact_match(normalize='plain')"])})
+        fm.results.primary_table({"em": scores.select(["exact_match(tokenizer='plain')"])})
     fm.report(scores, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
     assert re.search(r"<bdi>appendix</bdi></th><th[^>]*><bdi>N</bdi></th><th[^>]*><bdi>Avg EM</bdi></th>", page)
 
 
 def test_paired_views_show_the_exact_match_of_their_source():
-    scores = {"grounding_overlap": [1.0, 0.2], "exact_match": [1.0, 0.0], "exact_match(normalize='plain')": [1.0, 1.0]}
+    scores = {"grounding_overlap": [1.0, 0.2], "exact_match": [1.0, 0.0], "exact_match(tokenizer='plain')": [1.0, 1.0]}
     views = {(one.a, one.b) for one in fm.results.correlations(scores).views}
-    assert views == {("grounding_overlap", "exact_match"), ("grounding_overlap", "exact_match(normalize='plain')")}
+    assert views == {("grounding_overlap", "exact_match"), ("grounding_overlap", "exact_match(tokenizer='plain')")}
 
 
 def test_faithfulness_prefers_the_judge_score():

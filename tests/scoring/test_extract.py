@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.tables.opening import open_table
+from fastmetrics.text.extraction import extracted
 from tests.support.program import jsonl, program
 
 ANSWERS = ["<think>#### 3</think>6 · 7 = 42\n#### 42", "So the answer is 7.", "I cannot say.", None]
 TABLE = {"id": [1, 2, 3, 4], "response": ANSWERS, "reference": ["42", "7", "5", "6"]}
-NOTE = "response: answers were extracted from 2 of 3 texts; 1 text has none and counts as an empty answer"
+NOTE = "response: 2 of 3 texts have an answer by hashes, answer; 1 has none and counts as wrong"
 HOW = {"extract": ["hashes", "answer"], "strip_thoughts": True}
 
 
@@ -32,11 +36,74 @@ def test_files_say_how_answers_were_extracted(tmp_path):
     out = tmp_path / "o.parquet"
     words = ("score", path, "-o", out, "-m", "exact_match", "--strip-thoughts")
     done = program(*words, "--extract", "hashes", "--extract", r"regex:is (\d+)[,.]")
-    assert (done.code, NOTE in " ".join(done.out.split())) == (0, True)
+    note = NOTE.replace("hashes, answer", r"hashes, regex:is (\d+)[,.]")
+    assert (done.code, note in " ".join(done.out.split())) == (0, True)
     found = fm.summarize(out)
-    assert (found["exact_match"].mean, NOTE in found.notes) == (pytest.approx(1 / 3), True)
+    assert (found["exact_match"].mean, note in found.notes) == (pytest.approx(1 / 3), True)
     done = program(*words, "--resume")
     assert (done.code, "extract" in done.err) == (4, True), "another setting of the run"
+
+
+TWO = {"answer": ["It is 7.\n#### 42", "#### 1 of 6", None, "six"], "reference": ["42", "6", "6", "6"]}
+
+
+def test_metrics_of_a_run_extract_in_ways_of_their_own():
+    own = ["exact_match(extract='hashes')", "exact_match(extract=['hashes', 'whole'])", "number_match", "answer_words"]
+    with pytest.warns(fm.ScoreWarning, match="2 of 3 texts have an answer by hashes; 1 has none"):
+        scores = fm.score(TWO, [*own, "token_f1(extract='last_number')"], extract="first_line", keep_extracted=True)
+    assert scores.to_pydict() == {
+        "extracted": ["It is 7.", "#### 1 of 6", None, "six"],
+        "extracted('hashes')": ["42", "1 of 6", None, ""],
+        "extracted(('hashes', 'whole'))": ["42", "1 of 6", None, "six"],
+        "extracted('last_number')": ["42", "6", None, ""],
+        "exact_match(extract='hashes')": [1.0, 0.0, None, 0.0],
+        "exact_match(extract=('hashes', 'whole'))": [1.0, 0.0, None, 0.0],
+        "number_match": [0.0, 1.0, None, 1.0],
+        "answer_words": [3.0, 3.0, None, 1.0],
+        "token_f1(extract='last_number')": [1.0, 1.0, None, 0.0],
+    }
+
+
+def test_scores_are_those_of_texts_extracted_before():
+    texts = [f"<b>{n}</b>, so: **{n % 7} words** of {n}.\nThe answer is {n % 5}." for n in range(300)]
+    rows = pa.table({"answer": texts, "reference": [f"{n % 4}" for n in range(300)]})
+    before = pa.table({"answer": extracted(rows["answer"].chunk(0), ["answer"]), "reference": rows["reference"]})
+    metrics = "token_f1,chrf,number_match,exact_match,answer_length,corpus_bleu"
+    expected = fm.score(before, metrics)
+    pieces = pa.concat_tables([rows.slice(start, 37) for start in range(0, 300, 37)])
+    for table, threads in ((rows, 1), (rows, 3), (pieces, 2)):
+        assert fm.score(table, metrics, extract="answer", threads=threads).equals(expected)
+    alone = fm.token_f1(rows["answer"], rows["reference"], extract="answer")
+    assert alone.tolist() == expected["token_f1"].to_pylist()
+    pairs = fm.scoring.pairwise_scores(rows["answer"][:3], rows["reference"][:3], "token_f1(extract='answer')")
+    assert pairs.diagonal().tolist() == alone[:3].tolist()
+
+
+def test_extracted_answers_are_kept_in_every_kind_of_output(tmp_path):
+    path = jsonl(tmp_path / "a.jsonl", *({"id": n, "answer": f"#### ={n}", "reference": "1"} for n in range(4)))
+    for suffix in ("csv", "jsonl", "parquet"):
+        out = tmp_path / f"o.{suffix}"
+        words = ("score", path, "-o", out, "-m", "exact_match", "--extract", "hashes", "--keep-extracted")
+        assert program(*words).code == 0
+        assert open_table(out).names[:3] == ["id", "extracted", "exact_match"]
+        assert program(*words, "--resume").code == 0
+    assert fm.summarize(out)["exact_match"].n == 4
+    with pytest.raises(fm.errors.OptionError, match="keep_extracted=True needs extract"):
+        fm.score(TWO, "exact_match", keep_extracted=True)
+    with pytest.raises(fm.errors.OptionError, match="extracted answers have the same name"):
+        fm.score({**TWO, "extracted": TWO["answer"]}, "exact_match", extract="answer", keep_extracted=True, keep="all")
+    frame = pl.DataFrame(TWO)
+    with pytest.warns(fm.ScoreWarning, match="have an answer by hashes"):
+        added = fm.with_scores(frame, "exact_match", extract="hashes", keep_extracted=True)
+    assert added["extracted"].to_list() == ["42", "1 of 6", None, ""]
+    lazy = fm.with_scores(frame.lazy(), "exact_match", extract="whole", keep_extracted=True)
+    assert lazy.collect()["extracted"].to_list() == TWO["answer"]
+
+
+def test_metrics_that_store_the_same_rows_read_them_in_one_way():
+    table = {"id": ["a", "b"], "question": ["q", "q"], "answer": ["#### 1", "#### 1"]}
+    with pytest.raises(fm.errors.OptionError, match="extract"):
+        fm.score(table, ["response_exact_match_rate", "response_exact_match_rate(extract='hashes')"])
 
 
 def test_bad_extractors_are_refused_before_anything_is_read(tmp_path):

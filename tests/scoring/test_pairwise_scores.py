@@ -29,7 +29,7 @@ SPECS = (
     *("chrf(char_order=0,word_order=3)", "chrf(lowercase=True,beta=1)", "chrf(char_order=9,eps_smoothing=True)"),
     *("token_f1", "token_precision", "token_recall", "keyword_recall", "token_cosine", "jaccard"),
     *("squad_f1", "squad_f1(version=2)", "squad_em", "squad_em(version=2)"),
-    *("exact_match", "exact_match(normalize='plain')"),
+    *("exact_match", "exact_match(tokenizer='plain')"),
 )
 SAMPLES = [
     "the cat sat on the mat",

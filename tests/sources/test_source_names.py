@@ -23,7 +23,7 @@ METRICS = {
         "final_f": "overlap_faithfulness",
         "Avg F1": "token_f1",
         "Abstain Rate": "abstained",
-        "Avg EM": "exact_match(normalize='plain')",
+        "Avg EM": "exact_match(tokenizer='plain')",
         "Avg Total Tokens": "total_tokens",
         "P50 Latency (ms)": "latency_ms",
         "IDK+Cit Count": "idk_citations",
@@ -138,7 +138,7 @@ def test_a_name_explains_its_figure_beside_the_metric():
 
 def test_options_follow_a_name():
     assert parse("avg_rouge1_f(stemmer=False)").metric.name == "rouge1_f1"
-    assert parse("AVG em").spec == "exact_match(normalize='plain')"
+    assert parse("AVG em").spec == "exact_match(tokenizer='plain')"
     assert parse("Avg F1(tokenizer='char')").spec == "token_f1(tokenizer='char')"
 
 

@@ -100,7 +100,7 @@ def test_f1_and_exact_match_of_the_grounding_document(rows):
         for hits, (a, r) in zip(shared, pairs, strict=True)
     ]
     assert fm.token_f1(answers, references).tolist() == pytest.approx(f1)
-    matches = fm.score({"answer": answers, "reference": references}, "exact_match(normalize='plain')")[0]
+    matches = fm.score({"answer": answers, "reference": references}, "exact_match(tokenizer='plain')")[0]
     assert matches.to_pylist() == [float(a == r) for a, r in pairs]
 
 

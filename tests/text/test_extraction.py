@@ -79,6 +79,14 @@ def test_bad_extractors_say_what_is_expected(spec, error, words):
         extractor(spec)
 
 
+@pytest.mark.parametrize("levels", [*range(900, 1000, 7), 100_000])
+def test_json_of_many_levels_is_found_or_not(levels):
+    text = '{"a": ' * levels + "1" + "}" * levels
+    assert extractor("json:" + "a." * levels)(text, 0) in ("1", None)
+    found = extractor("json:a")(text, 0)
+    assert found is None or found.count("{") < levels
+
+
 def test_a_pattern_without_end_names_its_row(monkeypatch):
     monkeypatch.setattr("fastmetrics.base.patterns.SECONDS", 0.05)
     with pytest.raises(InputError) as raised:

@@ -190,6 +190,8 @@ def with_scores(
     extract: Annotated[
         Sequence[str] | str | None, Help("Where the answer stands in the text, as in ``fastmetrics.score``.")
     ] = None,
+    keep_extracted: shared.KeepExtracted = False,
+    normalize: shared.Normalize = None,
     threads: shared.Threads = None,
     progress: Annotated[Callable[[Progress], None] | None, Help("Called with the rows scored so far.")] = None,
 ) -> Any:
@@ -223,6 +225,8 @@ def with_scores(
         lists,
         strip_thoughts=strip_thoughts,
         extract=extract,
+        keep_extracted=keep_extracted,
+        normalize=normalize,
     )
     planned = plan_beside(source, request, levels=levels)
     if add is None:
@@ -230,7 +234,7 @@ def with_scores(
     maker = ScoreMaker(fitted(planned, source))
     scores, notes = made_in_memory(maker, source, cores(threads), progress=progress)
     warn_of(notes)
-    return add(table, scores.select(planned.names))
+    return add(table, scores.select(planned.added))
 
 
 def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) -> Plan:
@@ -262,7 +266,7 @@ def lazy_scores(frame: Any, planned: Plan, beside: Sequence[str], threads: int |
         source = FrameSource(dict(zip(names, aligned(series), strict=True)))
         return pl.DataFrame(pl.from_arrow(score(source, workers))).to_struct(_STRUCT)
 
-    types = pl.Struct(dict.fromkeys(planned.names, pl.Float64))
+    types = pl.Struct({**dict.fromkeys(planned.extracted, pl.String), **dict.fromkeys(planned.names, pl.Float64)})
     scores = pl.map_batches([pl.col(name) for name in names], compute, return_dtype=types, is_elementwise=True)
     return frame.select([*beside, scores.alias(_STRUCT)]).unnest(_STRUCT)
 

@@ -1,0 +1,191 @@
+"""Texts in one spelling before they are compared: composed characters, case, vowel signs, digits, dashes, languages."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from fastmetrics.base.arrays import Flags, as_lists, decoded, is_list, is_list_view, is_text, numpy_values
+from fastmetrics.base.options import NotAllowedError
+
+# The steps, and what each does with a text.
+
+
+STEPS: Mapping[str, str] = MappingProxyType(
+    {
+        "nfc": "é of one or two code points is the same",
+        "nfkc": "as nfc, and ﬁ is fi, ² is 2, full-width letters are letters",
+        "casefold": "case is folded, ß to ss",
+        "arabic": "no Arabic vowel signs and tatweel",
+        "invisible": "no zero-width spaces, joiners and soft hyphens",
+        "digits": "decimal digits of every script are 0 to 9",
+        "dashes": "every dash and minus is -",
+        "de": "ß is ss",
+        "tr": "İ is i, and I is ı",
+        "az": "as tr",
+    }
+)
+"""What texts may be normalised by."""
+
+ALL = ("nfkc", "casefold", "arabic", "invisible", "digits", "dashes")
+"""The steps that ``all`` stands for: those of every language."""
+
+_TATWEEL, _MINUS, _DOT = 0x0640, 0x2212, "\u0307"
+_HAMZAS = range(0x0653, 0x0656)
+"""Marks that make another letter of an Arabic one."""
+_SELECTORS = (0x034F, *range(0xFE00, 0xFE10))
+_SEEN = (*range(0x0600, 0x0606), 0x06DD, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)
+"""Signs over and around numbers, of the category of invisible formats."""
+_PLANES = 0x20000
+"""The code points from which on there are no digits, dashes and letters with marks but rare Chinese ones."""
+
+
+@functools.cache
+def _replaced() -> Mapping[str, Mapping[int, str | None]]:
+    """What each step makes of the characters that it replaces one by one."""
+    kinds: dict[str, list[int]] = {kind: [] for kind in ("Nd", "Pd", "Cf", "Mn")}
+    for code in range(0x80, _PLANES):
+        kinds.get(unicodedata.category(chr(code)), []).append(code)
+    vowels = [code for code in kinds["Mn"] if 0x0600 <= code < 0x0700 or 0x08C0 <= code < 0x0900]
+    turkish = {ord("İ"): "i", ord("I"): "ı"}
+    return {
+        "arabic": dict.fromkeys([_TATWEEL, *(code for code in vowels if code not in _HAMZAS)]),
+        "invisible": dict.fromkeys(code for code in (*kinds["Cf"], *_SELECTORS) if code not in _SEEN),
+        "digits": {code: str(unicodedata.decimal(chr(code))) for code in kinds["Nd"]},
+        "dashes": dict.fromkeys([*kinds["Pd"], _MINUS], "-"),
+        "de": {ord("ß"): "ss", ord("ẞ"): "SS"},
+        "tr": turkish,
+        "az": turkish,
+    }
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The allowed values of ``normalize``: one step, several, or ``all``."""
+
+    def take(self, value: Any) -> str | tuple[str, ...]:
+        """The step, or several in a tuple."""
+        names = (value,) if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not 0 < len(names) <= len(STEPS) + 1:
+            raise NotAllowedError
+        if not all(isinstance(name, str) and name in (*STEPS, "all") for name in names):
+            raise NotAllowedError
+        return str(names[0]) if len(names) == 1 else tuple(map(str, names))
+
+    def __str__(self) -> str:
+        return f"'all', or one or several of {', '.join(map(repr, STEPS))}"
+
+
+Form = Literal["NFC", "NFKC"]
+
+
+class Normalizer:
+    """Brings texts into one spelling; the order of the steps does not matter, and a second time changes nothing.
+
+    >>> Normalizer("all")("Ｎｏ.\u200b ٣–٥"), Normalizer(["tr"])("ISPARTA, İZMİR"), Normalizer("arabic")("كِتَاب")
+    ('no. 3-5', 'ıSPARTA, iZMiR', 'كتاب')
+    """
+
+    def __init__(self, steps: Sequence[str] | str) -> None:
+        names = (steps,) if isinstance(steps, str) else steps
+        chosen = {step for name in names for step in (ALL if name == "all" else (name,))}
+        self._form: Form | None = "NFKC" if "nfkc" in chosen else "NFC" if chosen & {"nfc", "casefold"} else None
+        self._folds, self._is_turkish = "casefold" in chosen, bool(chosen & {"tr", "az"})
+        tables = _replaced()
+        self._table = {code: to for step in chosen & tables.keys() for code, to in tables[step].items()}
+        self._signs = frozenset(map(chr, self._table))
+
+    def __call__(self, text: str) -> str:
+        """The text in one spelling."""
+        while (changed := self._once(text)) != text:  # a step may make what another one changes
+            text = changed
+        return text
+
+    def _once(self, text: str) -> str:
+        if self._is_turkish:  # İ of two code points, and what lowercasing it by the rules of other languages gives
+            text = text.replace("I" + _DOT, "i").replace("i" + _DOT, "i")
+        if not self._signs.isdisjoint(text):  # translating takes ten times as long
+            text = text.translate(self._table)
+        if self._folds:
+            text = text.casefold()
+        return text if self._form is None else unicodedata.normalize(self._form, text)
+
+    def column(self, column: pa.Array) -> pa.Array:
+        """The texts of a column, or of its lists, each distinct one changed once; a column of no texts as it is.
+
+        >>> Normalizer("casefold").column(pa.array([["Straße", "A"], None, []])).to_pylist()
+        [['strasse', 'a'], None, []]
+        """
+        kind = column.type
+        if pt.is_dictionary(kind) and is_text(kind):
+            return pa.DictionaryArray.from_arrays(column.indices, self.column(column.dictionary))
+        column = decoded(column)
+        if is_list(column.type) or is_list_view(column.type):
+            lists = as_lists(column)
+            items = self.column(lists.values)
+            mask = lists.is_null() if lists.null_count else None
+            return pa.ListArray.from_arrays(lists.offsets, items, mask=mask)
+        if not is_text(column.type):
+            return column
+        column = column.cast(pa.large_string()) if pt.is_string_view(column.type) else column
+        return self._texts(column)
+
+    def _texts(self, texts: pa.Array) -> pa.Array:
+        odd = pc.fill_null(pc.invert(pc.string_is_ascii(texts)), fill_value=False)
+        found = texts.filter(odd).to_pylist()
+        changed = {text: self(text) for text in dict.fromkeys(found)}
+        if self._is_turkish:
+            texts = pc.replace_substring(texts, "I", "ı")
+        if self._folds:
+            texts = pc.ascii_lower(texts)
+        if not found:
+            return texts
+        return pc.replace_with_mask(texts, odd, pa.array([changed[text] for text in found], texts.type))
+
+
+# Which texts a step may change, other than by folding the case of letters.
+
+
+@functools.cache
+def _spelled() -> str:
+    """A pattern of the characters that have another spelling."""
+    codes = {code for table in _replaced().values() for code in table if code >= 0x80}
+    for code in range(0x80, _PLANES):
+        parts = unicodedata.decomposition(chr(code))
+        if parts.startswith("<") or (parts and " " not in parts):
+            codes.add(code)
+        elif parts:
+            codes.add(int(parts.split()[1], 16))  # a mark that a letter before it takes up
+    codes -= {0xA0, 0x2026}  # white space, and dots that tokenizers drop
+    ordered = np.array(sorted(codes))
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered) > 1) + 1])
+    stops = np.concatenate([starts[1:], [len(ordered)]]) - 1
+    ranges = zip(ordered[starts].tolist(), ordered[stops].tolist(), strict=True)
+    return f"[{''.join(f'{_coded(first)}-{_coded(last)}' for first, last in ranges)}]"
+
+
+def _coded(code: int) -> str:
+    return rf"\x{{{code:x}}}"
+
+
+def may_change(texts: pa.Array) -> Flags:
+    """Which texts hold a character with another spelling; fast, for a note.
+
+    >>> may_change(pa.array(["Paris", "Müller", "Mu\u0308ller", "Straße", "٣", "Париж", None])).tolist()
+    [False, False, True, True, True, False, False]
+    """
+    found = np.zeros(len(texts), np.bool_)
+    odd = numpy_values(pc.fill_null(pc.invert(pc.string_is_ascii(texts)), fill_value=False))
+    if odd.any():
+        spelled = pc.match_substring_regex(texts.filter(pa.array(odd)), _spelled())
+        found[odd] = numpy_values(spelled)
+    return found

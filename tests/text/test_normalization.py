@@ -1,0 +1,108 @@
+"""Texts in one spelling: each step, all together, in every kind of column, and as an option of metrics and of runs."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.text.normalization import ALL, STEPS, Normalizer, may_change
+from tests.support.program import jsonl, program
+
+EQUAL = [
+    ("nfc", "cafe\u0301", "café"),
+    ("nfc", "\u1112\u1161\u11ab", "한"),
+    ("nfkc", "ﬁn²", "fin2"),
+    ("nfkc", "Ｐａｒｉｓ", "Paris"),
+    ("casefold", "STRASSE", "straße"),
+    ("casefold", "ὈΔΥΣΣΕΎΣ", "ὀδυσσεύς"),
+    ("arabic", "كِتَابٌ", "كتاب"),
+    ("arabic", "كـــتاب", "كتاب"),
+    ("invisible", "Pa\u200bris\ufeff", "Paris"),
+    ("invisible", "Wort\u00adliste", "Wortliste"),
+    ("invisible", "☂\ufe0f", "☂"),
+    ("digits", "٤٢", "42"),
+    ("digits", "४२", "42"),
+    ("digits", "۴۲", "42"),
+    ("dashes", "−5", "-5"),
+    ("dashes", "1939–1945", "1939-1945"),
+    ("de", "Straße", "Strasse"),
+    ("tr", "İzmir", "izmir"),
+    ("tr", "I\u0307zmir", "izmir"),
+    ("tr", "i\u0307zmir", "izmir"),
+    ("az", "QIZIL", "QıZıL"),
+    ("all", "Ｎｏ\u200b. ٣", "no. 3"),
+]
+
+
+@pytest.mark.parametrize(("step", "given_text", "other"), EQUAL)
+def test_each_step_makes_two_spellings_equal(step, given_text, other):
+    normal = Normalizer(step)
+    assert normal(given_text) == normal(other)
+    assert Normalizer([name for name in STEPS if name not in (step, "nfkc", "casefold")])("plain") == "plain"
+
+
+def test_other_letters_stay():
+    assert Normalizer("all")("مدرسةٌ أحمد") == "مدرسة أحمد", "hamza and ta marbuta are letters"
+    assert Normalizer(["arabic"])("ا\u0654") == "ا\u0654"
+    assert Normalizer("tr")("Iı İi") == "ıı ii"
+
+
+ODD = "aIİıß\u0307\u0301\u200bﬁ٣–ÅＩ"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text(ODD, max_size=8)
+
+
+@given(st.lists(st.sampled_from([*STEPS, "all"]), min_size=1, max_size=4), st.lists(TEXTS | st.none(), max_size=6))
+def test_columns_are_normalised_text_by_text_and_twice_is_once(steps, texts):
+    normal = Normalizer(steps)
+    expected = [None if text is None else normal(text) for text in texts]
+    assert [None if text is None else normal(text) for text in expected] == expected
+    for type_ in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        column = pa.array(["É", *texts], pa.string()).cast(type_)[1:]
+        assert normal.column(column).to_pylist() == expected
+    lists = pa.array([["É"], texts, None, [], texts[:2]], pa.list_(pa.string()))[1:]
+    assert normal.column(lists).to_pylist() == [expected, None, [], expected[:2]]
+    assert normal.column(lists.cast(pa.large_list(pa.string()))).to_pylist() == [expected, None, [], expected[:2]]
+    if "casefold" not in steps and "all" not in steps and not {"tr", "az"} & set(steps):
+        changed = [text is not None and normal(text) != text for text in texts]
+        hinted = may_change(pa.array(texts, pa.string())).tolist()
+        assert all(hint or not is_changed for hint, is_changed in zip(hinted, changed, strict=True))
+
+
+def test_metrics_and_runs_compare_normalised_texts(tmp_path):
+    rows = [{"answer": "٤٢ كِتَاب", "reference": "42 كتاب"}, {"answer": "Straße", "reference": ["x", "STRASSE"]}]
+    rows[0]["reference"] = [rows[0]["reference"]]
+    metrics = ["exact_match(normalize='all')", "exact_match", "chrf(normalize=('digits', 'arabic'))"]
+    scores = fm.score(rows, metrics)
+    assert scores["exact_match(normalize='all')"].to_pylist() == [1.0, 1.0]
+    assert scores["exact_match"].to_pylist() == [0.0, 0.0]
+    assert scores["chrf(normalize=('digits', 'arabic'))"].to_pylist()[0] == 100.0
+    assert fm.score(rows, "exact_match,chrf", normalize="all").to_pydict() == {
+        "exact_match": [1.0, 1.0],
+        "chrf": [100.0, 100.0],
+    }
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    out = tmp_path / "o.parquet"
+    words = ("score", path, "-m", "exact_match", "-o", out)
+    assert program(*words, "--normalize", "digits,arabic", "--normalize", "casefold").code == 0
+    found = fm.summarize(out)
+    assert found["exact_match"].mean == 1.0
+    done = program(*words, "--resume", "--normalize", "nfc")
+    assert (done.code, "normalize was ['digits', 'arabic', 'casefold'], is 'nfc'" in done.err) == (4, True)
+    done = program(*words, "--overwrite", "--normalize", "ascii")
+    assert (done.code, "'nfkc'" in done.err) == (2, True)
+    with pytest.raises(fm.errors.OptionError, match="option 'normalize' expects 'all'"):
+        fm.exact_match(["a"], ["a"], normalize=["nfc", 3])
+
+
+def test_texts_of_many_rows_are_the_same_bits_for_any_batches_and_threads():
+    words = ["Straße", "STRASSE", "cafe\u0301", "café", "٣", "3", "Plain", "plain", "x\u200by", "xy"]
+    columns = {"answer": [words[n % 10] for n in range(400)], "reference": [words[n * 7 % 10] for n in range(400)]}
+    normal = Normalizer(ALL)
+    before = {name: list(map(normal, texts)) for name, texts in columns.items()}
+    expected, rows = fm.score(before, "token_f1,chrf,exact_match,cer"), pa.table(columns)
+    pieces = pa.concat_tables([rows.slice(start, 33) for start in range(0, 400, 33)])
+    for table, threads in ((rows, 1), (pieces, 2)):
+        assert fm.score(table, "token_f1,chrf,exact_match,cer", normalize="all", threads=threads).equals(expected)
