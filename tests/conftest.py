@@ -96,7 +96,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if several and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         commands = [[sys.executable, "-c", WARM, half] for half in "01"]
         for running in [subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT) for command in commands]:
-            assert running.wait(600) == 0, "the kernels of the metrics cannot be compiled"
+            assert running.wait(1800) == 0, "the kernels of the metrics cannot be compiled"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
