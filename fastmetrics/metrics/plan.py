@@ -337,7 +337,8 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     if file is not None:
         return _fitted(file["path"], file["options"])
     if spec.partition("(")[0].strip() not in SPELLINGS:
-        spec = spec_of(spec.strip())
+        name, *options = spec_of(spec.strip()).partition("(")
+        spec = "".join([_SPACES.sub("_", name), *options])
     parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
     metric = families.find(parsed.name, cut=bool(parsed.at))
     values = dict(parsed.options)
@@ -359,6 +360,7 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     return Score(column or canonical, metric, options, canonical)
 
 
+_SPACES = re.compile(r"(?<=\w)[^\S\n]+(?=\w)")
 _FITTED = re.compile(r"(?P<path>[^()]+\.toml)(?P<options>\(.*\))?", re.IGNORECASE | re.DOTALL)
 
 

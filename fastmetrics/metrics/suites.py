@@ -120,6 +120,8 @@ JUDGED: Mapping[str, tuple[str, str]] = {
     "correctness": ("correctness", ""),
     "relevance": ("relevance", "answer_relevance counts common words"),
     "answer_relevancy": ("answer_relevance", "the metric answer_relevance counts common words"),
+    "safety": ("safety", ""),
+    "robustness": ("robustness", ""),
     "faithfulness": ("supported_claims", "overlap_faithfulness and hallucination count words"),
     "context_precision": ("context_precision", "retrieval_precision compares ids"),
     "context_recall": ("context_recall", "retrieval_recall compares ids"),
@@ -157,12 +159,14 @@ def _may_be_meant(name: str, known: str) -> bool:
     [True, True]
     >>> [_may_be_meant(*pair) for pair in (("edit_distance", "euclidean_distance"), ("hits", "hit_rate"))]
     [False, True]
+    >>> [_may_be_meant(*pair) for pair in (("context_relevance", "coherence"), ("cost", "corpus_ter"))]
+    [False, False]
     """
     typed, words = (re.split(r"[-_\s]+", text.casefold()) for text in (name, known))
     shorter, longer = sorted((typed, words), key=len)
-    if len(shorter) == 1 or not all(shorter):
-        return True
-    return all(any(_alike(one, other) for other in longer) for one in shorter)
+    if len(typed) > 1 and len(words) > 1 and all(shorter):
+        return all(any(_alike(one, other) for other in longer) for one in shorter)
+    return any(_alike(typed[0], word) for word in words) or _alike(*map(fold, (name, known)))
 
 
 def _alike(word: str, other: str) -> bool:

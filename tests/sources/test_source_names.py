@@ -17,6 +17,8 @@ METRICS = {
         "Answer length": "answer_length",
         "Politeness": "politeness",
         "Latency": "latency_ms",
+        "cos(θ)": "token_cosine",
+        "Recall(G, E)": "keyword_recall",
     },
     "S1": {
         "final_o": "grounding_overlap",
@@ -27,6 +29,10 @@ METRICS = {
         "Avg Total Tokens": "total_tokens",
         "P50 Latency (ms)": "latency_ms",
         "IDK+Cit Count": "idk_citations",
+        "Overlap (final_o)": "grounding_overlap",
+        "F1 Score (Avg F1)": "token_f1",
+        "Exact Match (Avg EM)": "exact_match(tokenizer='plain')",
+        "Latency (P50 Latency (ms))": "latency_ms",
     },
     "S2": {
         **dict.fromkeys(
@@ -51,6 +57,13 @@ METRICS = {
         "avg_semantic_similarity": "semantic_similarity",
         "avg_dot_similarity": "dot_similarity",
         "avg_euclidean_distance": "euclidean_distance",
+        **dict.fromkeys(["NN Distance", "Spread", "Pairwise Distance"], "embedding_geometry"),
+        "Hit Rate@K": "hit_rate",
+        "Mean Reciprocal Rank (MRR)": "reciprocal_rank",
+        "NDCG@K": "ndcg",
+        **{f"ROUGE-{kind}-F": f"rouge{kind}_f1(tokenizer='by_script')" for kind in "12L"},
+        "E2E Score": "judge_e2e",
+        "Semantic Similarity": "semantic_similarity",
     },
     "S3": {
         "S_rel": "answer_relevance",
@@ -60,6 +73,7 @@ METRICS = {
         "S_hall": "hallucination",
         "S_claims": "hallucination",
         "P_drift": "drift",
+        "NgramOverlap": "drift",
     },
     "S4": {
         "overallScore": "overall_quality",
@@ -71,6 +85,8 @@ METRICS = {
         "keywordCoverage": "keyword_coverage",
         "questionScore": "question_score",
         "taskScore": "task_score",
+        "Question Answering": "question_score",
+        "Task Fulfillment": "task_score",
         "lengthScore": "length_score",
         "structureScore": "structure_score",
         "paragraphScore": "paragraph_score",
@@ -95,6 +111,15 @@ ELSEWHERE = {
     "τ_sim": "option threshold of grounding_overlap",
     "tau_sim": "option threshold of grounding_overlap",
     "K_Q": "option stop_words of keyword_completeness",
+    "A_total": "option claims of hallucination",
+    "Tier 2": "fastmetrics score --suites tier2",
+    "Embedding Quality (Intrinsic)": "fastmetrics score --suites tier0",
+    "LLM Judge Quality": "fastmetrics judge-report",
+    "User Experience": "fastmetrics cache-hit-rate",
+    "Paired Analysis": "fastmetrics correlations",
+    "UMAP": "fastmetrics project",
+    "optimalLength": "option length_ratio of length_score",
+    "DEFAULT_METRIC_WEIGHTS": "option weights of overall_quality",
 }
 """Names of figures that commands compute, and of settings."""
 
@@ -149,3 +174,27 @@ def test_other_words_are_no_misspelling(name):
     assert not {"diversity_score", "euclidean_distance", "overall_accuracy", "answer_rate"} & set(
         str(error.value).replace("'", " ").split()
     ), error.value
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("context_entity_recall", "noise_sensitivity", "topic_adherence", "aspect_critic", "context_relevance"),
+        *("contextual_precision", "contextual_recall", "contextual_relevancy", "knowledge_retention", "toxicity"),
+        *("bias", "g_eval", "task_completion", "summarization", "llm-rubric", "icontains", "starts-with", "perplexity"),
+        *("qs_relevance", "comprehensiveness", "cost", "meteor", "mauve", "bleurt", "comet", "glue", "seqeval"),
+        *("code_eval", "nist_mt", "charcut", "reason", "Operations"),
+    ],
+)
+def test_names_of_other_packages_suggest_nothing_that_is_only_spelled_alike(name):
+    with pytest.raises(UnknownNameError) as error:
+        parse(name)
+    assert "did you mean" not in str(error.value)
+
+
+def test_names_with_spaces_are_names():
+    with pytest.raises(UnknownNameError, match="unknown metric 'Sentiment_Analysis'"):
+        parse("Sentiment Analysis")
+    assert parse("Semantic Similarity").spec == "semantic_similarity"
+    assert parse("keyword recall").spec == "keyword_recall"
+    assert parse("abstained(phrases=['x y (a|b) c'])").options["phrases"] == ("x y (a|b) c",)
