@@ -337,8 +337,8 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     if file is not None:
         return _fitted(file["path"], file["options"])
     if spec.partition("(")[0].strip() not in SPELLINGS:
-        name, *options = spec_of(spec.strip()).partition("(")
-        spec = "".join([_SPACES.sub("_", name), *options])
+        name, *brackets = spec_of(spec.strip()).partition("(")
+        spec = "".join([_SPACES.sub("_", name), *brackets])
     parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
     metric = families.find(parsed.name, cut=bool(parsed.at))
     values = dict(parsed.options)
