@@ -121,8 +121,12 @@ NAMES: Sequence[SourceName] = [
         ("τ_sim", "grounding_overlap", "threshold", "0.65, the middle of the source's 0.6 to 0.7"),
         ("tau_sim", "grounding_overlap", "threshold", "0.65, the middle of the source's 0.6 to 0.7"),
     ),
-    *_figures("S1", "correlations", ("Paired Analysis", "faithfulness and overlap beside F1 and EM, and the others")),
-    *_figures("S1", "primary-table", ("Primary table", "N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate")),
+    *_figures(
+        "S1",
+        "primary-table",
+        ("Primary table", "N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate"),
+        ("Paired Analysis", "paired", "shares of rows that are high in both figures, in one, or in neither"),
+    ),
     *_metrics(
         "S2",
         *((name, "embedding_geometry", name, *([_SAMPLED] if "pairwise" in name else [])) for name in _GEOMETRY),

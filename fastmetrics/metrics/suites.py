@@ -56,8 +56,14 @@ TIERS: Mapping[str, tuple[str, ...]] = {
         *_REPEATS,
         *_TEXTS,
     ),
+    "primary": (
+        *("judge_answer_faithfulness", "overlap_faithfulness", "grounding_overlap", "token_f1", "total_tokens"),
+        *("latency_ms", "abstained", "idk_citations", "exact_match(tokenizer='plain')"),
+    ),
 }
-"""The suites of the RAG benchmark's tables: metrics of several families with their cut-offs, and corpus metrics."""
+"""The suites of the RAG benchmark's tables, and of the RAG project's: metrics of several families with their cut-offs,
+and corpus metrics.
+"""
 
 FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
 """The modules that declare metrics, in the order of lists."""

@@ -28,6 +28,7 @@ _WORDS = {
     "of_metrics": ("of {n} metric|of {n} metrics", "из {n} метрики|из {n} метрик|из {n} метрик"),
     "primary": ("Primary table", "Главная таблица"),
     "appendix": ("Appendix of the primary table", "Приложение к главной таблице"),
+    "paired_analysis": ("Paired analysis", "Парный анализ"),
     "appendix_head": ("appendix", "приложение"),
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
@@ -462,6 +463,12 @@ HEADINGS: Mapping[str, str] = {
     "distinct": "разных",
     "repeated": "повторённых",
     "first": "первый",
+    "second": "второй",
+    "both": "оба",
+    "neither": "ни один",
+    "paired": "парный анализ",
+    "figures": "показатели",
+    "abstained": "отказы",
     "last": "последний",
 }
 """The Russian headings of tables that the terminal shows too, and the names of figures that are words."""

@@ -14,7 +14,8 @@ from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.reporting.labels import LANGUAGES, labels
+from fastmetrics.reporting.labels import LANGUAGES
+from fastmetrics.reporting.labels import labels as words_of
 from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_content import SECTIONS, ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
@@ -58,6 +59,11 @@ def report(
             "Output of judge, for a page on the judges; may be repeated, once for each run, that of the baseline last."
         ),
     ] = None,
+    labels: Annotated[
+        Any,
+        Help("File of human labels of the judged rows, for the accuracy of judges and their agreement with people."),
+    ] = None,
+    label: shared.Label = None,
     usage: Annotated[
         Any,
         Help(
@@ -90,8 +96,8 @@ def report(
     ``scores`` is a score file, folder, address or table, or several of them in a list or a dict by name; ``baseline``
     is the run that all others are compared with.  ``texts`` is a file or table with ids that provides questions,
     references, answers and contexts, of the first run or, with a column ``system`` or a file for each run, of all.
-    ``judged``, ``runs``, ``usage`` and ``vectors`` add pages on judges, on runs over time, on logs and on embeddings
-    (docs/comparing.md).
+    ``judged``, ``runs``, ``usage`` and ``vectors`` add pages on judges (with ``labels``, their accuracy), on runs over
+    time, on logs and on embeddings (docs/comparing.md).
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the largest changes against the baseline, and rows where metrics disagree; ``rows="all"`` writes a folder with
@@ -119,11 +125,13 @@ def report(
     for name, value, needed, present in (
         ("baseline_texts", baseline_texts, "baseline", baseline),
         ("vectors_column", vectors_column, "vectors", vectors),
+        ("labels", labels, "judged", judged),
+        ("label", label, "labels", labels),
     ):
         if value is not None and present is None:
             raise OptionError(Argument(name), " goes with ", Argument(needed))
     where = as_local(output)
-    inputs = [scores, texts, baseline, baseline_texts, judged, usage, vectors, runs]
+    inputs = [scores, texts, baseline, baseline_texts, judged, labels, usage, vectors, runs]
     if rows == "all":
         place = folder_target(output, inputs, MARK, overwrite=overwrite)
     else:
@@ -133,6 +141,8 @@ def report(
         texts,
         baseline_texts,
         judged,
+        labels,
+        label,
         usage,
         vectors,
         vectors_column,
@@ -149,7 +159,7 @@ def report(
     runs_of_scores = scores if system is not None or are_several(scores) else [scores]
 
     def page(content: ReportContent) -> str:
-        words = labels(language, SECTIONS)
+        words = words_of(language, SECTIONS)
         head = {"L": words, "language": language, "title": visible(title or _title(content, words))}
         return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 

@@ -448,7 +448,8 @@ def _primary(runs: _Runs) -> Any:
         table = primary_of(runs.summaries, [*([] if runs.base is None else [runs.base]), *runs.opened])
     except ColumnError:  # no column is a primary score
         return None
-    return {"grids": table.grids(), "notes": list(map(visible, table.remarks()))}
+    notes = list(map(visible, table.remarks()))
+    return {"grids": table.tables(), "analysis": table.analysis(), "notes": notes}
 
 
 def _first_metric(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> int:

@@ -36,6 +36,9 @@ class ReportOptions:
     texts: Any
     baseline_texts: Any
     judged: Any
+    labels: Any
+    """What people say of the judged rows."""
+    label: str | None
     usage: Any
     vectors: Any
     vectors_column: str | None

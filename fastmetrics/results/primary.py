@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.results.open_runs import are_several, open_runs
-from fastmetrics.results.pairing import PairedRuns, pair_runs
+from fastmetrics.results.pairing import PairedRuns, by_position, pair_runs, units_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summary import Summary, summaries_of
 from fastmetrics.stats.sums import exact_mean
@@ -51,6 +52,40 @@ class PrimaryRow:
     """The run's rows that another run lacks, which are in no figure."""
 
 
+@dataclass(frozen=True)
+class PairedShares:
+    """How many rows of a run are high in both of two figures, in one of them, or in neither.
+
+    Faithful but wrong answers come from bad contexts; answers that are neither are simply wrong.
+    """
+
+    run: str
+    first: str
+    """Faithfulness or Overlap."""
+    second: str
+    """F1 or Avg EM."""
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+
+@dataclass(frozen=True)
+class AbstentionCost:
+    """The tokens (their mean) or milliseconds (their median) of a run's abstentions, and of its answers."""
+
+    run: str
+    figure: str
+    abstained: float
+    n_abstained: int
+    answered: float
+    n_answered: int
+
+
+HIGH: Mapping[str, float] = {"Faithfulness": 0.8, "Overlap": 0.5, "F1": 0.5, "Avg EM": 1.0}
+"""From which score on a row is high: a fallback Faithfulness of 0.8 is an Overlap of 0.5."""
+
+
 def _figure(name: str, value: float) -> str:
     """A figure; tokens and milliseconds with one decimal."""
     return f"{value:,.1f}" if name in ("Tokens", "Latency") and not math.isnan(value) else number(value)
@@ -58,17 +93,48 @@ def _figure(name: str, value: float) -> str:
 
 @dataclass(frozen=True)
 class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
-    """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; and its
-    appendix, Avg EM."""
+    """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; its appendix,
+    Avg EM; and the paired analysis."""
 
     rows: Sequence[PrimaryRow]
     notes: Sequence[str] = ()
     """How the rows of several runs are paired."""
+    paired: Sequence[PairedShares] = ()
+    """Faithfulness and Overlap against F1 and Avg EM, over the rows of each run with both scores."""
+    abstentions: Sequence[AbstentionCost] = ()
+    """Tokens and Latency against Abstain Rate."""
 
     def grids(self) -> list[Grid]:
+        """The table, the appendix if any run has one of its figures, and the paired analysis."""
+        return [*self.tables(), *self.analysis()]
+
+    def tables(self) -> list[Grid]:
         """The table, then the appendix if any run has one of its figures."""
         detailed = any(name in row.sources for row in self.rows for name in APPENDIX)
         return [self._grid("run", PRIMARY), *([self._grid("appendix", APPENDIX)] if detailed else [])]
+
+    def analysis(self) -> list[Grid]:
+        """The paired analysis: shares of rows that are high in two figures, and the costs of abstentions."""
+        shares = [
+            (one.run, f"{one.first}, {one.second}", *(number(count / n) for count in counts), number(n))
+            for one in self.paired
+            for counts in [(one.both, one.only_first, one.only_second, one.neither)]
+            for n in [sum(counts)]
+        ]
+        costs = [
+            (
+                one.run,
+                one.figure,
+                _figure(one.figure, one.abstained),
+                number(one.n_abstained),
+                _figure(one.figure, one.answered),
+                number(one.n_answered),
+            )
+            for one in self.abstentions
+        ]
+        grids = [Grid(("paired", "figures", "both", "first", "second", "neither", "rows"), shares, 2)] if shares else []
+        head = ("paired", "figure", "abstained", "rows", "answered", "rows")
+        return [*grids, *([Grid(head, costs, 2)] if costs else [])]
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
         """A table of these figures; the number of rows has a star if one of them is over fewer, or the run has more."""
@@ -95,8 +161,11 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
             for name in row.scored
             if row.scored[name] < row.n
         ]
+        high = ", ".join(f"{name} {least:g}" for name, least in HIGH.items())
+        paired = [f"paired: shares of the rows that are high in both figures or in one, from {high} on"]
         starred = [f"* over the rows with a score: {', '.join(some)}"] if some else []
-        return [*self.notes, *starred, filled, *([f"not scored: {', '.join(absent)}"] if absent else [])]
+        missing = [f"not scored: {', '.join(absent)}; the suite primary has all"] if absent else []
+        return [*self.notes, *starred, filled, *missing, *(paired if self.paired else [])]
 
     def to_arrow(self) -> pa.Table:
         """One row per run: ``run``, ``N`` and a column for each figure, null where the run has none."""
@@ -107,8 +176,12 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         return pa.table(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"runs": [{"run", "N", …}, …]}``: a number, or None without scores, for each column of both tables."""
-        return {"runs": self.to_arrow().to_pylist()}
+        """``{"runs": [{"run", "N", …}, …], "paired": […], "abstentions": […]}``.
+
+        A run has a number, or None without scores, for each column of both tables.
+        """
+        paired, costs = ([asdict(one) for one in some] for some in (self.paired, self.abstentions))
+        return {"runs": self.to_arrow().to_pylist(), "paired": paired, "abstentions": costs}
 
 
 def primary_table(runs: Any) -> PrimaryTable:
@@ -122,8 +195,9 @@ def primary_table(runs: Any) -> PrimaryTable:
     judge (``judge_faithfulness``, from 1 to 5, is on another scale).  Overlap is the mean of ``grounding_overlap``, F1
     of ``token_f1``, Tokens of ``total_tokens``.  Latency is the median of ``latency_ms``, Abstain Rate the share of
     rows that ``abstained``.  The appendix, printed if it was scored, has Avg EM, the mean of
-    ``exact_match(tokenizer='plain')``.  A figure whose metric was not scored is NaN, printed as –.  ``runs`` is as in
-    :func:`fastmetrics.results.summary.side_by_side`, or a single run.
+    ``exact_match(tokenizer='plain')``.  The paired analysis tells rows that are faithful to a bad context from those
+    that are simply wrong, and what abstentions cost.  A figure whose metric was not scored is NaN, printed as –.
+    ``runs`` is as in :func:`fastmetrics.results.summary.side_by_side`, or a single run.
 
     >>> import fastmetrics as fm
     >>> table = fm.results.primary_table({"new": {"token_f1": [0.5, 0.7], "latency_ms": [120.0, 180.0]}})
@@ -146,7 +220,55 @@ def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) 
     if not any(name in row.sources for row in rows for name in PRIMARY):
         needed = ", ".join(source.partition(".")[0] for sources in PRIMARY.values() for source in sources)
         raise ColumnError(f"the primary table needs {needed}; no run has any of them: score them first")
-    return PrimaryTable(*_over_shared_rows(rows, runs)) if len(runs) > 1 else PrimaryTable(rows)
+    table = PrimaryTable(*_over_shared_rows(rows, runs)) if len(runs) > 1 else PrimaryTable(rows)
+    by_name = {run.name: run for run in runs}
+    analysed = [(row, by_name[row.run]) for row in rows if row.run in by_name]
+    paired = [shares for row, run in analysed for shares in _shares(row, run)]
+    return replace(table, paired=paired, abstentions=[cost for row, run in analysed for cost in _costs(row, run)])
+
+
+def _shares(row: PrimaryRow, run: ScoreRun) -> Iterator[PairedShares]:
+    """Faithfulness and Overlap of a run against its F1 and Avg EM."""
+    values = _values(row, run, HIGH)
+    for first, second in itertools.product(("Faithfulness", "Overlap"), ("F1", "Avg EM")):
+        if first in values and second in values:
+            complete = np.isfinite(values[first]) & np.isfinite(values[second])
+            a, b = (values[name][complete] >= HIGH[name] for name in (first, second))
+            counts = [int(cell.sum()) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)]
+            if sum(counts):
+                yield PairedShares(row.run, first, second, *counts)
+
+
+def _costs(row: PrimaryRow, run: ScoreRun) -> Iterator[AbstentionCost]:
+    """Tokens and Latency of a run's abstentions and answers, if it has both."""
+    values = _values(row, run, ("Tokens", "Latency", "Abstain Rate"))
+    abstained = values.pop("Abstain Rate", np.zeros(0)) == 1
+    for figure, costs in values.items():
+        if abstained.any() and not abstained.all():
+            parts = [costs[rows & np.isfinite(costs)] for rows in (abstained, ~abstained)]
+            means = [_typical(row.sources[figure], part) for part in parts]
+            yield AbstentionCost(row.run, figure, means[0], len(parts[0]), means[1], len(parts[1]))
+
+
+def _values(row: PrimaryRow, run: ScoreRun, names: Iterable[str]) -> dict[str, Floats]:
+    """The scores of a run's questions behind the figures of these names that it has."""
+    try:
+        units = units_of(run)
+    except InputError:  # an id of several questions: each row is one
+        units = by_position([run])
+    return {name: units.scores(0, _metric(row.sources[name])) for name in names if name in row.sources}
+
+
+def _metric(source: str) -> str:
+    """The metric of a figure."""
+    return source.rpartition(".")[0]
+
+
+def _typical(source: str, values: Floats) -> float:
+    """The mean of values, or the median for a figure that is one."""
+    if source.endswith(".p50"):
+        return float(np.median(values)) if len(values) else math.nan
+    return exact_mean(values)
 
 
 def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> tuple[Sequence[PrimaryRow], list[str]]:
@@ -164,8 +286,7 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> t
         complete = np.isfinite(np.stack(list(values.values()))).all(axis=0) if having else shared[:0]
         for at in having:
             some = values[at][complete]
-            is_median = rows[at].sources[column].endswith(".p50")
-            figures[at][column] = (float(np.median(some)) if len(some) else math.nan) if is_median else exact_mean(some)
+            figures[at][column] = _typical(rows[at].sources[column], some)
             scored[at][column] = len(some)
     count = int(shared.sum())
     lines = [
@@ -181,7 +302,7 @@ def _placed(paired: PairedRuns, run: int, source: str) -> Floats:
     """The scores of a figure's metric in the common order, NaN for rows that the run lacks."""
     rows = paired.rows[run]
     placed = np.full(paired.n, np.nan)
-    placed[rows >= 0] = paired.runs[run].values(source.rpartition(".")[0])[rows[rows >= 0]]
+    placed[rows >= 0] = paired.runs[run].values(_metric(source))[rows[rows >= 0]]
     return placed
 
 
@@ -194,6 +315,6 @@ def _primary(name: str, summary: Summary) -> PrimaryRow:
     }
     defined = {column: source for column, source in sources.items() if source is not None}
     figures = {column: flat[defined[column]] if column in defined else math.nan for column in _COLUMNS}
-    metrics = {column: summary.metrics.get(source.rpartition(".")[0]) for column, source in defined.items()}
+    metrics = {column: summary.metrics.get(_metric(source)) for column, source in defined.items()}
     scored = {column: metric.n for column, metric in metrics.items() if metric is not None}
     return PrimaryRow(name, summary.n_rows, figures, defined, scored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError
 from tests.reporting.test_report import HOSTILE
 from tests.reporting.test_report_browser import usage
 
@@ -99,6 +101,28 @@ def test_judges_and_usage_are_tiers_of_their_own(tmp_path):
     assert "cache_hit_rate" in shown["Tier UX: User Experience, cache and sessions"]
     users = shown["Users: chunks, topics and questions"]
     assert (users["total_chunks"], users["used_chunks"]) == (["24", "usage"], ["7", "usage"])
+
+
+def test_decisions_against_labels_are_the_production_judge(tmp_path):
+    shown, labels = [1, 1, 0, 0, 1], {"id": list("abcde"), "right": [1, 0, 1, 0, 1]}
+    judged = pa.table(
+        {"id": list("abcde"), "judge_show": pa.array(shown, pa.float64()), "judge_show_status": ["ok"] * 5}
+    )
+    rubric = {"scores": {"judge_show": {"kind": "decision", "range": [0, 1]}}, "metrics": {}}
+    judged = judged.replace_schema_metadata({"fastmetrics": json.dumps(rubric)})
+    options = {"judged": judged, "labels": labels, "label": "right"}
+    fm.report({"new": scored(TEXTS)}, tmp_path / "r.html", **options)
+    found = tiers_of(tmp_path / "r.html")["Tier Judge Pipeline: Production Judge"]
+    wanted = fm.stats.judge_decisions(shown, labels["right"])
+    figures = {"accuracy": wanted.accuracy, "precision": wanted.precision, "recall": wanted.recall, "F1": wanted.f1}
+    assert {name: cells[0] for name, cells in found.items()} == {
+        name: f"{figure.value:.4f}" for name, figure in figures.items()
+    }
+    assert f"judge_show [{wanted.accuracy.low:.4f}, {wanted.accuracy.high:.4f}]" in (tmp_path / "r.html").read_text()
+    fm.report({"new": scored(TEXTS)}, tmp_path / "s.html", judged=judged)
+    assert "Tier Judge Pipeline: Production Judge" not in tiers_of(tmp_path / "s.html")
+    with pytest.raises(OptionError, match=r"^labels= goes with judged="):
+        fm.report({"new": scored(TEXTS)}, tmp_path / "t.html", labels=labels)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

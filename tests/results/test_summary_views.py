@@ -148,6 +148,58 @@ def test_faithfulness_prefers_the_judge_score():
     assert "Faithfulness = judge_answer_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
 
 
+PAIRED = {
+    "id": [1, 2, 3, 4, 5],
+    "overlap_faithfulness": [1.0, 0.9, 0.6, 0.0, None],
+    "grounding_overlap": [1.0, 0.75, 0.0, 0.0, 0.2],
+    "token_f1": [1.0, 0.2, 0.8, 0.0, 0.9],
+    "exact_match(tokenizer='plain')": [1.0, 0.0, 0.0, 0.0, 0.0],
+    "total_tokens": [100.0, 120.0, 90.0, 40.0, 50.0],
+    "latency_ms": [10.0, 20.0, 30.0, 5.0, 60.0],
+    "abstained": [0.0, 0.0, 0.0, 1.0, 0.0],
+}
+
+
+def test_primary_table_has_a_paired_analysis(tmp_path):
+    table = fm.results.primary_table({"new": PAIRED})
+    counts = {(one.first, one.second): (one.both, one.only_first, one.only_second, one.neither) for one in table.paired}
+    assert counts == {
+        ("Faithfulness", "F1"): (1, 1, 1, 1),
+        ("Faithfulness", "Avg EM"): (1, 1, 0, 2),
+        ("Overlap", "F1"): (1, 1, 2, 1),
+        ("Overlap", "Avg EM"): (1, 1, 0, 3),
+    }
+    costs = {one.figure: (one.abstained, one.n_abstained, one.answered, one.n_answered) for one in table.abstentions}
+    assert costs == {"Tokens": (40.0, 1, 90.0, 4), "Latency": (5.0, 1, 25.0, 4)}
+    assert "new     Faithfulness, Avg EM  0.2500  0.2500  0.0000   0.5000     4" in str(table)
+    assert json.loads(table.to_json())["abstentions"][0]["figure"] == "Tokens"
+    fm.report({"new": PAIRED}, tmp_path / "r.html")
+    assert "Paired analysis" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_rows_have_a_paired_analysis_of_what_they_have(n):
+    few = {name: pa.array(values[:n], None if name == "id" else pa.float64()) for name, values in PAIRED.items()}
+    table = fm.results.primary_table({"new": few, "old": PAIRED}) if n else fm.results.primary_table({"old": PAIRED})
+    assert sum(one.both + one.only_first for one in table.paired if one.run == "new") == 4 * n
+    assert {one.run for one in table.abstentions} == {"old"}
+
+
+def test_the_suite_primary_has_every_figure_of_the_table():
+    rows = {
+        "question": ["Where?", "When?"],
+        "answer": ["Paris [1].", "I don't know."],
+        "reference": ["Paris", "1889"],
+        "contexts": [["It is in Paris."], ["It opened."]],
+        "latency_ms": [1, 2],
+        "total_tokens": [5, 6],
+    }
+    alike = fm.Embedder(lambda texts: np.ones((len(texts), 2)))
+    table = fm.results.primary_table(fm.score(rows, suites="primary", embedder=alike))
+    assert not any(math.isnan(figure) for figure in table[0].figures.values())
+    assert table[0].figures["Avg EM"] == 0.0
+
+
 def test_primary_table_has_no_faithfulness_of_another_scale():
     runs = {"a": {"judge_faithfulness": [4.0, 5.0]}, "b": {"judge_answer_faithfulness": [0.5, 1.0]}}
     five, one = fm.results.primary_table({name: pa.table(columns) for name, columns in runs.items()})

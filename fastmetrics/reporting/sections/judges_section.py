@@ -7,13 +7,16 @@ from typing import Any
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.judge_report import JudgeReport, judge_report
+from fastmetrics.stats.mean_interval import interval_text
 
 
 def _content(section_input: SectionInput) -> dict[str, Any] | None:
-    if section_input.options.judged is None:
+    options = section_input.options
+    if options.judged is None:
         return None
-    judged = judge_report(section_input.options.judged)
-    return {"grids": judged.grids(), "notes": list(map(visible, judged.remarks())), "figures": _figures(judged)}
+    judged = judge_report(options.judged, options.labels, label=options.label)
+    notes = list(map(visible, judged.remarks()))
+    return {"grids": judged.grids(), "notes": notes, "figures": _figures(judged), "decisions": _decisions(judged)}
 
 
 def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
@@ -25,6 +28,20 @@ def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
         own |= {} if axis.latency is None else {"latency_ms.p50": axis.latency.percentiles["p50"]}
         figures += [(visible(axis.axis), label, value) for label, value in own.items()]
     return figures
+
+
+def _decisions(judged: JudgeReport) -> list[tuple[str, str, float]]:
+    """The figures of judges that decide what is shown, against labels, each with its interval behind the judge."""
+    return [
+        (visible(f"{axis.axis} {interval_text(estimate.low, estimate.high, estimate.note)}"), label, estimate.value)
+        for axis in judged.axes
+        if (found := axis.decisions) is not None
+        for label, estimate in zip(
+            ("accuracy", "precision", "recall", "F1"),
+            (found.accuracy, found.precision, found.recall, found.f1),
+            strict=True,
+        )
+    ]
 
 
 SECTION = Section(

@@ -64,6 +64,7 @@ def tiers(section_input: SectionInput) -> Tiers | None:
     used = [(part.kind in ("cache", "sessions"), figure) for part in usage for figure in part.figures]
     others = {
         "tier_judge": judges["figures"] if judges else [],
+        "tier_decisions": judges["decisions"] if judges else [],
         "tier_ux_log": [figure for is_ux, figure in used if is_ux],
         "tier_users": [figure for is_ux, figure in used if not is_ux],
     }
@@ -128,6 +129,7 @@ SECTION = Section(
         "tier_2": ("Tier 2: Generation", "Tier 2: качество генерации"),
         "tier_3": ("Tier 3: End-to-End", "Tier 3: сквозное качество"),
         "tier_judge": ("Tier Judge: LLM Judge Quality", "Tier Judge: качество судей"),
+        "tier_decisions": ("Tier Judge Pipeline: Production Judge", "Tier Judge Pipeline: судья в работе"),
         "tier_ux": ("Tier UX: User Experience", "Tier UX: пользовательский опыт"),
         "tier_ux_log": (
             "Tier UX: User Experience, cache and sessions",
