@@ -116,7 +116,7 @@ ELSEWHERE = {
     "Embedding Quality (Intrinsic)": "fastmetrics score --suites tier0",
     "LLM Judge Quality": "fastmetrics judge-report",
     "User Experience": "fastmetrics cache-hit-rate",
-    "Paired Analysis": "fastmetrics correlations",
+    "Paired Analysis": "fastmetrics primary-table",
     "UMAP": "fastmetrics project",
     "optimalLength": "option length_ratio of length_score",
     "DEFAULT_METRIC_WEIGHTS": "option weights of overall_quality",
