@@ -309,8 +309,8 @@ RUSSIAN = (
         "`response_exact_match_rate`, `response_semantic_consistency`",
         "0.081, 0.490",
         "–",
-        "2,982 NoMIRACL answers of eleven models, as repeats of 273 questions; 0.090 and 0.522 where a passage answers, "
-        "0.073 and 0.461 where none does",
+        "2,982 NoMIRACL answers of eleven models, as repeats of 273 questions; 0.090, 0.522 where a passage answers, "
+        "0.073, 0.461 where none does",
     ),
     ("`avg_rouge1_f`, `token_f1`", "1.000, 1.000", "–", "898 RuBQ answers against their aliases; `rouge1_f1`: 0.121"),
     (
