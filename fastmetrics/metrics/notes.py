@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, plain
+from fastmetrics.base.arrays import Flags, decoded, floats_of_arrow, is_list, is_text, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
@@ -35,6 +35,7 @@ from fastmetrics.metrics.batch import MANY, Batch, written
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
 from fastmetrics.metrics.plan import Plan, Score, parse
+from fastmetrics.text.normalization import may_change, steps_between
 from fastmetrics.text.thoughts import may_hold_thoughts
 
 # Notes on scores: one per cause and advice, with the scores and the rows that a caution concerns.
@@ -92,6 +93,11 @@ _REASONS, _VARYING = 5, re.compile(r"\b[0-9a-fA-F-]*\d[0-9a-fA-F-]*\b")
 THOUGHTS, STRIPPED, CUT = "thoughts in ", "thoughts left out of ", "only thoughts in "
 NOTHING = "nothing extracted from "
 """The beginnings of the names under which answers with thoughts are counted: scored with them, without, or nothing."""
+
+SPELLING = "spelled by "
+"""The beginning of the names under which answers are counted that hold a reference but for its spelling."""
+_COMPARED = 200
+"""The longest texts, in bytes, that are compared for it."""
 
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
@@ -173,6 +179,50 @@ def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str
     return {f"{NOTHING}{name} by {how}": [empty, len(answers) - answers.null_count]}
 
 
+def spelling_counts(rows: Batch) -> dict[str, list[int]]:
+    """The counts of short answers that hold a reference only if both are normalised, by the steps that this takes."""
+    answers, references, owner = rows.text("answer"), rows.text("reference"), rows.owners("reference")
+    owner = np.arange(rows.n_rows) if owner is None else owner
+    odd = _may_differ(rows.columns["reference"]) | _may_differ(rows.columns["answer"])[owner]
+    short = (references.stops - references.starts <= _COMPARED) & (answers.stops - answers.starts <= _COMPARED)[owner]
+    chosen = np.flatnonzero(odd & short & rows.present("answer")[owner])
+    pairs = zip(answers.take(owner[chosen]).strings(), references.take(chosen).strings(), strict=True)
+    found: dict[int, tuple[str, ...]] = {}
+    known: dict[tuple[str, str], tuple[str, ...] | None] = {}
+    for row, pair in zip(owner[chosen].tolist(), pairs, strict=True):
+        if pair not in known:
+            known[pair] = steps_between(*pair)
+        steps = known[pair]
+        if steps is not None:  # of several references, one that is held as it is written is enough
+            found[row] = () if not steps or found.get(row) == () else steps
+    rows_of = Counter(",".join(steps) for steps in found.values() if steps)
+    return {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
+
+
+def _may_differ(column: pa.Array) -> Flags:
+    """Which texts of a column, or of its lists, hold a character with another spelling."""
+    column = decoded(column)
+    texts = decoded(column.flatten()).drop_null() if is_list(column.type) else column
+    return may_change(texts.cast(pa.large_string()))
+
+
+def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    found = {key.removeprefix(SPELLING): pair for key, pair in counts.items() if key.startswith(SPELLING)}
+    if not found:
+        return []
+    by_step: Counter[str] = Counter()
+    for steps, (rows, _) in found.items():
+        by_step.update(dict.fromkeys(steps.split(","), rows))
+    names = [step for step, _ in by_step.most_common()]
+    rows, total = sum(rows for rows, _ in found.values()), max(total for _, total in found.values())
+    value = repr(names[0] if len(names) == 1 else names)
+    return [
+        f"{rows:,} of {total:,} answers {'holds' if rows == 1 else 'hold'} a reference but for its spelling: "
+        f"normalize={value} (--normalize {','.join(names)}) makes both alike (texts of at most {_COMPARED} bytes were "
+        "compared)"
+    ]
+
+
 def script_counts(batch: Batch, language: str, columns: Iterable[str]) -> dict[str, list[int]]:
     """The count of rows with a text in another script than a rubric's language; none if unknown."""
     if language not in _RUBRICS:
@@ -247,7 +297,7 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
                 f"rubrics in {language}: {share} have texts mostly {letters}; {advice}, and your own rubric may be in "
                 "any language; validate says how far people agree with the judge"
             )
-    return notes
+    return [*notes, *_spelling_note(counts)]
 
 
 # All notes: of a run, and of stored scores.
@@ -275,7 +325,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     for name, (rows, scored) in counts.items():
         if (
             not rows
-            or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT, NOTHING))
+            or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT, NOTHING, SPELLING))
             or _IN.match(name)
         ):
             continue

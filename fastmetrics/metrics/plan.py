@@ -237,6 +237,13 @@ class Plan:
         found = [some["extract"] for some in (*options, *(part.options for part in parts)) if some.get("extract")]
         return list(dict.fromkeys(found))
 
+    @property
+    def compares_spelling(self) -> bool:
+        """Whether a metric compares answers and references as they are spelled."""
+        both = {"answer", "reference"}
+        read = [score.options for score in self.scores if both <= score.metric.needs.keys() <= self.used.keys() | both]
+        return both <= self.used.keys() and any(not options.get("normalize") for options in read)
+
     @cached_property
     def kept_counts(self) -> dict[str, str]:
         """The columns that store the counts of rows, by corpus metric; metrics that read scores have none.

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import arrow_numbers, decoded, is_text
+from fastmetrics.base.arrays import arrow_numbers, decoded, is_text, plain
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
@@ -27,7 +27,7 @@ from fastmetrics.base.text_structure import as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
-from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, thought_counts
+from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, spelling_counts, thought_counts
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.file_columns import Widened
@@ -106,6 +106,8 @@ def score_batch(
         cautions |= thought_counts(batch.column(name), given.columns["answer"], name, stripped=plan.strip_thoughts)
         for extract in plan.extracts:
             cautions |= extraction_counts(given.read({"extract": extract}).columns["answer"], name, extract)
+    if plan.compares_spelling and is_text(plain(batch.schema.field(plan.used["answer"]).type)):
+        cautions |= spelling_counts(rows)
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
     drift: dict[str, list[int]] = {}

@@ -102,7 +102,7 @@ class Normalizer:
         self._folds, self._is_turkish = "casefold" in chosen, bool(chosen & {"tr", "az"})
         tables = _replaced()
         self._table = {code: to for step in chosen & tables.keys() for code, to in tables[step].items()}
-        self._signs = frozenset(map(chr, self._table))
+        self.signs = frozenset(map(chr, self._table))
 
     def __call__(self, text: str) -> str:
         """The text in one spelling."""
@@ -113,7 +113,7 @@ class Normalizer:
     def _once(self, text: str) -> str:
         if self._is_turkish:  # İ of two code points, and what lowercasing it by the rules of other languages gives
             text = text.replace("I" + _DOT, "i").replace("i" + _DOT, "i")
-        if not self._signs.isdisjoint(text):  # translating takes ten times as long
+        if not self.signs.isdisjoint(text):  # translating takes ten times as long
             text = text.translate(self._table)
         if self._folds:
             text = text.casefold()
@@ -189,3 +189,36 @@ def may_change(texts: pa.Array) -> Flags:
         spelled = pc.match_substring_regex(texts.filter(pa.array(odd)), _spelled())
         found[odd] = numpy_values(spelled)
     return found
+
+
+_ALIKE = ("arabic", "invisible", "digits", "dashes")
+
+
+@functools.cache
+def _normalizer(*steps: str) -> Normalizer:
+    return Normalizer(steps)
+
+
+def steps_between(answer: str, reference: str) -> tuple[str, ...] | None:
+    """The steps after which an answer holds a reference, none if it does as both are written, None if no steps help.
+
+    >>> steps_between("It was 1939–45.", "1939-45"), steps_between("Straße ٣", "strasse 3"), steps_between("a", "b")
+    (('dashes',), ('casefold', 'digits'), None)
+    """
+    if not reference.strip() or reference.lower() in answer.lower():
+        return ()
+    if _normalizer("all", "tr")(reference) not in _normalizer("all", "tr")(answer):
+        return None
+    together = answer + " " + reference
+    helps = {
+        "nfc": not unicodedata.is_normalized("NFC", together),
+        "casefold": not {"ß", "ẞ"}.isdisjoint(together),
+        "tr": not {"İ", "ı"}.isdisjoint(together) or "i" + _DOT in together,
+    }
+    for step in _ALIKE:
+        signs = _normalizer(step).signs
+        helps[step] = signs & {*answer} != signs & {*reference}
+    chosen = [step for step, is_of_use in helps.items() if is_of_use]
+    normal = _normalizer(*chosen)
+    alike = normal(reference).lower() in normal(answer).lower()
+    return tuple(chosen) if alike else ("all",)

@@ -75,9 +75,11 @@ def test_metrics_and_runs_compare_normalised_texts(tmp_path):
     rows = [{"answer": "٤٢ كِتَاب", "reference": "42 كتاب"}, {"answer": "Straße", "reference": ["x", "STRASSE"]}]
     rows[0]["reference"] = [rows[0]["reference"]]
     metrics = ["exact_match(normalize='all')", "exact_match", "chrf(normalize=('digits', 'arabic'))"]
-    scores = fm.score(rows, metrics)
+    with pytest.warns(fm.ScoreWarning) as said:
+        scores = fm.score(rows, metrics)
     assert scores["exact_match(normalize='all')"].to_pylist() == [1.0, 1.0]
     assert scores["exact_match"].to_pylist() == [0.0, 0.0]
+    assert "2 of 2 answers hold a reference but for its spelling" in str(said[0].message)
     assert scores["chrf(normalize=('digits', 'arabic'))"].to_pylist()[0] == 100.0
     assert fm.score(rows, "exact_match,chrf", normalize="all").to_pydict() == {
         "exact_match": [1.0, 1.0],
@@ -106,3 +108,44 @@ def test_texts_of_many_rows_are_the_same_bits_for_any_batches_and_threads():
     pieces = pa.concat_tables([rows.slice(start, 33) for start in range(0, 400, 33)])
     for table, threads in ((rows, 1), (pieces, 2)):
         assert fm.score(table, "token_f1,chrf,exact_match,cer", normalize="all", threads=threads).equals(expected)
+
+
+PAIRS = [
+    (["It was in 1939–45."], ["1939-45"], "1 of 1 answers holds .* normalize='dashes' .--normalize dashes."),
+    (["Straße 5", "x"], [["Berlin", "STRASSE 5"], ["y"]], "1 of 2 .* normalize='casefold'"),
+    (["İzmir ٣", "izmir"], ["izmir 3", "İzmir"], r"2 of 2 .* normalize=\['tr', 'digits'\] .--normalize tr,digits."),
+    (["ﬁn"], ["fin"], "normalize='all'"),
+    (["i\u0307zmir"], ["İzmir"], None),
+]
+"""Answers and references, and what is noted; the last is İ in lower case by the rules of other languages."""
+
+
+@pytest.mark.parametrize(("answers", "references", "note"), PAIRS)
+def test_a_note_names_the_steps_that_make_pairs_alike(answers, references, note):
+    table = {"answer": answers, "reference": references}
+    if note is not None:
+        with pytest.warns(fm.ScoreWarning, match=note):
+            fm.score(table, "exact_match,token_f1")
+        with pytest.warns(fm.ScoreWarning, match=note):
+            fm.token_f1(answers, references)
+    assert fm.score(table, "cover_match", normalize=["all", "tr"])["cover_match"][0].as_py() == 1.0
+    fm.score(table, "answer_words")
+
+
+NONE = [("naïve", "naïve"), ("Müller", "Mueller"), ("x" * 201 + "٣", "3"), ("Straße", ["x", "Straße", "STRASSE"])]
+
+
+@pytest.mark.parametrize(("answer", "reference"), [*NONE, ("–", " ")])
+def test_there_is_no_note_where_no_step_helps_or_nothing_is_amiss(answer, reference):
+    fm.score({"answer": [answer, None], "reference": [reference, None]}, "exact_match,token_f1,cer")
+
+
+def test_all_batches_count_the_same_pairs(tmp_path):
+    rows = [
+        {"id": n, "answer": ["٣", "Straße", "b"][n % 3], "reference": ["3", "STRASSE", "b"][n % 3]} for n in range(90)
+    ]
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    for size in (7, 50):
+        files = fm.tables.FileSettings(batch_rows=size)
+        found = fm.score(path, "exact_match", output=tmp_path / f"{size}.parquet", files=files).summary
+        assert "60 of 90 answers hold a reference but for its spelling" in found.notes[0]
