@@ -270,6 +270,9 @@ def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: s
         name = str(name)  # pandas column names may be integers
         canonical = "latency_ms" if canonical == SECONDS else canonical
         if canonical not in COLUMNS:
+            if canonical in names and name in COLUMNS:
+                right = Argument("columns", {name: canonical})
+                raise UnknownNameError(Argument("columns", {canonical: name}), " is reversed: expected ", right)
             raise UnknownNameError.of("column", canonical, COLUMNS)
         if name not in names:
             nearest = names.unknown(name) if names else f"no column {name!r}"

@@ -213,7 +213,10 @@ def _printed(row: dict[str, Any], metric: str) -> str:
         score = f"{metric} {row[metric]:.4f}"
     texts = [(name, row[name]) for name in ("question", "reference", "answer", "contexts") if row.get(name) is not None]
     return "\n".join(
-        [one_line(f"{row['id']}  {score}"), *(line for name, value in texts for line in _lines(name, value))]
+        [
+            one_line(f"{row.get('id', row.get('row'))}  {score}"),
+            *(line for name, value in texts for line in _lines(name, value)),
+        ]
     )
 
 

@@ -63,13 +63,18 @@ def declare_columns(function: Callable[..., Any], meanings: Mapping[str, str]) -
         where = f"metric {function.__name__}: the column {name!r}"
         if name not in hints or name != name.lower():
             raise PluginError(f"{where}: expected the name of a parameter, in lower case")
-        aliases = {alias: column.name for column in COLUMNS.values() for alias in column.aliases}
+        aliases = _aliases()
         if name in BUILT_IN or name in aliases:
             raise PluginError(f"{where} is {aliases.get(name, name)!r} of every table; leave it out")
         declared = Column(name, _kind(hints[name]), meaning)
         other = COLUMNS.setdefault(name, declared)
         if other.kind != declared.kind:
             raise PluginError(f"{where} is read by another metric as {other.kind}, not as {declared.kind}")
+
+
+def _aliases() -> dict[str, str]:
+    """The column of each alias."""
+    return {alias: column.name for column in COLUMNS.values() for alias in column.aliases}
 
 
 def _kind(hint: Any) -> str:
@@ -281,6 +286,7 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
     """
     hints = typing.get_type_hints(function, include_extras=True)
     needs: dict[str, Need] = {}
+    own: dict[str, str] = {}
     optional, defaults = set(), {}
     for name, parameter in inspect.signature(function).parameters.items():
         if name not in hints:
@@ -288,11 +294,17 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             defaults[name] = parameter.default
             continue
-        if name not in COLUMNS:
-            raise UnknownNameError.of("column", name, COLUMNS)
-        needs[name] = _need(hints[name], name)
+        column = name if name in COLUMNS else _aliases().get(name)
+        if column is None:
+            unknown = UnknownNameError.of("column", name, COLUMNS)
+            own_column = f"@fm.metric(..., columns={{{name!r}: 'what it holds'}})"
+            raise UnknownNameError(f"{unknown}; a column of your own is declared by {own_column}")
+        if column in needs:
+            raise TypeError(f"{function.__name__}: the parameter {name!r} is the column {column!r} once more")
+        needs[column] = _need(hints[name], column)
+        own |= {column: name} if column != name else {}
         if parameter.default is None:
-            optional.add(name)
+            optional.add(column)
     if not needs:
         raise TypeError(f"{function.__name__}: expected a positional parameter that names a column, such as answer")
     for need in list(needs.values()):
@@ -305,7 +317,9 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
             defaults = {**defaults, **{setting.name: setting.default for setting in fields(need.options)}, **defaults}
     reference = needs.get("reference")
     return Parameters(
-        call=_callable(function, hints, needs, [name for name in needs if name not in optional], bounds),
+        call=_callable(
+            _with_aliases(function, own), hints, needs, [name for name in needs if name not in optional], bounds
+        ),
         needs=needs,
         optional=frozenset(optional),
         defaults=defaults,
@@ -313,6 +327,18 @@ def parameters(function: Callable[..., Any], bounds: tuple[float, float]) -> Par
         descriptions={name: description_of(hints[name]) for name in defaults},
         grouped=isinstance(reference, ValuesIn) and reference.lists,
     )
+
+
+def _with_aliases(function: Callable[..., Any], own: Mapping[str, str]) -> Callable[..., Any]:
+    """The function with the canonical names of columns for those of its parameters that are aliases."""
+    if not own:
+        return function
+
+    @functools.wraps(function)
+    def call(**arguments: Any) -> Any:
+        return function(**{own.get(name, name): value for name, value in arguments.items()})
+
+    return call
 
 
 def _callable(

@@ -38,6 +38,7 @@ from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, correlations, histograms
 from fastmetrics.results.main_metric import CONCERNS, concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.pairing import with_row_ids
 from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
@@ -344,9 +345,14 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
         base = replace(base, name=f"{base.name} (baseline)")
     if base is not None and options.baseline_texts is not None:
         sources[base.name] = TextSource(options.baseline_texts)
+    every = [*opened, *([base] if base else [])]
+    if sources or len(every) > 1:
+        every = with_row_ids(every)
+        opened, base = every[: len(opened)], every[-1] if base else None
+        lengths = {run.name: run.read([]).num_rows for run in every if run.is_numbered}
+        sources = {name: replace(source, n_rows=lengths.get(name)) for name, source in sources.items()}
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
-    every = [*opened, *([base] if base else [])]
     judged = judged_by_run(options, [run.name for run in every])
     for place, run in enumerate(every):
         if run.name not in judged:

@@ -39,14 +39,16 @@ class TextSource:
 
     answers: Any
     of: tuple[str, str] | None = None
+    n_rows: int | None = None
+    """The number of scored rows, if they have no ids and meet the texts by position."""
 
     def added(self, rows: pa.Table, names: Sequence[str], seen: Any = None) -> pa.Table:
         """The rows, which have ids, with these texts of the source."""
-        return with_texts(rows, self.answers, self.of, names, seen)
+        return with_texts(rows, self.answers, self.of, names, seen, self.n_rows)
 
     def pieces(self, names: Sequence[str]) -> Any:
         """The names of the id and text columns, and the rows piece by piece."""
-        return text_pieces(self.answers, names, self.of)
+        return text_pieces(self.answers, names, self.of, self.n_rows)
 
 
 def text_sources(options: ReportOptions, names: Sequence[str]) -> Mapping[str, TextSource]:

@@ -330,7 +330,9 @@ class PairedRows:
         """
         needs_ids = bool(sources) or base is not None
         if needs_ids and main.id_column is None:
-            raise ColumnError(f"{main.name} has no id column, by which its rows and their texts could meet")
+            raise ColumnError(
+                f"{main.name} has no id column, but another run has; rows meet by id, or by position if none has ids"
+            )
         ids = main.ids(str(main.id_column)) if needs_ids else None
         labels = ids if ids is not None or main.id_column is None else main.column(main.id_column, "")
         partner = None if base is None or ids is None else partners(main, base)

@@ -32,7 +32,7 @@ from fastmetrics.base.input_columns import (
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
 from fastmetrics.results.open_runs import are_several, open_runs
-from fastmetrics.results.pairing import pair_runs
+from fastmetrics.results.pairing import pair_runs, with_row_ids
 from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import segments_of, with_segment_columns
@@ -637,7 +637,7 @@ def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[
         axes = [name for name in axes_of(first.columns) if name in second.columns]
         if not axes:
             continue
-        paired = pair_runs([first, second], on)
+        paired = pair_runs(with_row_ids([first, second], on), on)
         for axis in axes:
             a, b = paired.scores(0, axis), paired.scores(1, axis)
             both = ~np.isnan(a) & ~np.isnan(b)

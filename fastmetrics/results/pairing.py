@@ -396,12 +396,27 @@ def _without_pairs(runs: Sequence[ScoreRun]) -> PairedRuns:
 
 def by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
     """Row i of each run as one question; raises ``InputError`` for different numbers of rows."""
+    return PairedRuns(runs, [np.arange(_common_length(runs))] * len(runs), None, "position")
+
+
+def _common_length(runs: Sequence[ScoreRun]) -> int:
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
             both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
             raise InputError(f"{both}: pairing by position needs equal numbers of rows")
-    return PairedRuns(runs, [np.arange(lengths[0])] * len(runs), None, "position")
+    return lengths[0]
+
+
+def with_row_ids(runs: Sequence[ScoreRun], on: str | None = None) -> list[ScoreRun]:
+    """The runs; where none has ids, with the numbers of their rows as ids, as tables of one origin meet by position.
+
+    Raises ``InputError`` for different numbers of rows.
+    """
+    if on is not None or any(run.id_column is not None for run in runs):
+        return list(runs)
+    _common_length(runs)
+    return [run.numbered() for run in runs]
 
 
 def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:

@@ -17,9 +17,10 @@ from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.estimation import score_of
 from fastmetrics.results.open_runs import are_several, open_run
-from fastmetrics.results.pairing import PairedRuns, pair_runs
+from fastmetrics.results.pairing import PairedRuns, pair_runs, with_row_ids
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.worst_rows import with_texts
+from fastmetrics.stats.labels import ROW
 
 Strategy = Literal["random", "stratified", "disagreement"]
 _TEXTS = ("question", "reference", "answer")
@@ -44,7 +45,8 @@ def sample_rows(
     ``disagreement`` selects the rows with the largest spread of judgements over the repeats and files; such a sheet
     finds difficult rows and cannot estimate the mean.  The same ``seed`` selects the same rows in any order of the
     rows.  Question, reference and answer come from the first judged file if it kept them, otherwise from ``texts``, a
-    file or table of answers with the same ids.  The sheet omits the scores, because they would influence people.
+    file or table of answers with the same ids.  Rows without ids have the column ``row``, counted from 0, by which
+    :func:`estimate` finds them again.  The sheet omits the scores, because they would influence people.
 
     >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
     >>> sheet = sample_rows(judged, n=2)
@@ -65,6 +67,7 @@ def sample_rows(
     score = score_of(runs[0].schema, score, [on] if on is not None else [])
     for run in runs[1:]:
         run.column(score, "to be sampled by")
+    runs = with_row_ids(runs, on)
     paired = pair_runs(runs, on)
     generator = random.Random(start)
     if strategy == "random":
@@ -125,7 +128,8 @@ def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Ta
     for name, column in columns.items():
         sheet = sheet.append_column(name, column)
     if texts is not None:
-        answers = with_texts(sheet.select(["id"]), texts, None)
+        n_rows = paired.n if paired.runs[0].is_numbered else None
+        answers = with_texts(sheet.select(["id"]), texts, None, n_rows=n_rows)
         for name in answers.column_names:
             if name in _TEXTS and name not in columns:
                 sheet = sheet.append_column(name, answers.column(name))
@@ -135,4 +139,6 @@ def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Ta
         )
     if label in sheet.column_names:
         raise OptionError(Argument("label", label), ": the sheet already has a column with this name")
+    if paired.runs[0].is_numbered:
+        sheet = sheet.set_column(0, ROW, sheet["id"].cast(pa.int64()))
     return sheet.append_column(label, pa.nulls(sheet.num_rows, pa.float64()))

@@ -138,6 +138,9 @@ class ScoreRun:
     sorted: dict[str, SortedIds] = field(default_factory=dict, repr=False, compare=False)
     """Sorted id columns, shared by the run and its copies with the same rows."""
 
+    is_numbered: bool = False
+    """Whether the ids are the numbers of the rows, as the run has none of its own."""
+
     @property
     def file(self) -> ScoreFile | None:
         """The score file, if the scores are from one."""
@@ -203,6 +206,19 @@ class ScoreRun:
             return self.read(names)
 
         return replace(self, read=read, loaded=loaded)
+
+    def numbered(self) -> ScoreRun:
+        """The run without ids of its own with a column of them: the numbers of its rows, from 0."""
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read([name for name in names if name != "id"])
+            if "id" in names:
+                table = table.append_column("id", pa.array(np.arange(table.num_rows))).select(names)
+            return table
+
+        types = None if self.types is None else {"id": pa.int64(), **self.types}
+        columns = ["id", *self.columns]
+        return replace(self, columns=columns, read=read, types=types, sorted={}, is_numbered=True)
 
     def by_column(self, names: Sequence[str]) -> ScoreRun:
         """The run with these columns in memory, except for those that are large and can be read when they are needed.

@@ -11,16 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
 from fastmetrics.base.options import Flag, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run, open_runs, two_runs
-from fastmetrics.results.pairing import check_settings, pair_runs
+from fastmetrics.results.pairing import check_settings, pair_runs, with_row_ids
 from fastmetrics.results.score_file import direction_of
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.results.segments import segments_of
+from fastmetrics.results.segments import Segment, segments_of
+from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
@@ -42,24 +43,26 @@ def worst_rows(
     by: shared.By = None,
     segment: shared.Segment = None,
     system: shared.System = None,
+    keep: Annotated[Sequence[str] | str, Help("Columns of the scores or the answers to add.")] = (),
     other: Annotated[
         str | None, Help("The name of the run that is compared with the baseline, if one file has several systems.")
     ] = None,
     better: shared.Better = None,
     allow_differences: shared.AllowDifferences = False,
 ) -> pa.Table:
-    """The ``n`` rows with the worst scores of a metric, worst first.
+    """The ``n`` rows with the worst scores of a metric, worst first, or those of each segment.
 
     Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
 
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
-    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``best``
-    reverses the order.  Rows of equal scores are sorted by id; rows without a score are omitted.  ``by`` and
-    ``segment`` select the rows of one segment, named as in the output of ``compare`` and ``summarize_by``:
-    ``by="language", segment="language=ru"``.  With ``system``, the column of ``scores`` that names several systems,
-    ``baseline`` and ``other`` are two of those names; if the answers have this column too, only those of ``other`` are
-    used.  ``allow_differences`` is as in ``compare``.
+    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``keep``
+    adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted from 0,
+    and meet the answers by position.  ``best`` reverses the order.  Rows of equal scores are sorted by id; rows without
+    a score are omitted.  With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in
+    the output of ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.  With ``system``, the
+    column of ``scores`` that names several systems, ``baseline`` and ``other`` are two of those names; if the answers
+    have this column too, only those of ``other`` are used.  ``allow_differences`` is as in ``compare``.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
@@ -67,27 +70,47 @@ def worst_rows(
     >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
     [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
 
-    Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for scores or answers without
-    ids, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``by`` without ``segment`` and for a metric
-    without a direction, and the errors of ``compare`` for two runs that cannot be compared.
+    Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for answers without
+    ids and columns that are not there, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``segment``
+    without ``by`` and for a metric without a direction, and the errors of ``compare`` for two runs that cannot be
+    compared.
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
     columns = distinct(by)
-    if bool(columns) != (segment is not None):
-        raise OptionError(
-            Argument("by"), " and ", Argument("segment"), " must be given together: a column and one of its segments"
-        )
-    request = _RowRequest(metric, n, best, on, columns, segment, better or {})
-    of = None
+    if segment is not None and not columns:
+        raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
+    request = _RowRequest(metric, n, best, on, columns, segment, better or {}, distinct(keep))
+    of, runs = None, list[ScoreRun]()
     if system is not None:
-        pair = two_runs(open_runs(scores, system), baseline, other)
-        rows, of = _changed(pair, request, allow_differences), (system, pair[1].name)
+        runs = [*two_runs(open_runs(scores, system), baseline, other)]
+        of = (system, runs[1].name)
     elif baseline is None:
-        rows = _of_one(open_run(scores), request)
+        runs = [open_run(scores)]
     else:
-        rows = _changed(open_runs({"baseline": baseline, "scores": scores}), request, allow_differences)
-    return rows if answers is None else with_texts(rows, answers, of)
+        runs = open_runs({"baseline": baseline, "scores": scores})
+    runs = with_row_ids(runs, on)
+    rows = _of_one(runs[0], request) if len(runs) == 1 else _changed(runs, request, allow_differences)
+    if answers is not None:
+        wanted = [*TEXTS, *(name for name in request.keep if name not in rows.column_names)]
+        rows = with_texts(rows, answers, of, wanted, n_rows=_length(runs[-1]))
+    lacking = [name for name in request.keep if name not in rows.column_names]
+    if lacking:
+        sources = "scores" if answers is None else "scores nor the answers"
+        raise ColumnError(f"the column {lacking[0]!r} to keep is not in the {sources}")
+    if runs[0].is_numbered:
+        rows = rows.rename_columns([ROW, *rows.column_names[1:]])
+    return rows
+
+
+def _ordered(ids: pa.Array, run: ScoreRun) -> pa.Array:
+    """The ids, of which the numbers of rows are in the order of numbers."""
+    return ids.cast(pa.int64()) if run.is_numbered else ids
+
+
+def _length(run: ScoreRun) -> int | None:
+    """The number of rows of a run without ids of its own."""
+    return run.read([]).num_rows if run.is_numbered else None
 
 
 @dataclass(frozen=True)
@@ -102,6 +125,8 @@ class _RowRequest:
     segment: str | None
     stated: Mapping[str, str]
     """The directions of metrics, by name, as the user states them."""
+    keep: Sequence[str] = ()
+    """The columns that the rows have besides."""
     lower: bool = False
     """Whether lower scores of the metric are better."""
 
@@ -110,31 +135,57 @@ class _RowRequest:
         [metric] = shared_metrics(runs, [self.metric])
         return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.stated) == "lower")
 
-    def chosen(self, values: Floats, ids: pa.Array, column: Callable[[str], pa.Array]) -> Ints:
-        """The positions of the n worst (or best) values in the segment; ties are sorted by id."""
-        inside = self._inside(column) if self.by else np.ones(len(values), np.bool_)
-        values = np.where(inside, values, np.nan)
+    def rows(
+        self,
+        values: Floats,
+        ids: pa.Array,
+        column: Callable[[str], pa.Array],
+        figures: Mapping[str, Floats],
+        kept: Sequence[str],
+    ) -> pa.Table:
+        """The n worst (or best) of the values, or of those of each segment, with their ids, figures and own columns.
+
+        Ties are sorted by id.
+        """
         sign = -1 if self.lower != self.best else 1
         order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
-        return np.asarray(order[: min(self.n, int((~np.isnan(values)).sum()))])
+        order = order[: int((~np.isnan(values)).sum())]
+        parts = self._segments(column) if self.by else [Segment(None, np.arange(len(values)))]
+        chosen, names = [np.zeros(0, np.int64)], []
+        for part in parts:
+            inside = np.zeros(len(values), np.bool_)
+            inside[part.rows] = True
+            chosen.append(order[inside[order]][: self.n])
+            names += [part.name] * len(chosen[-1])
+        places = pa.array(np.concatenate(chosen))
+        table = {"id": ids.take(places)}
+        if self.by and self.segment is None:
+            table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in self.by}}
+        table |= {name: pa.array(some).take(places) for name, some in figures.items()}
+        return pa.table(table | {name: column(name).take(places) for name in kept if name not in table})
 
-    def _inside(self, column: Callable[[str], pa.Array]) -> Flags:
-        parts = {str(segment.name): segment.rows for segment in segments_of([(name, column(name)) for name in self.by])}
-        if self.segment not in parts:
-            raise UnknownNameError.of("segment", str(self.segment), list(parts))
-        inside = np.zeros(sum(map(len, parts.values())), np.bool_)
-        inside[parts[self.segment]] = True
-        return inside
+    def _segments(self, column: Callable[[str], pa.Array]) -> list[Segment]:
+        """The segments, or the one that is asked for."""
+        parts = segments_of([(name, column(name)) for name in self.by])
+        if self.segment is None:
+            return parts
+        found = [part for part in parts if part.name == self.segment]
+        if not found:
+            raise UnknownNameError.of("segment", self.segment, [str(part.name) for part in parts])
+        return found
 
 
 def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
     request = request.of([run])
     loaded = run.by_column([request.metric, *request.by, *run.keys(request.on)])
     ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
-    chosen = request.chosen(
-        values, ids, lambda name: loaded.column(name, "to segment the rows by; keep it when scoring")
+    return request.rows(
+        values,
+        _ordered(ids, run),
+        lambda name: loaded.column(name, "to segment the rows by; keep it when scoring"),
+        {request.metric: values},
+        [name for name in request.keep if name in run.columns],
     )
-    return pa.table({"id": ids.take(pa.array(chosen)), request.metric: values[chosen]})
 
 
 def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: bool) -> pa.Table:
@@ -144,11 +195,9 @@ def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: 
     paired = pair_runs(loaded, request.on, allow=allow_differences)
     assert paired.ids is not None
     before, after = (paired.scores(at, request.metric) for at in range(2))
-    chosen = request.chosen(after - before, paired.ids, paired.column)
-    columns = {"baseline": before, "score": after, "change": after - before}
-    return pa.table(
-        {"id": paired.ids.take(pa.array(chosen)), **{name: values[chosen] for name, values in columns.items()}}
-    )
+    figures = {"baseline": before, "score": after, "change": after - before}
+    kept = [name for name in request.keep if any(name in run.columns for run in runs)]
+    return request.rows(after - before, _ordered(paired.ids, runs[0]), paired.column, figures, kept)
 
 
 def _key(run: ScoreRun, on: str | None) -> str:
@@ -164,13 +213,15 @@ def with_texts(
     of: tuple[str, str] | None,
     texts: Sequence[str] = TEXTS,
     seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
+    n_rows: int | None = None,
 ) -> pa.Table:
     """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
 
-    ``seen`` is called with the columns of each chunk of the answers as it is read.
+    ``seen`` is called with the columns of each chunk of the answers as it is read.  With ``n_rows``, the number of
+    scored rows without ids, the ids of ``rows`` are row numbers.
     """
     row_ids = rows["id"].combine_chunks()
-    columns, pieces = text_pieces(answers, texts, of)
+    columns, pieces = text_pieces(answers, texts, of, n_rows)
     matches = []
     for piece in pieces:
         if seen is not None:
@@ -198,14 +249,40 @@ def with_texts(
 
 
 def text_pieces(
-    answers: Any, texts: Sequence[str], of: tuple[str, str] | None = None
+    answers: Any, texts: Sequence[str], of: tuple[str, str] | None = None, n_rows: int | None = None
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
     """The names of the id and text columns of a file or table, and its rows piece by piece.
 
-    ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.
+    ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.  With
+    ``n_rows``, the number of scored rows without ids, the ids are row numbers.
     """
     source = open_table(answers, name="answers")
-    columns = _columns_of(source.names, texts)
+    columns = _columns_of(source.names, texts, n_rows is not None)
+    if n_rows is not None:
+        named, pieces = _text_pieces(source, {name: column for name, column in columns.items() if name != "id"}, of)
+        return {**named, "id": _ROW}, _numbered(pieces, n_rows)
+    return _text_pieces(source, columns, of)
+
+
+_ROW = "row number"
+
+
+def _numbered(pieces: Iterator[pa.Table], n_rows: int) -> Iterator[pa.Table]:
+    """The pieces with row numbers; raises ``InputError`` for another number of rows."""
+    start = 0
+    for piece in pieces:
+        numbers = pa.array(np.arange(start, start + piece.num_rows))
+        yield piece.append_column(_ROW, numbers)
+        start += piece.num_rows
+    if start != n_rows:
+        raise InputError(
+            f"the scores have {n_rows:,} rows and the answers {start:,}; without ids, rows are matched by position"
+        )
+
+
+def _text_pieces(
+    source: Any, columns: dict[str, str], of: tuple[str, str] | None
+) -> tuple[dict[str, str], Iterator[pa.Table]]:
     divided = of is not None and of[0] in source.names
     kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
     if of is not None and divided:
@@ -221,8 +298,8 @@ def text_pieces(
     return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
 
 
-def _columns_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-    resolved = resolve(names, needed=("id", *texts))
-    if "id" not in resolved:
+def _columns_of(names: Sequence[str], texts: Sequence[str], by_position: bool) -> dict[str, str]:
+    resolved = {name: name for name in texts if name in names} | resolve(names, needed=("id", *texts))
+    if "id" not in resolved and not by_position:
         raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
     return {name: resolved[name] for name in ("id", *texts) if name in resolved}

@@ -16,6 +16,9 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.stats.summed_scores import Scores
 
+ROW = "row"
+"""The column of row numbers, from 0, in a sheet of rows without ids."""
+
 
 def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
     """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
@@ -40,6 +43,8 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     """For each row of the scores the row of its labels, or −1; and the matching column."""
     if on is None and "id" in left.column_names and "id" in right.column_names:
         on = "id"
+    if on is None and "id" not in left.column_names and ROW in right.column_names:
+        return _join_numbers(left, right), ROW
     if on is None:
         return _join_rows(left, right)
     keys = []
@@ -63,6 +68,17 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
             f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}"
         )
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
+
+
+def _join_numbers(left: pa.Table, right: pa.Table) -> NDArray[np.int64]:
+    """Matching by the numbers of rows that a sheet of labels has."""
+    numbers = as_array(right.column(ROW), ROW)
+    if not pa.types.is_integer(numbers.type) or numbers.null_count:
+        raise ColumnError(f"column {ROW!r} of the labels holds {numbers.type}, not the numbers of rows")
+    if pc.count_distinct(numbers).as_py() < len(numbers):
+        raise InputError(f"column {ROW!r} of the labels: expected each row once")
+    rows = pc.index_in(pa.array(np.arange(left.num_rows)), numbers.cast(pa.int64()))
+    return rows.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]:
@@ -107,7 +123,7 @@ def ratings_of(
     if raters:
         return label or "mean of the raters", {name: table.column(name) for name in raters}
     if label is None:
-        keys = {*others, *index_columns(table.schema)}
+        keys = {*others, ROW, *index_columns(table.schema)}
         free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
         fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
         if len(fit) != 1:

@@ -104,3 +104,24 @@ def test_declarations_that_are_refused() -> None:
         @fm.metric(bounds=(0, 1), better="higher", columns={"area": "the area"})
         def second(area: float) -> float:
             return 1.0
+
+
+def test_parameters_may_have_the_aliases_of_columns() -> None:
+    @fm.metric(bounds=(0, 1), better="higher")
+    def same(response: str, gold: str | None = None) -> float:
+        return float(response == gold)
+
+    @fm.metric(bounds=(0, 9), better=None)
+    def characters(output: pa.Array):
+        return pa.compute.utf8_length(output).fill_null(0).to_numpy(zero_copy_only=False)
+
+    rows = {"answer": ["a", "b", None], "target": ["a", "c", "d"]}
+    scores = fm.score(rows, "same,characters")
+    assert scores["same"].to_pylist() == [1.0, 0.0, None]
+    assert scores["characters"].to_pylist() == [1.0, 1.0, None]
+    assert fm.same(["a"], ["a"]).tolist() == [1.0]
+    with pytest.raises(TypeError, match="twice: the parameter 'response' is the column 'answer' once more"):
+
+        @fm.metric(bounds=(0, 1), better="higher")
+        def twice(answer: str, response: str) -> float:
+            return 1.0

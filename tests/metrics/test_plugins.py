@@ -185,7 +185,8 @@ FILES = [
     ("@fm.metric(bounds=(0, 1), better=None, aliases=['mrr'])\ndef f(answer: str): ...", "'mrr' is already used by"),
     (
         f"{PLAIN}def f(anser: str): ...",
-        "unknown column 'anser'; did you mean 'answer'?",
+        "unknown column 'anser'; did you mean 'answer'?; a column of your own is declared by "
+        "@fm.metric(..., columns={'anser': 'what it holds'})",
     ),
     (f"{PLAIN}def f(answer): ...", "the parameter 'answer' has no annotation"),
     (f"{PLAIN}def f(answer: dict): ...", "expected str, float, int, bool, list or"),

@@ -316,13 +316,27 @@ def test_ranks_equal_scipy_and_streamed_columns_equal_the_table(tmp_path):
     assert all(one.num_chunks == 1 for one in read_in_turn(source, kinds, 2).columns)
 
 
+def test_tables_without_ids_meet_their_texts_and_the_baseline_by_position(tmp_path):
+    scores = made(6)
+    texts = {"answer": [f"answer {n}" for n in range(6)]}
+    own = {"id": scores["id"], **texts}
+    fm.report(scores, tmp_path / "ids.html", texts=own, baseline=scores, baseline_texts=own)
+    bare = scores.drop_columns("id")
+    fm.report(bare, tmp_path / "rows.html", texts=texts, baseline=bare, baseline_texts=texts)
+    with_ids, without = ((tmp_path / f"{name}.html").read_text() for name in ("ids", "rows"))
+    assert all(f"answer {n}" in without for n in range(6))
+    assert without.count("answer 3") == with_ids.count("answer 3")
+
+
 def test_invalid_report_input_raises(tmp_path):
     out = tmp_path / "r.html"
     scores = made(5)
     with pytest.raises(InputError, match="the answers contain no id of the scores, such as 'q"):
         fm.report(scores, out, texts={"id": ["x"], "answer": ["y"]})
-    with pytest.raises(ColumnError, match="run 1 has no id column"):
+    with pytest.raises(InputError, match="the scores have 5 rows and the answers 1; without ids, rows are matched"):
         fm.report(scores.drop_columns("id"), out, texts={"id": ["q0"], "answer": ["y"]})
+    with pytest.raises(ColumnError, match="run 1 has no id column, but another run has"):
+        fm.report(scores.drop_columns("id"), out, baseline=scores)
     with pytest.raises(OptionError, match=r"^baseline_texts= goes with baseline=$"):
         fm.report(scores, out, baseline_texts=scores)
     with pytest.raises(ColumnError, match="no column 'language'"):

@@ -110,3 +110,21 @@ def test_labelling_sheet_round_trip(tmp_path):
     told = program("judge-report", judged, "--labels", sheet)
     assert (told.code, told.err) == (0, "")
     assert fm.results.estimate(judged, sheet).n_labelled in (18, 19)
+
+
+def test_a_sheet_of_rows_without_ids_finds_them_again():
+    judged = {"answer": list("abcdef"), "judge_x": [1.0, 2.0, 3.0, 4.0, 5.0, 1.0], "judge_x_status": ["ok"] * 6}
+    sheet = fm.results.sample_rows(judged, n=4, seed=1)
+    rows = sheet["row"].to_pylist()
+    assert sheet.column_names == ["row", "answer", "human"]
+    assert sheet["answer"].to_pylist() == ["abcdef"[row] for row in rows]
+    labelled = sheet.set_column(2, "human", pa.array([judged["judge_x"][row] for row in rows]))
+    report = fm.judge_report(judged, labelled)
+    assert (report.axes[0].people.n, report.axes[0].people.accuracy) == (4, 1.0) or report.axes[
+        0
+    ].people.spearman == 1.0
+    assert fm.results.estimate(judged, labelled).n_labelled == 4
+    [texts] = [fm.results.sample_rows({"judge_x": judged["judge_x"]}, n=4, seed=1, score="judge_x", texts=judged)]
+    assert texts["answer"].to_pylist() == sheet["answer"].to_pylist()
+    with pytest.raises(InputError, match="expected each row once"):
+        fm.results.estimate(judged, pa.concat_tables([labelled, labelled]))

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -97,8 +98,6 @@ def test_numeric_ids_are_matched():
 def test_invalid_worst_rows_calls_raise():
     with pytest.raises(UnknownNameError, match="token_f1"):
         fm.worst_rows(SCORES, "token_f2")
-    with pytest.raises(ColumnError, match="no id column"):
-        fm.worst_rows(SCORES.drop(["id"]), "token_f1")
     with pytest.raises(ColumnError, match="the answers have no id column"):
         fm.worst_rows(SCORES, "token_f1", answers={"answer": ["a"]})
     with pytest.raises(OptionError, match="n=0"):
@@ -167,13 +166,53 @@ def test_worst_rows_of_one_segment():
     assert changed.num_rows == sum(n % 50 != 0 and n % 3 != 0 for n in range(N))
 
 
+def test_the_worst_rows_of_each_segment_with_own_columns():
+    cut = SCORES.append_column("language", pa.array(LANGUAGE)).append_column("topic", pa.array(IDS[::-1]))
+    found = fm.worst_rows(cut, "token_f1", n=3, by="language", keep="topic,note", answers=NOTED)
+    assert found.column_names[:5] == ["id", "segment", "language", "token_f1", "topic"]
+    for language in ("en", "ru"):
+        alone = fm.worst_rows(cut, "token_f1", n=3, by="language", segment=f"language={language}")
+        part = found.filter(pc.equal(found["segment"], f"language={language}"))
+        assert part["id"].equals(alone["id"])
+        assert set(part["language"].to_pylist()) == {language}
+    for row in found.to_pylist():
+        assert (row["topic"], row["note"]) == (IDS[::-1][IDS.index(row["id"])], f"note {row['id']}")
+    changed = fm.worst_rows(cut, "token_f1", n=2, by="language", keep="topic", baseline=OTHER)
+    assert changed.num_rows == 4
+    assert changed["topic"].to_pylist() == [IDS[::-1][IDS.index(one)] for one in changed["id"].to_pylist()]
+
+
+NOTED = [{**row, "note": f"note {row['id']}"} for row in ANSWERS]
+
+
+def test_tables_without_ids_meet_by_position():
+    """The rows are those of tables with ids, with their numbers in place of ids."""
+    answers = [{name: value for name, value in row.items() if name != "id"} for row in NOTED]
+    scores, other = SCORES.drop(["id"]), OTHER.drop(["id"])
+    for more in ({}, {"baseline": scores}):
+        table, named = (other, OTHER) if more else (scores, SCORES)
+        found = fm.worst_rows(table, "token_f1", n=9, answers=answers, keep="note", **more)
+        with_ids = fm.worst_rows(
+            named, "token_f1", n=9, answers=NOTED, keep="note", **({"baseline": SCORES} if more else {})
+        )
+        assert [IDS[row] for row in found["row"].to_pylist()] == with_ids["id"].to_pylist()
+        assert found.drop_columns("row").equals(with_ids.drop_columns("id"))
+    assert fm.worst_rows(scores, "token_f1", n=9, answers=NOTED)["answer"].to_pylist() == (
+        fm.worst_rows(SCORES, "token_f1", n=9, answers=NOTED)["answer"].to_pylist()
+    )
+    with pytest.raises(InputError, match="the scores have 500 rows and the answers 499; without ids, rows are matched"):
+        fm.worst_rows(scores, "token_f1", answers=answers[1:])
+    with pytest.raises(InputError, match="baseline has 499 rows and scores 500: pairing by position needs equal"):
+        fm.worst_rows(scores, "token_f1", baseline=other[1:])
+
+
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
         ({"by": "language", "segment": "language=rus"}, UnknownNameError, "language=ru"),
         ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to segment the rows by"),
-        ({"by": "language"}, OptionError, "by= and segment= must be given together"),
-        ({"segment": "language=ru"}, OptionError, "by= and segment= must be given together"),
+        ({"segment": "language=ru"}, OptionError, "segment= needs by=, the columns that define it"),
+        ({"keep": "topic"}, ColumnError, "the column 'topic' to keep is not in the scores"),
     ],
 )
 def test_unknown_segment_raises(asked, error, message):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.scoring.score import score
@@ -91,6 +91,10 @@ def test_only_a_column_that_a_metric_needs_is_ambiguous():
     assert fm.score([ROW], metrics="answer_length")["answer_length"].to_pylist() == [3.0]
     fm.score([ROW], metrics="token_f1", columns={"reference": "reference", "answer": "output"})
     assert fm.score([ROW], metrics="token_f1", columns={"reference": "references"})["token_f1"].to_pylist() == [1.0]
+    with pytest.raises(
+        UnknownNameError, match=r"^columns=.'output': 'answer'. is reversed: expected columns=.'answer': 'out"
+    ):
+        fm.score([ROW], metrics="token_f1", columns={"output": "answer"})
     with pytest.raises(ColumnError, match=r"^columns 'qid' and 'sample_id' both match 'id'; "):
         fm.score([{"qid": 1, "sample_id": 2, "answer": "a"}], metrics="answer_length")
 
