@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastmetrics.base.arrays import Bytes, Ids, Ints
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.ngrams import Lists
 from fastmetrics.kernels.token_overlap import fall_backs, occurs
@@ -146,7 +146,7 @@ def in_brackets(data: Bytes, start: int, stop: int) -> int:
     """The capital that alone stands in round brackets somewhere; ``NONE`` if several do."""
     found = NONE
     for i in range(start, stop - 2):
-        if data[i] == 40 and data[i + 2] == 41 and 65 <= data[i + 1] <= 90:
+        if data[np.uint64(i)] == 40 and data[i + 2] == 41 and 65 <= data[i + 1] <= 90:
             number = letter(data[i + 1])
             if found not in (NONE, number):
                 return NONE
@@ -156,16 +156,20 @@ def in_brackets(data: Bytes, start: int, stop: int) -> int:
 
 @leaf
 def stated_letter(
-    data: Bytes, start: int, stop: int, cues: Bytes, cue_bounds: Ints, firsts: Bytes, links: Bytes, link_bounds: Ints
+    data: Bytes, start: int, stop: int, cues: Bytes, cue_bounds: Ints, begins: Flags, links: Bytes, link_bounds: Ints
 ) -> int:
-    """The letter of a text: in its last box, behind its last cue, at its start, on its last line, or in brackets."""
+    """The letter of a text: in its last box, behind its last cue, at its start, on its last line, or in brackets.
+
+    ``begins`` says for each pair of bytes whether a box, a line or a cue may begin with them.
+    """
     while stop > start and data[stop - 1] in (32, 10, 13, 9):
         stop -= 1
     cued = last_line = NONE
     new_line = False
     for i in range(stop - 1, start - 1, -1):
-        byte = data[i]
-        if firsts[byte] == 0:
+        byte = data[np.uint64(i)]
+        following = data[np.uint64(i + 1)] if i + 1 < stop else np.uint8(0)
+        if not begins[(np.uint64(byte) << np.uint64(8)) | np.uint64(following)]:
             continue
         if byte == 92 and is_here(data, i, stop, BOXED):
             found = in_box(data, i + len(BOXED), start, stop)
@@ -195,16 +199,16 @@ def stated_letters(
 
     A cue, as "answer", is a word behind which the letter stands, if only linking words such as "is" are between.
     """
-    firsts = np.zeros(256, np.uint8)
-    firsts[10] = firsts[92] = 1
+    begins = np.zeros((256, 256), np.bool_)  # cues have two bytes or more
+    begins[10] = begins[92] = True
     for k in range(len(cue_bounds) - 1):
-        byte = cues[cue_bounds[k]]
-        firsts[byte] = 1
-        if letter(byte) >= 0:
-            firsts[byte - 32] = 1
+        first, second = cues[cue_bounds[k]], cues[cue_bounds[k] + 1]
+        capitals = first - 32 if letter(first) >= 0 else first, second - 32 if letter(second) >= 0 else second
+        begins[first, second] = begins[first, capitals[1]] = True
+        begins[capitals[0], second] = begins[capitals[0], capitals[1]] = True
     found = np.empty(len(starts), np.int32)
     for row in range(len(starts)):
-        found[row] = stated_letter(data, starts[row], stops[row], cues, cue_bounds, firsts, links, link_bounds)
+        found[row] = stated_letter(data, starts[row], stops[row], cues, cue_bounds, begins.ravel(), links, link_bounds)
     return found
 
 
