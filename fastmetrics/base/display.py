@@ -56,10 +56,10 @@ def sparkline(values: Iterable[float]) -> str:
 
 
 def number(value: float) -> str:
-    """``value`` with about four significant digits; counts in full; – for NaN.
+    """``value`` with about four significant digits; whole numbers in full; – for NaN.
 
-    >>> [number(x) for x in (0.12345, 812.25, 3, 1e-9, float("nan"))]
-    ['0.1235', '812.2', '3', '1e-09', '–']
+    >>> [number(x) for x in (0.12345, 44.14, 812.25, 3, 0.0, 1e-9, float("nan"))]
+    ['0.1235', '44.14', '812.2', '3', '0', '1e-09', '–']
     """
     if isinstance(value, int):
         return f"{value:,}"
@@ -68,7 +68,30 @@ def number(value: float) -> str:
     size = abs(value)
     if size != 0 and not 1e-4 <= size < 1e7:
         return f"{value:.4g}"
-    return f"{value:.4f}" if size < 100 else f"{value:,.1f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{_decimals(size)}f}"
+
+
+def _decimals(size: float) -> int:
+    """The decimals of a number of this size: at most four."""
+    return 4 if size <= 1 else 3 if size < 10 else 2 if size < 100 else 1
+
+
+def interval(low: float, high: float, sign: str = "") -> str:
+    """The bounds of an interval with the decimals of the larger one, and with ``sign`` ``"+"`` their signs; – for NaN.
+
+    >>> interval(0.25, 0.5), interval(6.329e-05, 0.0213, "+"), interval(0.0, 1.0), interval(-0.5, 44.14)
+    ('[0.2500, 0.5000]', '[+0.0001, +0.0213]', '[0, 1]', '[-0.50, 44.14]')
+    """
+    if math.isnan(low):
+        return "–"
+    size = max(abs(low), abs(high))
+
+    def text(value: float) -> str:
+        is_plain = not 1e-3 <= size < 1e7 or float(value).is_integer()
+        shown = number(value) if is_plain else f"{value:,.{_decimals(size)}f}"
+        return f"+{shown}" if sign and value > 0 else shown
+
+    return f"[{text(low)}, {text(high)}]"
 
 
 TONES = {
@@ -404,10 +427,10 @@ def _rows(name: str, value: Any, intervals: Mapping[str, Any]) -> Iterator[tuple
                 yield f"{name}.{key}", number(item), ""
 
 
-def _interval(interval: Any) -> str:
-    if interval is None or math.isnan(interval.low):
+def _interval(of: Any) -> str:
+    if of is None or math.isnan(of.low):
         return ""
-    return f"[{number(interval.low)}, {number(interval.high)}]"
+    return interval(of.low, of.high)
 
 
 def first_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:

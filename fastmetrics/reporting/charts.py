@@ -350,11 +350,18 @@ class ScatterChart:
     """For each metric the values of the points, in the order of ``x``."""
     lower: Sequence[str]
     """The metrics of which less is better."""
+    bounds: Mapping[str, tuple[float, float] | None]
+    """The bounds of the metrics, or None."""
 
     def data(self) -> dict[str, Any]:
         """The data for the script; less of ``x`` is better."""
         metrics = [
-            {"name": visible(name), "lower": name in self.lower, "y": list(map(short, values))}
+            {
+                "name": visible(name),
+                "lower": name in self.lower,
+                "bounds": None if (own := self.bounds.get(name)) is None or not all(map(math.isfinite, own)) else own,
+                "y": list(map(short, values)),
+            }
             for name, values in self.y.items()
         ]
         points = [{"name": visible(name), "x": short(value)} for name, value in self.x.items()]

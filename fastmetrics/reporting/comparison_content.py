@@ -136,8 +136,8 @@ class RankedMetric:
     """The means of all systems in one metric, with the letters of the verdicts, and which of them have the best one."""
 
     metric: str
-    cells: Sequence[tuple[str, str, bool]]
-    """For each system its mean, its letters, and whether it shares a letter with the best system."""
+    cells: Mapping[str, tuple[str, str, bool]]
+    """By system its mean, its letters, and whether it shares a letter with the best system."""
     n: int
     """Number of rows of which all systems have a score."""
 
@@ -147,6 +147,7 @@ class Against:
     """The contents of the comparison page."""
 
     systems: Sequence[str]
+    """In the order given."""
     changes: Sequence[Change]
     """What the headline on two systems says: the change of the main metric, then those of other concerns."""
     dissent: Mapping[str, int]
@@ -182,6 +183,11 @@ class Against:
         """What the marks of the intervals and p values of these lines mean."""
         notes = [(line.metric, note) for line in lines for note in (line.interval_note, p_mark(line.p_note))]
         return interval_notes(((metric, "none", note) for metric, note in notes), self.confidence)
+
+    @property
+    def best_first(self) -> Sequence[str]:
+        """The systems, the best by the main metric first, where there is one."""
+        return list(dict.fromkeys([*([] if self.lead is None else self.lead.means), *self.systems]))
 
     @property
     def shown_places(self) -> Sequence[DifferenceLine]:
@@ -404,4 +410,4 @@ def _ranked(comparison: Comparison, whole: Sequence[Compared], ranking: Any) -> 
         system: (number(mean), own, has_direction and frozenset((order[0], system)) not in apart)
         for system, mean, own in zip(order, ranking.means, letters, strict=True)
     }
-    return RankedMetric(visible(ranking.metric), [cells[system] for system in comparison.systems], ranking.n)
+    return RankedMetric(visible(ranking.metric), {visible(system): cells[system] for system in order}, ranking.n)

@@ -32,17 +32,14 @@ _WORDS = {
     "appendix_head": ("appendix", "приложение"),
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
-    "no_baseline_head": (
-        "One system, nothing to compare it with: what to look at first",
-        "Система одна, сравнить не с чем: на что посмотреть сначала",
-    ),
+    "first_looks": ("What to look at first", "На что посмотреть сначала"),
     "look_at": (
         "A metric's name opens its rows, the worst first.",
         "Имя метрики открывает её строки, худшие сначала.",
     ),
     "pointer_poor": ("Poor by its thresholds:", "Плохо по порогам:"),
     "pointer_low_segment": ("Below the mean of all rows:", "Ниже среднего по всем строкам:"),
-    "pointer_lacking": ("Many rows without a score; with one:", "Много строк без оценки; с оценкой:"),
+    "pointer_lacking": ("Rows without a score:", "Строк без оценки:"),
     "worst_rows": ("The worst rows by {metric}", "Худшие строки: {metric}"),
     "worst_note": (
         "Those of equal scores stand in the order of the file.",
@@ -142,6 +139,7 @@ _WORDS = {
     "value": ("value", "значение"),
     "statistic": ("statistic", "статистика"),
     "notes": ("Notes", "Замечания"),
+    "score_notes": ("Notes on the scores", "Замечания к оценкам"),
     "readings_note": (
         "Readings follow published thresholds and are rough guides; a metric without thresholds has none. Means are of "
         "the rows with a score; the columns beside them count the rows without one.",
@@ -150,21 +148,19 @@ _WORDS = {
     ),
     "histograms": ("Histograms of all rows", "Гистограммы по всем строкам"),
     "histograms_note": (
-        "Exact counts over every row, missing scores left out.",
-        "Точные числа по всем строкам; отсутствующие оценки не входят.",
+        "Over every row, missing scores left out; of several systems the share of rows in each bin.",
+        "По всем строкам; отсутствующие оценки не входят; у нескольких систем — доля строк в каждом столбце.",
     ),
     "correlations": ("Which metrics go together", "Какие метрики согласны"),
     "correlations_note": (
-        "Spearman's rank correlations, turned round where lower is better for one of the two; crossed out where a "
-        "metric does not vary.",
-        "Ранговые корреляции Спирмена; знак обращён, если для одной из двух меньше — лучше; перечёркнуто, где метрика "
-        "не меняется.",
+        "Spearman's rank correlations. Blue, above 0: the two are good in the same rows; orange, below 0: one is good "
+        "where the other is bad; the sign of metrics marked (−), where lower is better, is turned for that. Crossed "
+        "out: a metric does not vary.",
+        "Ранговые корреляции Спирмена. Синее, больше 0: обе хороши в одних и тех же строках; оранжевое, меньше 0: одна "
+        "хороша там, где другая плоха; для этого у метрик с (−), где меньше — лучше, знак обращён. Перечёркнуто: "
+        "метрика не меняется.",
     ),
     "no_value": ("not defined", "не определено"),
-    "no_baseline": (
-        "There is one system: give a baseline to compare it with.",
-        "Система одна: укажите базовую, чтобы сравнить.",
-    ),
     "segments": ("Segments", "Сегменты"),
     "segment": ("segment", "сегмент"),
     "segments_changes": (
@@ -227,7 +223,8 @@ _WORDS = {
     "same_answer": ("Both answers are the same.", "Оба ответа одинаковы."),
     "compared_with": ("compared with", "в сравнении с"),
     "no_other": ("no other system", "ни с чем"),
-    "filters": ("Filters", "Фильтры"),
+    "filters": ("Filters and files", "Фильтры и файлы"),
+    "side_by_side": ("Answers side by side", "Ответы рядом"),
     "marks": ("Marked:", "Отмечено:"),
     "improved": ("improved", "лучше"),
     "regressed": ("regressed", "хуже"),
@@ -241,6 +238,8 @@ _WORDS = {
     "keep_filter": ("Keep this filter", "Оставить фильтр"),
     "remove_filter": ("Remove the filter", "Убрать фильтр"),
     "kept_columns": ("Other columns", "Другие столбцы"),
+    "reply": ("full reply", "весь ответ"),
+    "trace": ("reasoning", "рассуждение"),
     "rating": ("Your rating", "Ваша оценка"),
     "comment": ("Your comment", "Ваш комментарий"),
     "labels_out": ("Your labels", "Ваши метки"),

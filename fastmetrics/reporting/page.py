@@ -64,7 +64,9 @@ def _digest(script: str) -> str:
 
 
 def _static(name: str) -> str:
-    return files("fastmetrics.reporting").joinpath("static", name).read_text(encoding="utf-8")
+    """The text of a style or script, without its indentation and lines of comments, to keep the page small."""
+    text = files("fastmetrics.reporting").joinpath("static", name).read_text(encoding="utf-8")
+    return "\n".join(line for line in map(str.strip, text.splitlines()) if line and not line.startswith("//"))
 
 
 @cache
@@ -75,7 +77,8 @@ def _environment() -> Environment:
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
     templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
-    templates.filters |= {"headed": headed, "form": plural_form}
+    # the name as it stands on a page that shows a metric at several cut-offs as one
+    templates.filters |= {"headed": headed, "form": plural_form, "family": lambda name: name.partition("@")[0]}
     return templates
 
 

@@ -193,6 +193,8 @@ def worst_of_systems(
         change = None if earlier is None else own - earlier
         sign = -1.0 if better == "lower" else 1.0
         fell = change is not None and bool((sign * change < 0).any())
+        if not fell and np.nanmin(own, initial=np.inf) == np.nanmax(own, initial=-np.inf):
+            continue  # no row is worse than another
         values = change if fell and change is not None else own
         places = [int(place) for place in least(sign * values, EACH_SYSTEM) if shown is None or int(place) in shown]
         if fell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
@@ -35,8 +37,8 @@ from fastmetrics.reporting.sections import (
 )
 from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
 from fastmetrics.results.by_segment import summarize_by
-from fastmetrics.results.distributions import Correlations, correlations, histograms
-from fastmetrics.results.main_metric import CONCERNS, concern_of, first_metrics
+from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
+from fastmetrics.results.main_metric import first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
 from fastmetrics.results.pairing import with_row_ids
 from fastmetrics.results.primary import primary_of
@@ -96,17 +98,39 @@ def provenance(systems: Sequence[ScoreRun]) -> list[Provenance]:
         names.setdefault(whole, []).append(visible(run.name))
         metrics = ", ".join(map(str, stored.get("scores") or {}))
         short[whole] = [("metrics", visible(metrics))] if metrics else []
+        texts = {key: _inputs(stored[key]) if key == "inputs" else _text(stored[key]) for key in stored}
         short[whole] += [
-            (visible(key), _text(stored[key]))
-            for key in stored
-            if key not in ("scores", "metrics", "cautions", "declared")
+            (visible(key), visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"))
+            for key, text in texts.items()
+            if key not in ("scores", "metrics", "cautions", "declared", "fingerprint") and text
         ]
     return [Provenance(some, short[whole], visible(whole) or None) for whole, some in names.items()]
 
 
 def _text(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    """A value of metadata in words.
+
+    >>> _text({"answer": "answer", "reference": "gold"}), _text(["id", "lang"]), _text(True), _text(1200)
+    ('answer, reference = gold', 'id, lang', 'yes', '1,200')
+    """
+    if isinstance(value, Mapping):
+        texts = {str(key): _text(one) for key, one in value.items()}
+        return ", ".join(key if key == text else f"{key} = {text}" for key, text in texts.items())
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    if isinstance(value, bool) or value is None:
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _inputs(inputs: Any) -> str:
+    """The first files that were scored, with their sizes, and how many more there were."""
+    try:
+        named = [f"{name} ({size:,} bytes)" for name, size in inputs["first"]]
+        more = inputs["files"] - len(named)
+    except (TypeError, ValueError, KeyError):  # another tool's metadata under this name
+        return _text(inputs)
+    return ", ".join([*named, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 # The overview of a report: the figures of every metric, and what to look at first.
@@ -115,7 +139,7 @@ def _text(value: object) -> str:
 LACKING = 0.05
 """The share of rows without a score from which on a report points at it."""
 _POINTED = 8
-"""Maximum number of metrics and segments that an overview without a comparison points at, of each kind."""
+"""Maximum number of segments, and of shares of rows without a score, that an overview of one system points at."""
 
 
 @dataclass(frozen=True)
@@ -129,18 +153,22 @@ class MetricLine:
     counts: Sequence[int] | None
 
     @property
+    def n_lacking(self) -> int:
+        """Number of rows without a score."""
+        return int(self.figures.n_missing + self.figures.n_undefined + self.figures.n_error)
+
+    @property
     def lacks_rows(self) -> bool:
         """Whether calls failed, or a share of the rows that matters has no score."""
-        lacking = self.figures.n_missing + self.figures.n_undefined
-        return bool(self.figures.n_error or lacking > LACKING * (self.figures.n + lacking))
+        return bool(self.figures.n_error or self.n_lacking > LACKING * (self.figures.n + self.n_lacking))
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """Something to look at: ``poor``, ``lacking`` or ``low_segment``, and its metric and segment."""
+    """Something to look at: ``poor``, ``lacking`` or ``low_segment``, and its metrics and segment."""
 
     kind: str
-    metric: str
+    metrics: Sequence[str]
     segment: str | None
     text: str
 
@@ -170,18 +198,21 @@ def named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, floa
 
 def pointers(lines: Sequence[MetricLine], heat: HeatMap | None) -> list[Pointer]:
     """What to look at where no comparison says what changed."""
-    poor = [Pointer("poor", line.name, None, "") for line in lines if line.reading == "poor"]
-    lacking = [
-        Pointer("lacking", line.name, None, f"{line.figures.n:,}") for line in lines if line.lacks_rows and line.better
-    ]
+    poor = [line.name for line in lines if line.reading == "poor"]
+    alike: dict[str, list[str]] = {}
+    for line in lines:
+        if line.lacks_rows and line.better:
+            alike.setdefault(f"{line.n_lacking:,} / {line.figures.n + line.n_lacking:,}", []).append(line.name)
+    lacking = [Pointer("lacking", names, None, share) for share, names in alike.items()]
     low = [
-        (cell.level, Pointer("low_segment", metric, segment, cell.text))
+        (cell.level, Pointer("low_segment", [metric], segment, cell.text))
         for segment, cells in (heat.lines if heat is not None else ())
         for metric, cell in zip(heat.metrics if heat is not None else (), cells, strict=True)
         if cell is not None and cell.marked and cell.level is not None and cell.level < 0
     ]
     low.sort(key=lambda entry: entry[0])
-    return [*poor[:_POINTED], *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED]]
+    of_poor = [Pointer("poor", poor, None, "")] if poor else []
+    return [*of_poor, *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED]]
 
 
 # All sections that only some reports have, in their order on the page.
@@ -224,7 +255,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     """Collect the contents of one report."""
     runs = _runs_of(scores, options)
     names, base, summary = runs.names, runs.base, runs.summary
-    drawn = histograms(runs.main, metrics=names) if names else {}
+    drawn = {name: histograms_of(name, runs.systems) for name in names}
     spread = _spread(runs.main, names[:_CORRELATED])
     paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
     charts = Charts()
@@ -238,8 +269,10 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     if options.by and against is None:
         segmented = heat_of_means(_means(runs.main, names, options), runs.main.declared)
     shown_pair = (0, 1) if base else (None, 0)
-    lines = metric_lines(summary, drawn, runs.main.declared)
+    of_main = {name: some[runs.systems.index(runs.main)] for name, some in drawn.items()}
+    lines = metric_lines(summary, of_main, runs.main.declared)
     present = [section for section in SECTIONS if more[section.name]]
+    more_pages = [section.name for section in present]
     system_names = [run.name for run in runs.systems]
     links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
     better = declared_better(names, runs.main.declared)
@@ -255,19 +288,19 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "metrics": lines,
         "figures": named_figures(summary, runs.main.declared),
         "pointers": pointers(lines, segmented) if against is None else [],
-        "worst_rows": worst_of_systems(everyone, names[first], better.get(names[first]), system_names, links, on_page)
-        if names
+        "worst_rows": worst_of_systems(everyone, names[first], better[names[first]], system_names, links, on_page)
+        if names and better.get(names[first])
         else [],
         "links": links,
         "first_metric": visible(names[first]) if names else None,
         "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
         "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
-        "notes": [visible(note) for note in [*summary.remarks(), *runs.notes, *ScoredClaims.of(runs.main).remarks()]],
+        "score_notes": _score_notes(runs),
         "segmented": segmented,
         "against": against,
         **more,
         "sections": present,
-        "pages": [*_FIRST, *(section.name for section in present), "data"],
+        "pages": [*(name for name in _FIRST if name != "comparison" or against), *more_pages, "data"],
         "correlated": None
         if paired is None
         else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED]), "of": len(names)},
@@ -278,15 +311,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     }
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
-        "histograms": [
-            {
-                "edges": list(map(short, histogram.edges)),
-                "counts": histogram.counts,
-                "n": histogram.n,
-                "missing": histogram.n_missing,
-            }
-            for histogram in drawn.values()
-        ],
+        "histograms": list(map(_drawn, drawn.values())),
         "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
         "charts": [chart.data() for chart in charts.drawn],
         "rows": shown.rows,
@@ -428,6 +453,13 @@ def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
     return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))
 
 
+def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
+    """The histograms of a metric for the page's script: the edges of the bins, and what each system has in them."""
+    edges = next((one.edges for one in of_systems if one.n), [])
+    systems = [{"counts": one.counts, "n": one.n, "missing": one.n_missing} for one in of_systems]
+    return {"edges": list(map(short, edges)), "systems": systems}
+
+
 def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
     summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
@@ -458,26 +490,25 @@ def _primary(runs: _Runs) -> Any:
     return {"grids": table.tables(), "analysis": table.analysis(), "notes": notes}
 
 
+def _score_notes(runs: _Runs) -> list[tuple[str, Sequence[str]]]:
+    """The notes on the scores of all systems, each with the metrics that it names; some systems' with their names."""
+    having: dict[str, list[str]] = {}
+    for run in runs.systems:
+        for note in [*runs.summaries[run.name].notes, *ScoredClaims.of(run).remarks()]:
+            having.setdefault(note, []).append(run.name)
+    of_all = [note if len(some) == len(runs.systems) else f"{', '.join(some)}: {note}" for note, some in having.items()]
+    return [
+        (visible(note), [visible(name) for name in runs.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)])
+        for note in [*of_all, *runs.notes]
+    ]
+
+
 def _first_metric(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> int:
-    """The metric by which the rows open: the main one, or of the next concern one with more values than 0 and 1."""
+    """The place of the metric by which the rows open: the main one, else the first with a direction and scores."""
+    scored = [name for name in names if not np.isnan(run.values(name)).all()] or names
     better = declared_better(names, run.declared)
-    firsts = list(first_metrics(names, run.spec, better, options.main).values())
-
-    def later(place: int) -> tuple[Any, ...]:
-        name, values = names[place], run.values(names[place])
-        graded = np.isfinite(values) & (values != 0) & (values != 1)
-        concern = CONCERNS.index(concern_of(name, run.spec(name)))
-        chosen = options.main is not None and name == firsts[0]
-        return (
-            np.isnan(values).all(),
-            not chosen,
-            not graded.any(),
-            name not in firsts,
-            better.get(name) is None,
-            concern,
-        )
-
-    return min(range(len(names)), key=later, default=0)
+    firsts = first_metrics(scored, run.spec, {name: better.get(name) for name in scored}, options.main)
+    return names.index(next(iter(firsts.values()), scored[0])) if names else 0
 
 
 def _segment_columns(rows: PairedRows) -> list[str]:

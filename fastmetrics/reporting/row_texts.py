@@ -250,8 +250,6 @@ def _cited_sentences(answers: Sequence[str], counts: Sequence[int]) -> Iterator[
 
 _MOST = 30
 """Maximum number of displayed columns: the first ones."""
-_LONG = 500
-"""Maximum characters of a displayed value."""
 
 
 @dataclass(frozen=True)
@@ -298,9 +296,8 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, list | dict):
-        value = json.dumps(strict(value), ensure_ascii=False, default=str)
-    text = value if isinstance(value, str) else str(value)
-    return visible(text[:_LONG]) + (f" … [+{len(text) - _LONG:,}]" if len(text) > _LONG else "")
+        return cut(json.dumps(strict(value), ensure_ascii=False, default=str))
+    return cut(value)
 
 
 # The texts of the rows in a report, truncated if long, with the support of their anchors and citations.

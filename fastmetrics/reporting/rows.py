@@ -148,7 +148,8 @@ class RowSegments:
 # Judgements of the rows in a report.
 
 
-_STATUS, _REASON = "_status", "_reason"
+_OF_AXIS = ("", "_status", "_reason", "_reply", "_trace")
+"""The endings of the columns of a judge that a row shows: its score, status and reason, and where kept its reply."""
 
 
 class JudgedRows:
@@ -166,8 +167,8 @@ class JudgedRows:
         self.axes = axes_of(run.columns)
         self.ids: pa.Array | None = None
         if run.id_column is not None and self.axes:
-            columns = [f"{axis}{ending}" for axis in self.axes for ending in ("", _STATUS, _REASON)]
-            loaded = run.in_memory([run.id_column, *columns])
+            columns = [f"{axis}{ending}" for axis in self.axes for ending in _OF_AXIS]
+            loaded = run.in_memory([run.id_column, *(name for name in columns if name in run.columns)])
             self.ids = loaded.texts(run.id_column)
             self.id_column = run.id_column
             self.run: ScoreRun = loaded
@@ -186,7 +187,8 @@ class JudgedRows:
         return ScoreMetadata(scores={axis: self.run.metadata.settings_of(axis) for axis in axes} if axes else None)
 
     def of(self, ids: pa.Array | None, rows: Sequence[int]) -> list[list[Any]]:
-        """For each of the rows a list of [axis, score or None, status or None, reason or None].
+        """For each of the rows a list of [axis, score, status, reason], None for what is not there, and of a kept
+        reply its text and the model's reasoning.
 
         ``ids`` are those of all rows of the report.  Raises ``InputError`` for a duplicate id of the judgements.
         """
@@ -197,11 +199,12 @@ class JudgedRows:
             places = self._places(ids.take(places))
         cells: list[list[Any]] = [[] for _ in rows]
         for axis in self.axes:
-            columns = [self._column(f"{axis}{ending}", places) for ending in ("", _STATUS, _REASON)]
-            for row, score, status, reason in zip(cells, *columns, strict=True):
+            columns = [self._column(f"{axis}{ending}", places) for ending in _OF_AXIS]
+            for row, score, status, reason, *reply in zip(cells, *columns, strict=True):
                 if score is not None or status is not None:
                     shown = None if score is None or score != score else score  # noqa: PLR0124
-                    row.append([visible(axis), shown, _text(status), _text(reason)])
+                    kept = reply if any(reply) else []
+                    row.append([visible(axis), shown, *map(_text, (status, reason, *kept))])
         return cells
 
     def _are_by_position(self, ids: pa.Array) -> bool:
@@ -225,7 +228,8 @@ def _text(value: Any) -> str | None:
     return None if value is None else cut(value)
 
 
-def _judged_files(options: ReportOptions) -> list[Any]:
+def judged_files(options: ReportOptions) -> list[Any]:
+    """The files or tables of judgements: one of the first run, or one of each run, that of the baseline last."""
     judged = options.judged
     if judged is None or not are_several(judged):
         return [] if judged is None else [judged]
@@ -234,7 +238,7 @@ def _judged_files(options: ReportOptions) -> list[Any]:
 
 def judged_of_first(options: ReportOptions, of: tuple[str, str] | None) -> JudgedRows | None:
     """The judgements of the run whose rows are shown."""
-    files = _judged_files(options)
+    files = judged_files(options)
     return JudgedRows(files[0], of) if files else None
 
 
@@ -244,7 +248,7 @@ def judged_by_run(options: ReportOptions, names: Sequence[str]) -> dict[str, Jud
 
     Raises ``OptionError`` for several files whose number is not that of the runs.
     """
-    files, system = _judged_files(options), options.system
+    files, system = judged_files(options), options.system
     if system is not None and files:
         judged = {names[0]}
         if system in open_run(files[0]).columns:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import table_of_records
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, interval, number
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
@@ -191,7 +191,7 @@ def bounds(low: float, high: float, mark: str = "") -> str:
     >>> bounds(-0.5, 0.25, "*")
     '[-0.5000, +0.2500]*'
     """
-    return f"–{mark}" if math.isnan(low) else f"[{signed(low)}, {signed(high)}]{mark}"
+    return interval(low, high, "+") + mark
 
 
 def p_value(p: float, note: str | None = None) -> str:

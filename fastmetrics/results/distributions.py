@@ -268,24 +268,36 @@ def histograms(
     run = open_run(scores)
     names = shared_metrics([run], listed(metrics))
     run = run.by_column(names)
-    return Histograms(run.name, {name: _histogram(name, run, bins) for name in names})
+    return Histograms(run.name, {name: histograms_of(name, [run], bins)[0] for name in names})
 
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def _histogram(name: str, run: ScoreRun, bins: int) -> Histogram:
-    values = run.values(name)
-    finite = values[np.isfinite(values)]
-    missing = len(values) - len(finite)
-    if not len(finite):
-        return Histogram(name, 0, missing, [], [0] * bins)
-    low, high = declared_bounds([name], run.declared).get(name, (-math.inf, math.inf))
-    if not (math.isfinite(low) and math.isfinite(high) and low <= finite.min() and finite.max() <= high):
-        low, high = float(finite.min()), float(finite.max())
-    scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
-    counts, edges = np.histogram(finite / scale, bins, _divisible(low / scale, high / scale, bins))
-    return Histogram(name, len(finite), missing, (edges * scale).tolist(), counts.tolist())
+def histograms_of(metric: str, runs: Sequence[ScoreRun], bins: int = 20) -> list[Histogram]:
+    """The histogram of a metric in each of several runs, over the same bins; without scores where a run lacks it."""
+    columns = [run.values(metric) if metric in run.scores else np.empty(0) for run in runs]
+    finite = [values[np.isfinite(values)] for values in columns]
+    ends = [(float(values.min()), float(values.max())) for values in finite if len(values)]
+    edges: list[float] = []
+    if ends:
+        least, most = min(low for low, _ in ends), max(high for _, high in ends)
+        low, high = declared_bounds([metric], runs[0].declared).get(metric, (-math.inf, math.inf))
+        if not (math.isfinite(low) and math.isfinite(high) and low <= least and most <= high):
+            low, high = least, most
+        scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
+        bounds = _divisible(low / scale, high / scale, bins)
+        edges = (np.histogram_bin_edges(np.empty(0), bins, bounds) * scale).tolist()
+    return [
+        Histogram(
+            metric,
+            len(some),
+            len(values) - len(some),
+            edges if len(some) else [],
+            np.histogram(some / scale, bins, bounds)[0].tolist() if len(some) else [0] * bins,
+        )
+        for values, some in zip(columns, finite, strict=True)
+    ]
 
 
 def _divisible(low: float, high: float, bins: int) -> tuple[float, float]:

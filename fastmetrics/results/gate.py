@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, interval, number
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
@@ -45,10 +45,10 @@ from fastmetrics.stats.mean_interval import (
     FEWER,
     LEAST_CLUSTERS,
     LEAST_ROWS,
+    MARK,
     NAMES,
     has_long_tail,
     interval_notes,
-    interval_text,
 )
 
 # The result of checking scores against rules: the check of each rule; as text, JSON, Markdown and JUnit XML.
@@ -106,10 +106,18 @@ class CheckedRule:
         """The value; for a change or a bound, with its interval, marked if there is a note on it."""
         if not self.has_interval:
             return self._number(self.value)
-        return f"{self._number(self.value)} {interval_text(self.low, self.high, self.interval_note, self._number)}"
+        return f"{self._number(self.value)} {self._bounds}{'' if self.interval_note is None else MARK}"
+
+    @property
+    def _percent(self) -> bool:
+        return self.rule.percent and self.rule.is_change
+
+    @property
+    def _bounds(self) -> str:
+        return f"{interval(100 * self.low, 100 * self.high)}%" if self._percent else interval(self.low, self.high)
 
     def _number(self, value: float) -> str:
-        return f"{number(value * 100)}%" if self.rule.percent and self.rule.is_change else number(value)
+        return f"{number(value * 100)}%" if self._percent else number(value)
 
     @property
     def bound_at(self) -> float:
@@ -165,8 +173,7 @@ class CheckedRule:
         """The value, its interval with its kind and note, and the rows behind it, in one line."""
         parts = [f"value {self._number(self.value)}"]
         if not math.isnan(self.low):
-            ends = f"[{self._number(self.low)}, {self._number(self.high)}]"
-            parts.append(f"{self.confidence * 100:g} % interval {ends}: {NAMES[self.interval]}")
+            parts.append(f"{self.confidence * 100:g} % interval {self._bounds}: {NAMES[self.interval]}")
         parts += [self.interval_note] if self.interval_note is not None else []
         parts.append(f"n = {self.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters"))
         parts += [f"{self.n_worst:,} rows without a score"] if self.n_worst else []
@@ -254,7 +261,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     def _crossed(self) -> Iterator[str]:
         """The rules on means that the rows do not decide."""
         return (
-            f"{check.title}: the {check.confidence * 100:g} % interval [{number(check.low)}, {number(check.high)}] "
+            f"{check.title}: the {check.confidence * 100:g} % interval {interval(check.low, check.high)} "
             f"({NAMES[check.interval]}{'' if check.interval_note is None else f'; {check.interval_note}'}) crosses "
             f"{check.rule.limit_text}, so these rows do not decide it; {check.metric}."
             f"{'' if check.rule.figure in (None, 'mean') else f'{check.rule.figure}.'}"

@@ -322,7 +322,7 @@ def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
 def _bounds(interval: Interval | None) -> str:
     if interval is None:
         return "–"
-    return interval_text(interval.low, interval.high, interval.note, "{:.3f}".format)
+    return interval_text(interval.low, interval.high, interval.note)
 
 
 def _ends(estimate: PoweredMean) -> list[str]:

@@ -23,7 +23,7 @@ from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import Url, as_local, is_url, last_name, parse, shown_address, within
 from fastmetrics.tables.csv_files import as_it_looks
-from fastmetrics.tables.file_formats import FORMATS
+from fastmetrics.tables.file_formats import FORMATS, without_suffix
 from fastmetrics.tables.input_files import WORK_SUFFIX, reading
 from fastmetrics.tables.opening import expand, is_paths
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
@@ -119,7 +119,7 @@ def open_run(run: Any, name: str | None = None, *, table: str = "run 1", latest:
 def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
     """The run in an opened score file, by default under the name in its metadata or that of the file."""
     metadata = file.metadata or ScoreMetadata()
-    run_name = name or metadata.name or last_name(file.name)
+    run_name = name or metadata.name or without_suffix(last_name(file.name))
     reader = _reader(file)
     names = file.source.schema.names
     types = None

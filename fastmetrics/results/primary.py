@@ -86,11 +86,6 @@ HIGH: Mapping[str, float] = {"Faithfulness": 0.8, "Overlap": 0.5, "F1": 0.5, "Av
 """From which score on a row is high: a fallback Faithfulness of 0.8 is an Overlap of 0.5."""
 
 
-def _figure(name: str, value: float) -> str:
-    """A figure; tokens and milliseconds with one decimal."""
-    return f"{value:,.1f}" if name in ("Tokens", "Latency") and not math.isnan(value) else number(value)
-
-
 @dataclass(frozen=True)
 class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
     """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; its appendix,
@@ -125,9 +120,9 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
             (
                 one.run,
                 one.figure,
-                _figure(one.figure, one.abstained),
+                number(one.abstained),
                 number(one.n_abstained),
-                _figure(one.figure, one.answered),
+                number(one.answered),
                 number(one.n_answered),
             )
             for one in self.abstentions
@@ -137,12 +132,13 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         return [*grids, *([Grid(head, costs, 2)] if costs else [])]
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
-        """A table of these figures; the number of rows has a star if one of them is over fewer, or the run has more."""
-        names = list(columns)
+        """A table of those of the figures that a run has; the number of rows has a star if one of them is over fewer,
+        or the run has more."""
+        names = [name for name in columns if any(name in row.sources for row in self.rows)]
         lines = []
         for row in self.rows:
             star = "*" if row.n_other or any(row.scored.get(name, row.n) < row.n for name in names) else ""
-            lines.append((row.run, number(row.n) + star, *(_figure(name, row.figures[name]) for name in names)))
+            lines.append((row.run, number(row.n) + star, *(number(row.figures[name]) for name in names)))
         return Grid((head, "N", *names), lines)
 
     def remarks(self) -> Sequence[str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, argument
@@ -441,8 +442,8 @@ def _interval(estimate: Estimate) -> str:
 def _cell(value: float, interval: Interval | None) -> str:
     if interval is None or math.isnan(value):
         return number(value)
-    bounds = "" if math.isnan(interval.low) else f" [{interval.low:.3f}, {interval.high:.3f}]"
-    return f"{value:.3f}{bounds}{'' if interval.note is None else MARK}"
+    bounds = "" if math.isnan(interval.low) else f" {interval_of(interval.low, interval.high)}"
+    return f"{number(value)}{bounds}{'' if interval.note is None else MARK}"
 
 
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:

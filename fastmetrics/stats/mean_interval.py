@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.display import number
+from fastmetrics.base.display import interval
 from fastmetrics.base.errors import some
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
@@ -459,14 +459,13 @@ MARK = "†"
 _MANY = 4
 
 
-def interval_text(low: float, high: float, note: str | None, text: Callable[[float], str] = number) -> str:
+def interval_text(low: float, high: float, note: str | None) -> str:
     """The bounds of an interval, marked if there is a note on it; – without an interval.
 
     >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, "too few rows")
     ('[0.2500, 0.5000]', '–†')
     """
-    bounds = "–" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
-    return bounds + ("" if note is None else MARK)
+    return interval(low, high) + ("" if note is None else MARK)
 
 
 def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:

@@ -48,6 +48,16 @@ def by_suffix(name: str) -> tuple[str | None, str | None]:
     return next((format.name for format in FORMATS.values() if suffix in format.suffixes), None), compression
 
 
+def without_suffix(name: str) -> str:
+    """A file name without the suffixes of its format and compression; another name as it is.
+
+    >>> [without_suffix(name) for name in ("new.parquet", "new.csv.gz", "v1.2", "scores/")]
+    ['new', 'new', 'v1.2', 'scores/']
+    """
+    format, _ = by_suffix(name)
+    return name if format is None else os.path.splitext(without_compression(name)[0])[0] or name
+
+
 def without_compression(name: str) -> tuple[str, str | None]:
     """A file name without the suffix of a compression, and the compression.
 

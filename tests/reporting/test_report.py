@@ -125,7 +125,7 @@ def test_page_shows_the_figures_of_the_package(tmp_path):
     found = fm.compare({"old": old, "new": new})
     for one in found:
         assert f"[{one.low:+.4f}, {one.high:+.4f}]" in page
-    assert [one["counts"] for one in data["histograms"]] == [
+    assert [one["systems"][1]["counts"] for one in data["histograms"]] == [
         list(one.counts) for one in fm.results.histograms(new).values()
     ]
     assert data["correlations"]["values"][0][1] == float(

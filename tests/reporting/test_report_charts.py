@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,8 +64,9 @@ def drawn(driver, selector):
 
 
 @pytest.mark.slow
-def test_bars_of_a_histogram_are_its_counts(driver, page):
-    driver.get(f"{page.as_uri()}#page=distributions")
+def test_bars_of_a_histogram_are_its_counts(driver, tmp_path):
+    fm.report(scores(1), tmp_path / "one.html")
+    driver.get(f"{(tmp_path / 'one.html').as_uri()}#page=distributions")
     drawn(driver, "#histograms .chart")
     bars = driver.execute_script(
         "return [...document.querySelector('#histograms .chart').querySelectorAll('.bar')].map((bar) => "
@@ -79,12 +81,32 @@ def test_bars_of_a_histogram_are_its_counts(driver, page):
 
 
 @pytest.mark.slow
+def test_outlines_of_histograms_are_the_shares_of_each_system(driver, page):
+    driver.get(f"{page.as_uri()}#page=distributions")
+    drawn(driver, "#histograms .chart")
+    outlines = driver.execute_script(
+        "return [...document.querySelector('#histograms .chart').querySelectorAll('.series path')].map((one) => "
+        "one.getAttribute('d'))"
+    )
+    shares = [np.array(one.counts) / one.n for one in (fm.results.histograms(scores(at))["token_f1"] for at in (0, 1))]
+    levels = [[float(y) for y in re.findall(r"V([\d.]+)", path)] for path in outlines]
+    heights = [[line[-1] - y for y in line[:-1]] for line in levels]
+    scale = max(map(max, heights)) / max(map(max, shares))
+    for line, share in zip(heights, shares, strict=True):
+        assert line == pytest.approx(scale * share, abs=0.2)
+    assert driver.find_element(By.CSS_SELECTOR, "#distributions .keys").text.split("\n") == [
+        "run 1 (baseline)",
+        "run 1",
+    ]
+
+
+@pytest.mark.slow
 def test_cells_of_correlations_have_their_values_and_undefined_ones_are_crossed_out(driver, page):
     driver.get(f"{page.as_uri()}#page=distributions")
     driver.execute_script("byId('correlations').scrollIntoView()")
     drawn(driver, "#correlations")
     cells = driver.execute_script(
-        "return [...document.querySelectorAll('#correlations .cell')].map((cell) => "
+        "return [...document.querySelectorAll('#correlations .cell:not(.ramp)')].map((cell) => "
         "[cell.classList.contains('absent'), cell.dataset.value ?? null, cell.querySelector('title').textContent])"
     )
     names = scores(1).column_names[1:]

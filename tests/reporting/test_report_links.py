@@ -186,6 +186,7 @@ def test_rows_are_downloaded_as_they_are_filtered_and_sorted(driver, page):
         "window.sheets = []; URL.createObjectURL = (blob) => { window.sheets.push(blob); return '#' };"
         "HTMLAnchorElement.prototype.click = () => {}"
     )
+    driver.find_element(By.CSS_SELECTOR, "#row-more summary").click()
     driver.find_element(By.ID, "row-csv").click()
     wait(driver, lambda: driver.execute_script("return window.sheets.length"))
     text = driver.execute_async_script("window.sheets[0].text().then(arguments[0])")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from axe_core_python.selenium import Axe
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
@@ -87,11 +89,12 @@ def test_a_line_of_any_pair_opens_its_rows_and_back_and_reload_keep_them(driver,
     open_page(driver, page, "page=comparison")
     baseline = visible_texts(driver, "#comparison h2")[0].partition(" → ")[0]
     names = [baseline, *SYSTEMS[1:]]
-    pair = f"{names[before]} → {names[after]}"
+    # all differences of the first table are from the baseline
+    pair = f"{names[before]} → {names[after]}" if before else f"→ {names[after]}"
     [line] = [
         line
         for line in driver.find_elements(By.CSS_SELECTOR, "#comparison .differences tbody tr")
-        if line.find_element(By.CSS_SELECTOR, "td.words").get_attribute("title") == pair
+        if line.find_element(By.CSS_SELECTOR, "td.words").text == pair
         and line.find_element(By.TAG_NAME, "th").text == "hallucination"
     ]
     line.find_element(By.CSS_SELECTOR, "th a").click()
@@ -177,3 +180,38 @@ def test_rows_of_a_pair_are_downloaded_with_the_scores_of_both(driver, page):
     assert lines[0]["id"] == expected[0]
     assert float(lines[0]["token_f1"]) == scores(3)["token_f1"][at]
     assert float(lines[0][f"token_f1 ({SYSTEMS[2]})"]) == scores(2)["token_f1"][at]
+
+
+def test_answers_of_all_systems_stand_side_by_side_in_the_colour_of_the_metric(driver, page):
+    open_page(driver, page, "page=rows&side=1&metric=0&sort=id")
+    lines = "#row-grid .lines [role=row]"
+    WebDriverWait(driver, 60).until(lambda _: "answer 1 of 3" in "".join(visible_texts(driver, lines)))
+    assert not driver.find_element(By.ID, "row-table").is_displayed()
+    first = driver.find_elements(By.CSS_SELECTOR, f"{lines}:first-child [role=gridcell]")
+    names = [head.text for head in driver.find_elements(By.CSS_SELECTOR, "#row-grid [role=columnheader]")]
+    places = [0, *(SYSTEMS.index(name) for name in names[2:])]
+    own = [scores(place)["token_f1"] for place in range(4)]
+    for place, cell in zip(places, first[1:], strict=True):
+        assert cell.text.endswith(f"· answer 0 of {place}")
+        level = math.floor(6 * own[place][0] + 0.5) - 3
+        assert cell.get_attribute("class").split()[-1] == f"heat{level}"
+    driver.find_elements(By.CSS_SELECTOR, "#row-grid [role=columnheader]")[2].click()
+    order = sorted(range(ROWS), key=lambda at: own[1][at])
+    WebDriverWait(driver, 60).until(lambda _: visible_texts(driver, lines)[0].startswith(f"q{order[0]:02} · "))
+    driver.find_elements(By.CSS_SELECTOR, lines)[1].click()
+    WebDriverWait(driver, 60).until(lambda _: visible_texts(driver, "#row-detail h2") == [f"q{order[1]:02}"])
+    assert [one["id"] for one in Axe().run(driver)["violations"]] == []
+    assert complaints(driver) == []
+
+
+def test_back_returns_to_the_place_where_the_page_was_left(driver, page):
+    open_page(driver, page, "page=comparison")
+    link = driver.find_elements(By.CSS_SELECTOR, "#comparison .differences tbody th a")[-1]
+    driver.execute_script("arguments[0].scrollIntoView()", link)
+    left = driver.execute_script("return scrollY")
+    assert left > 300
+    driver.execute_script("arguments[0].click()", link)
+    WebDriverWait(driver, 60).until(lambda _: driver.find_element(By.ID, "rows").is_displayed())
+    assert driver.execute_script("return scrollY") == 0
+    driver.back()
+    WebDriverWait(driver, 60).until(lambda _: driver.execute_script("return scrollY") == left)

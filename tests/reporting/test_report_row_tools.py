@@ -15,6 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
+from fastmetrics.base.errors import visible
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width
 
@@ -176,6 +177,7 @@ def test_markdown_and_json_are_rendered_on_request_without_markup_of_the_text(dr
     visit(driver, page, "page=rows&row=0")
     detail = driver.find_element(By.ID, "row-detail")
     assert "**bold**" in detail.text
+    driver.find_element(By.CSS_SELECTOR, "#row-more summary").click()
     driver.find_element(By.ID, "row-rendered").click()
     assert "rendered=1" in driver.current_url
     tags = "return [...document.querySelectorAll('.rendered *')].map((part) => part.localName)"
@@ -220,6 +222,7 @@ def test_ratings_and_comments_come_back_and_are_labels_that_validate_reads(drive
     pressed = driver.find_elements(By.CSS_SELECTOR, ".grades [aria-pressed=true]")
     assert [button.text for button in pressed] == ["3"]
     assert driver.find_element(By.CSS_SELECTOR, "#row-detail textarea").get_attribute("value") == f'good "{HOSTILE[1]}"'
+    driver.find_element(By.CSS_SELECTOR, "#row-more summary").click()
     assert driver.find_element(By.ID, "row-labels").text == "Your labels (5)"
     text = saved(driver, driver.find_element(By.ID, "row-labels").click).decode()
     (tmp_path / "labels.jsonl").write_text(text, encoding="utf-8")
@@ -236,6 +239,7 @@ def test_ratings_and_comments_come_back_and_are_labels_that_validate_reads(drive
     WebDriverWait(driver, 60).until(lambda _: driver.find_element(By.ID, "row-labels").text == "Your labels (4)")
     driver.execute_script("localStorage.setItem(rowLabels.key, '{not json'); rowLabels.labels = {}")
     visit(driver, page, "page=rows&row=20")
+    driver.find_element(By.CSS_SELECTOR, "#row-more summary").click()
     assert driver.find_element(By.ID, "row-labels").text == "Your labels (0)"
     assert complaints(driver) == []
 
@@ -248,7 +252,7 @@ def test_charts_are_saved_as_svg_and_png_with_the_colours_of_the_page(driver, pa
     svg = ET.fromstring(saved(driver, buttons["SVG"].click).decode())
     space = "{http://www.w3.org/2000/svg}"
     bars = [part for part in svg.iter(f"{space}rect") if part.get("data-count")]
-    counts = driver.execute_script("return data.histograms[0].counts")
+    counts = driver.execute_script("return data.histograms[0].systems[0].counts")
     assert [int(bar.get("data-count")) for bar in bars] == counts
     assert {bar.get("fill") for bar in bars} == {"rgb(86, 180, 233)"}
     assert svg.find(f"{space}rect").get("fill") == "rgb(18, 22, 29)"
@@ -258,3 +262,33 @@ def test_charts_are_saved_as_svg_and_png_with_the_colours_of_the_page(driver, pa
     assert int.from_bytes(png[16:20], "big") == 2 * int(float(svg.get("width")))
     assert [one["id"] for one in Axe().run(driver)["violations"]] == []
     assert complaints(driver) == []
+
+
+def test_full_replies_of_judges_and_tool_calls_are_rendered_whole(tmp_path):
+    calls = json.dumps([{"name": "search", "arguments": {"query": HOSTILE[1] * 40}}])
+    own = {**{name: scores()[name] for name in ("id", "token_f1")}, "tool_calls": [calls] * ROWS}
+    replies = {"judge_x_reply": [f"reply {at}" for at in range(ROWS)][::-1], "judge_x_trace": ["thought"] * ROWS}
+    table = judged()
+    for name, values in replies.items():
+        table = table.append_column(name, pa.array(values))
+    fm.report(pa.table(own), tmp_path / "r.html", judged=table)
+    data = read(tmp_path / "r.html")[2]
+    rows = {row["at"]: row for row in data["rows"]}
+    assert rows[5]["j"] == [["judge_x", 5.0, "ok", None, "reply 5", "thought"]]
+    assert data["kept"] == ["tool_calls"]
+    assert json.loads(rows[5]["k"][0]) == json.loads(visible(calls))
+
+
+@pytest.mark.slow
+def test_long_ids_keep_their_ends_and_folded_texts_open(driver, tmp_path):
+    ids = [f"{'0123456789abcdef' * 2}-{at:02}" for at in range(ROWS)]
+    calls = [json.dumps([{"name": "search", "query": f"q{at}"}]) for at in range(ROWS)]
+    table = pa.table({"id": ids, "token_f1": np.linspace(0, 1, ROWS), "tool_calls": calls})
+    fm.report(table, tmp_path / "r.html")
+    driver.get(f"{(tmp_path / 'r.html').as_uri()}#page=rows")
+    WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]"))
+    first = driver.find_element(By.CSS_SELECTOR, "#row-table .lines [role=gridcell]")
+    assert (first.text, first.get_attribute("title")) == ("0123456…9abcdef-00", ids[0])
+    driver.find_element(By.CSS_SELECTOR, "#row-detail details summary").click()
+    pre = driver.find_element(By.CSS_SELECTOR, "#row-detail details pre")
+    assert json.loads(pre.text) == json.loads(calls[0])

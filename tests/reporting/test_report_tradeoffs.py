@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
+from fastmetrics.base.display import number
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import complaints, width
 
@@ -43,13 +44,13 @@ def test_figures_of_each_system_and_which_ones_no_other_beats(tmp_path):
     assert head == ["system", "token_f1", "hallucination", "total_tokens", "latency_ms (p50)",
                     "latency_ms (p95)", "not beaten"]  # fmt: skip
     p95 = float(np.percentile([10.0, 20.0, 90.0], 95))
-    assert lines[0] == ["small", "0.4000", "0.1000", "100.0", "20.0000", f"{p95:.4f}", "✓"]
+    assert lines[0] == ["small", "0.4000", "0.1000", "100", "20", number(p95), "✓"]
     assert [line[-1] for line in lines] == ["✓", "✓", ""]
     assert [chart["x_title"] for chart in data["charts"]] == ["total_tokens", "latency_ms (p50)"]
     assert data["charts"][1]["points"][2] == {"name": "beaten", "x": 55.0}
     assert data["charts"][0]["metrics"] == [
-        {"name": "token_f1", "lower": False, "y": [0.4, 0.8, 0.4]},
-        {"name": "hallucination", "lower": True, "y": [0.1, 0.4, 0.5]},
+        {"name": "token_f1", "lower": False, "bounds": [0.0, 1.0], "y": [0.4, 0.8, 0.4]},
+        {"name": "hallucination", "lower": True, "bounds": [0.0, 1.0], "y": [0.1, 0.4, 0.5]},
     ]
 
 

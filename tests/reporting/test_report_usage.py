@@ -163,5 +163,5 @@ def test_bars_of_nothing_are_none():
     assert BarList.of("bars_words", []) is None
     assert BarList.of("bars_words", [("a", 0)]) is None
     [bar] = BarList.of("bars_words", [("x" * 100, -2.5)]).bars
-    assert bar == ("x" * 80 + "…", "-2.5000", 100.0)
+    assert bar == ("x" * 80 + "…", "-2.500", 100.0)
     assert BarList.of("bars_words", [(str(at), 1) for at in range(20)]).n == 20

@@ -96,7 +96,7 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
     assert lines[0] == "Poor by its thresholds: ndcg"
     assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
-    assert "Many rows without a score; with one: keyword_recall 30" in lines
+    assert "Rows without a score: keyword_recall 30 / 60" in lines
     assert "The worst rows by keyword_recall" in page
 
 
@@ -140,7 +140,7 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
     apart = {frozenset((pair.metric, pair.baseline, pair.other)): comparison.verdict(pair) != "–" for pair in whole}
     assert set(apart.values()) == {True, False}
     for ranked in found.rankings:
-        letters = dict(zip(found.systems, (set(own) for _, own, _ in ranked.cells), strict=True))
+        letters = {name: set(own) for name, (_, own, _) in ranked.cells.items()}
         for pair in whole:
             if pair.metric == ranked.metric:
                 shares = bool(letters[pair.baseline] & letters[pair.other])
@@ -257,7 +257,7 @@ def test_figures_of_one_of_several_systems_and_of_common_rows_say_so(tmp_path, l
     words = labels(language)
     runs = {"a": OLD, "b": NEW.slice(0, ROWS - 9), "c": OTHER}
     page = page_of(runs, tmp_path, by="language", language=language)
-    for key in ("every_metric", "no_direction", "histograms", "correlations"):
+    for key in ("every_metric", "no_direction", "correlations"):
         assert f"<h2>{words[key]}: <bdi>a</bdi>" in page
     assert page.count(words["common_rows"].format(n=ROWS - 9)) == 2
     assert {"en": "60 rows · 5 metrics · 3 systems", "ru": "60 строк · 5 метрик · 3 системы"}[language] in page
@@ -327,3 +327,41 @@ def test_a_cell_of_the_matrix_opens_the_main_metric_of_its_pair(tmp_path):
     for cell, link in zip(cells, links, strict=True):
         assert metrics[int(link.partition("metric=")[2].partition("&")[0])] == found.lead.metric
         assert ("&sort=change" in link) == (cell.turn == "gain")
+
+
+def test_metrics_that_lack_the_same_rows_are_one_line_that_says_how_many(tmp_path):
+    few = pa.array(np.linspace(0, 1, 52), mask=np.arange(52) < 4)
+    names = ["token_f1", "rougeL_f1", "keyword_recall"]
+    page = page_of({"new": pa.table({"id": list(range(52)), **dict.fromkeys(names, few)})}, tmp_path)
+    lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
+    assert [line for line in lines if "without" in line] == [f"Rows without a score: {', '.join(names)} 4 / 52"]
+
+
+def test_one_system_has_no_page_of_comparisons_and_its_segments_on_the_overview(tmp_path):
+    page = page_of({"new": NEW}, tmp_path, by="language")
+    assert 'data-page="comparison"' not in page
+    assert '<section id="comparison"' not in page
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert f'<h2 id="segments">{labels("en")["segments"]}' in overview
+    assert 'data-page="comparison"' in page_of({"a": NEW, "b": OLD}, tmp_path, overwrite=True)
+
+
+def test_notes_of_scores_stand_on_each_page_that_shows_them(tmp_path):
+    rows = {"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "c"], "retrieved_ids": [["x"], ["y"]],
+            "relevant_ids": [["x"], ["x"]]}  # fmt: skip
+    scores = fm.score(rows, "token_f1,ndcg@1,ndcg@10")
+    [note] = fm.summarize(scores).notes
+    page = page_of({"a": scores, "b": scores}, tmp_path)
+    parts = {part.partition('"')[0]: html.unescape(part) for part in page.split('<section id="')[1:]}
+    assert "ndcg@10" in note
+    having = [name for name, part in parts.items() if note in part]
+    assert having == ["overview", "distributions", "comparison", "rows", "retrieval", "tiers"][: len(having)]
+    assert {"overview", "distributions", "comparison", "rows", "retrieval"} <= set(having)
+    assert "data" in parts
+
+
+def test_the_best_system_by_the_main_metric_stands_first(tmp_path):
+    page = page_of({"a": run(1, keyword_recall=-0.2), "b": NEW, "c": OLD}, tmp_path)
+    head = page[page.index('<table class="ranked') :].partition("</thead>")[0]
+    found = compared([open_run(run(1, keyword_recall=-0.2), "a"), open_run(NEW, "b"), open_run(OLD, "c")], OPTIONS)
+    assert re.findall('title="(.)"', head) == list(found.lead.means)

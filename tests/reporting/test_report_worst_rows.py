@@ -65,7 +65,8 @@ def test_lower_is_better_turns_the_order(tmp_path):
 
 @pytest.mark.parametrize("rows", ["sample", "all"])
 def test_each_of_several_systems_has_its_worst_rows(tmp_path, rows):
-    systems = {"a": OLD, "b": NEW, "c": np.where(np.arange(ROWS) == 33, 0.0, 0.5), "same": OLD}
+    first = np.where(np.arange(ROWS) == 7, 0.4, OLD)
+    systems = {"a": first, "b": NEW, "c": np.where(np.arange(ROWS) == 33, 0.0, 0.5), "same": first}
     runs = {name: run(values) for name, values in systems.items()}
     fm.report(runs, tmp_path / "r", rows=rows)
     page = tmp_path / "r" / "report.html" if rows == "all" else tmp_path / "r"
@@ -73,7 +74,13 @@ def test_each_of_several_systems_has_its_worst_rows(tmp_path, rows):
     assert list(lines) == ["a", "b, against a", "c, against a", "same"]
     assert lines["b, against a"][0][0][1:] == ("q20", "-0.4000")
     assert lines["c, against a"][0] == [("#page=rows&metric=0&system=2&against=0&row=33", "q33", "-0.5000")]
+    assert [row[1:] for row in lines["same"][0]] == [("q7", "0.4000"), ("q0", "0.5000"), ("q1", "0.5000")]
     assert lines["same"][1] == ("#page=rows&metric=0&system=3", "+ 47 more with 0.5000")
+
+
+def test_rows_that_are_all_alike_have_no_worst(tmp_path):
+    fm.report({"new": run(OLD)}, tmp_path / "r.html")
+    assert worst(tmp_path / "r.html") == []
 
 
 def test_rows_of_the_page_alone_are_linked(tmp_path, monkeypatch):

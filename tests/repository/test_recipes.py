@@ -63,7 +63,7 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "[1.] [46." in shown
     assert {"report.html", "gate.xml", "per_query.parquet"} <= {path.name for path in folder.iterdir()}
     assert "<failure" in (folder / "gate.xml").read_text()
-    assert "4.0000" in printed["judge examples/answers.jsonl"]
+    assert " 4 " in printed["judge examples/answers.jsonl"]
     assert "wins are those of answers over brief_answers" in printed["judge-report preferences.parquet"]
     assert pq.read_table("tools.parquet")["searched"].to_pylist() == [1.0, 0.0, None]
     assert "\\toprule" in printed["compare-rankings bm25.run"]

@@ -238,7 +238,7 @@ def test_rules_in_toml(files):
 
 def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
     done = program("gate", "scores.parquet", "-r", "token_f1 >= 0.3", "-r", "latency_ms.p95 < 800")
-    assert (done.code, "scores.parquet passed: 2 checks met" in done.out) == (0, True)
+    assert (done.code, "scores passed: 2 checks met" in done.out) == (0, True)
     failed = program("gate", "scores.parquet", "--rules", "gates.toml", "--junit", "out.xml")
     assert failed.code == 1
     assert "FAILED: 1 of 3 checks not met" in failed.out
@@ -265,7 +265,7 @@ def test_the_program_prints_json_and_markdown(files):
     assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
     markdown = program(*arguments, "--markdown")
     assert markdown.out.startswith(
-        "### ❌ worse.parquet FAILED: 1 of 2 checks not met\n\n| rule | value | interval | n | no score |  |\n"
+        "### ❌ worse FAILED: 1 of 2 checks not met\n\n| rule | value | interval | n | no score |  |\n"
     )
 
 

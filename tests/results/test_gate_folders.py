@@ -48,14 +48,14 @@ def test_a_folder_of_runs_is_refused_with_the_ways(folder):
 
 def test_the_latest_run_is_the_last_of_the_trend(folder):
     found = fm.gate("runs", "token_f1 >= 0.6", latest=True)
-    assert (found.passed, found.scores) == (False, "day-3.parquet")
+    assert (found.passed, found.scores) == (False, "day-3")
     assert (
         "day-3.parquet is the last of 3 runs in runs, by file name, since no run stores when it began (score --times)"
         in (found.notes)
     )
     assert [one.file for one in fm.trend("runs", "token_f1")][-1] == "day-3.parquet"
     done = program("gate", "runs", "--latest", "-r", "token_f1 >= 0.6")
-    assert (done.code, "day-3.parquet FAILED" in done.out) == (1, True)
+    assert (done.code, "day-3 FAILED" in done.out) == (1, True)
     (folder / "day-3.parquet").unlink()
     assert program("gate", "runs", "--latest", "-r", "token_f1 >= 0.6").code == 0
 
@@ -66,7 +66,7 @@ def test_times_order_the_runs(folder, tmp_path):
         with mock.patch("fastmetrics.scoring.score.now", lambda began=began: began):
             fm.score(f"{rows}.jsonl", output=f"timed/day-{day}.parquet", metrics="token_f1", times=True)
     found = fm.gate("timed", "token_f1 >= 0.6", latest=True)
-    assert (found.passed, found.scores) == (False, "day-0.parquet")
+    assert (found.passed, found.scores) == (False, "day-0")
     fm.score("good.jsonl", output="timed/untimed.parquet", metrics="token_f1")
     with pytest.raises(OptionError, match=r"untimed.parquet in timed does not store when it began, others do"):
         fm.gate("timed", "token_f1 >= 0.6", latest=True)

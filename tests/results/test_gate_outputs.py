@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 import fastmetrics as fm
+from fastmetrics.base.display import interval
 from tests.support.program import program
 
 N = 60
@@ -42,7 +43,7 @@ def test_json_and_junit_name_the_kind_and_n_of_every_check(tmp_path):
     printed = [str(case.findtext("system-out")) for case in cases]
     words = ["t widened for skewness", "exact for scores", "the worst case within the bounds", "t widened for skewness"]
     for text, kind, check in zip(printed, words, checks, strict=True):
-        assert f"95 % interval [{check['low']:.4f}, {check['high']:.4f}]: {kind}" in text
+        assert f"95 % interval {interval(check['low'], check['high'])}: {kind}" in text
         assert text.endswith("n = 60")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -108,7 +109,7 @@ def test_a_drop_in_per_cent_is_relative_to_the_baseline():
     drops = BEFORE - AFTER
     found = one("token_f1.drop <= 2%")
     assert found.value == pytest.approx(drops.mean() / BEFORE.mean(), abs=1e-14)
-    assert found.shown.count("%") == 3
+    assert re.fullmatch(r"[\d.]+% \[[\d.]+, [\d.]+\]%†", found.shown)
     assert found.value > drops.mean()
     bound = found.high
     assert fieller(bound * 1.03, drops, BEFORE)

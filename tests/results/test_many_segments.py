@@ -84,7 +84,7 @@ def test_results_of_segments_are_tables_of_declared_types() -> None:
 def test_a_number_at_a_quartile_is_in_the_range_that_begins_there() -> None:
     scores = {"token_f1": [0.5] * 13, "length": list(range(13))}
     found = fm.results.summarize_by(scores, by="length")
-    ranges = ["[0.0000, 3.0000)", "[3.0000, 6.0000)", "[6.0000, 9.0000)", "[9.0000, 12.0000]"]
+    ranges = ["[0, 3)", "[3, 6)", "[6, 9)", "[9, 12]"]
     assert [(one.segment, one.n) for one in found][1:] == [
         (f"length={name}", n) for name, n in zip(ranges, (3, 3, 3, 4), strict=True)
     ]

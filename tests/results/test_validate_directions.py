@@ -254,7 +254,7 @@ def test_reversed_labels_are_said_to_be_so() -> None:
     scores = {"token_f1": 1 - bad + generator.random(60), "rouge1_f1": 1 - bad + 2 * generator.random(60)}
     found = fm.validate(scores, {"hallucinated": bad})
     assert found.looks_reversed
-    assert found.notes[-1].startswith("labels look reversed: higher is better of token_f1, but it has AUC 0.0")
+    assert found.notes[-1].startswith("labels look reversed: higher is better of token_f1, but it has AUC 0 [0, ")
     assert found.notes[-1].endswith("if low values of 'hallucinated' are good, state it (better: hallucinated=lower)")
     assert not fm.validate(scores, {"hallucinated": bad}, better={"hallucinated": "lower"}).looks_reversed
     graded = fm.validate(scores, {"faults": bad + generator.integers(0, 3, 60)})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from fastmetrics.base.errors import visible
+from fastmetrics.reporting.rows import judged_files
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.judge_report import JudgeReport, judge_report
 from fastmetrics.stats.mean_interval import interval_text
@@ -14,20 +18,38 @@ def _content(section_input: SectionInput) -> dict[str, Any] | None:
     options = section_input.options
     if options.judged is None:
         return None
-    judged = judge_report(options.judged, options.labels, label=options.label)
-    notes = list(map(visible, judged.remarks()))
-    return {"grids": judged.grids(), "notes": notes, "figures": _figures(judged), "decisions": _decisions(judged)}
+    files = judged_files(options)
+    base, *others = section_input.summaries
+    names = [base, *others] if section_input.baseline is None else [*others, base]
+    one = partial(judge_report, labels=options.labels, label=options.label)
+    judged = one(files[0]) if len(files) == 1 else _of_systems(dict(zip(names, map(one, files), strict=True)))
+    parts: list[tuple[str, list[str]]] = []
+    for line in map(visible, judged.remarks()):
+        if line.startswith(" ") and parts:
+            parts[-1][1].append(line.strip())
+        else:
+            parts.append((line, []))
+    return {"grids": judged.grids(), "notes": parts, "figures": _figures(judged), "decisions": _decisions(judged)}
+
+
+def _of_systems(reports: Mapping[str, JudgeReport]) -> JudgeReport:
+    """The judgements of each system under its name; they are of different answers, so that none agree."""
+    axes = [replace(axis, judge=name) for name, report in reports.items() for axis in report.axes]
+    notes = [f"{name}: {note}" for name, report in reports.items() for note in report.notes]
+    return JudgeReport(axes, [], notes)
 
 
 def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
-    """The figures of each judge under the names of the RAG benchmark."""
+    """The figures of each judge under the names of the RAG benchmark, after the names of what was judged."""
     figures = []
+    several = len({axis.judge for axis in judged.axes}) > 1
     for axis in judged.axes:
         own = {"error_rate": axis.error_rate}
         own |= {} if axis.consistency is None else {"consistency_score": axis.consistency.share}
         own |= {} if axis.latency is None else {"latency_ms.p50": axis.latency.percentiles["p50"]}
-        figures += [(visible(axis.axis), label, value) for label, value in own.items()]
-    return figures
+        source = visible(f"{axis.judge}: {axis.axis}" if several else axis.axis)
+        figures += [(source, label, value) for label, value in own.items()]
+    return sorted(figures, key=lambda figure: figure[1] != "error_rate")
 
 
 def _decisions(judged: JudgeReport) -> list[tuple[str, str, float]]:
@@ -56,6 +78,10 @@ SECTION = Section(
 {{ parts.grid(one | headed(language), L.judges ~ " " ~ loop.index) }}
 <p></p>
 {% endfor %}
-{{ draw.notes(judges.notes) }}
+<ul class="notes">
+{% for line, details in judges.notes %}
+<li lang="en">{{ line }}{% if details %}<ul>{% for one in details %}<li>{{ one }}</li>{% endfor %}</ul>{% endif %}</li>
+{% endfor %}
+</ul>
 """,
 )

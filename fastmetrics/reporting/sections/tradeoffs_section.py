@@ -15,8 +15,8 @@ from fastmetrics.base.errors import visible
 from fastmetrics.base.input_columns import TOKENS, is_cost, is_price
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
-from fastmetrics.results.primary import PRIMARY
-from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.main_metric import first_metrics
+from fastmetrics.results.score_file import declared_better, declared_bounds
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.sums import exact_mean
 
@@ -44,7 +44,7 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     runs = [run for run in section_input.systems if run.read([]).num_rows]
     axes = [axis for axis in (_cost_column(runs), _LATENCY) if _number_having(runs, axis) > 1]
     runs = [run for run in runs if all(_is_number(run, axis) for axis in axes)]
-    metrics = _quality(runs, axes)
+    metrics = _quality(runs, axes, section_input.options.main)
     if not axes or not metrics or len(runs) < 2:
         return None
     names = [visible(run.name) for run in runs]
@@ -52,11 +52,12 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     means = {name: [section_input.summaries[run.name].metrics[name].mean for run in runs] for name in metrics}
     better = declared_better(metrics, runs[0].declared)
     lower = [name for name in metrics if better[name] == "lower"]
+    bounds = declared_bounds(metrics, runs[0].declared)
     costs = {axis: [_typical(axis, some) for some in several] for axis, several in values.items()}
     titles = {axis: f"{visible(axis)} (p50)" if axis == _LATENCY else visible(axis) for axis in axes}
     charts = [
         section_input.charts.add(
-            ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower)
+            ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower, bounds)
         )
         for axis in axes
     ]
@@ -85,17 +86,16 @@ def _number_having(runs: Sequence[ScoreRun], column: str) -> int:
     return sum(_is_number(run, column) for run in runs)
 
 
-def _quality(runs: Sequence[ScoreRun], axes: Sequence[str]) -> list[str]:
-    """The metrics with a direction that all systems have, those that a person reads first before the others."""
+def _quality(runs: Sequence[ScoreRun], axes: Sequence[str], main: str | None) -> list[str]:
+    """The metrics with a direction that all systems have but those of cost, the main one first."""
     if not runs:
         return []
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
-    better = declared_better(shared, runs[0].declared)
+    better = {**dict.fromkeys(shared), **declared_better(shared, runs[0].declared)}
     costs = {*axes, _LATENCY, *TOKENS}
-    quality = [name for name in shared if better.get(name) and name not in costs and not is_cost(name)]
-    first = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
-    order = {name: place for place, name in enumerate(first)}
-    return sorted(quality, key=lambda name: order.get(name, len(order)))[:_METRICS]
+    quality = [name for name in shared if better[name] and name not in costs and not is_cost(name)]
+    first = first_metrics(quality, runs[0].spec, better, main if main in quality else None).values()
+    return list(dict.fromkeys([*first, *quality]))[:_METRICS]
 
 
 def _finite(values: Floats) -> Floats:

@@ -24,6 +24,7 @@ from fastmetrics.reporting.row_texts import cut
 from fastmetrics.reporting.sections.section import Section, shown_notes
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
 from fastmetrics.tables.input_files import read_small, reading
+from fastmetrics.text.word_roles import STOP_WORDS
 
 T = TypeVar("T")
 
@@ -201,7 +202,8 @@ def _bars(result: Shown) -> Iterator[BarList | None]:
             )
         yield BarList.of("bars_hours", [(f"{at:02}", count) for at, count in enumerate(result.hours or ())], 24)
         for name in ("words", "telling_answered", "telling_unanswered"):
-            yield BarList.of(f"bars_{name}", getattr(result, name) or ())
+            counted = [(word, value) for word, value in getattr(result, name) or () if word not in STOP_WORDS]
+            yield BarList.of(f"bars_{name}", counted)
 
 
 def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
@@ -256,7 +258,7 @@ SECTION = Section(
         "bars_languages": ("Languages", "Языки"),
         "bars_indicators": ("Indicator words", "Слова-признаки"),
         "bars_hours": ("Questions by hour of the day", "Вопросы по часам дня"),
-        "bars_words": ("Most frequent words", "Самые частые слова"),
+        "bars_words": ("Most frequent words, without function words", "Самые частые слова, без служебных"),
         "bars_telling_answered": ("Words of answered questions (z)", "Слова вопросов с ответом (z)"),
         "bars_telling_unanswered": ("Words of unanswered questions (z)", "Слова вопросов без ответа (z)"),
         "bars_days": ("Questions by day", "Вопросы по дням"),

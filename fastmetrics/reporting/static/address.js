@@ -12,12 +12,14 @@ const address = {
   // Changes a part of the state in place: Back does not return to what was before it.
   write(changes) {
     const hash = this.hash({ ...this.read(), ...changes });
-    if (hash !== location.hash) history.replaceState(null, "", hash);
+    if (hash !== location.hash) history.replaceState(history.state, "", hash);
   },
 
-  // A step that Back takes back.
+  // A step that Back takes back, to the place where the page was left.
   go(state) {
     const hash = this.hash(state);
-    if (hash !== location.hash) history.pushState(null, "", hash);
+    if (hash === location.hash) return;
+    history.replaceState({ top: scrollY }, "");
+    history.pushState(null, "", hash);
   },
 };

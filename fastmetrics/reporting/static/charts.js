@@ -1,23 +1,42 @@
+// How full the colours of cells are at most, so that the ink on them is read in both themes.
+const PALE = 0.55;
+
 // Charts, drawn when they come into view, and all of them before the page is printed.
 const charts = {
   waiting: new Map(),
   drawn: new Map(),
   quality: 0,
 
+  // The share of its scores that each system has in each bin: bars of one system, outlines of several.
   histogram(home, at) {
-    const { edges, counts } = data.histograms[at];
-    const frame = new Frame(home.clientWidth || 320, 176, [edges[0], edges.at(-1)], [0, Math.max(...counts)]);
-    const bars = counts.map((many, place) => {
-      const left = frame.x(edges[place]), right = edges[place + 1] > edges[place] ? frame.x(edges[place + 1]) : left + 4;
+    const { edges, systems: some } = data.histograms[at], several = some.length > 1;
+    const heights = some.map(({ counts, n }) => counts.map((many) => (several ? many / Math.max(n, 1) : many)));
+    const frame = new Frame(home.clientWidth || 320, 176, [edges[0], edges.at(-1)], [0, Math.max(...heights.flat())]);
+    const left = (place) => frame.x(edges[place]), right = (place) => (edges.at(-1) > edges[0] ? frame.x(edges[place + 1]) : left(place) + 4);
+    if (several) {
+      const steps = heights.map((line, system) => {
+        const path = line.map((height, place) => `V${frame.y(height).toFixed(1)}H${right(place).toFixed(1)}`).join("");
+        const title = hint(`${systems.names[system]}: n ${count(some[system].n)}`);
+        return shape("g", { class: `series series-${system % 6}` }, shape("path", { d: `M${left(0)} ${frame.bottom}${path}V${frame.bottom}` }, title));
+      });
+      return [picture(frame.wide, frame.high, frame.axes(), ...steps)];
+    }
+    const bars = some[0].counts.map((many, place) => {
       const title = hint(`[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
-      return shape("rect", { class: "bar", "data-count": many, x: left, width: Math.max(right - left - 0.5, 0.5), y: frame.y(many), height: frame.bottom - frame.y(many) }, title);
+      return shape("rect", { class: "bar", "data-count": many, x: left(place), width: Math.max(right(place) - left(place) - 0.5, 0.5), y: frame.y(many), height: frame.bottom - frame.y(many) }, title);
     });
     return [picture(frame.wide, frame.high, frame.axes(), ...bars)];
   },
 
+  // The lines of a chart by name, each as it is drawn.
+  keys(names) {
+    const line = (place) => shape("svg", { class: `key series series-${place % 6}`, viewBox: "0 0 24 10", "aria-hidden": "true" }, shape("path", { d: "M0 5H24" }));
+    return element("p", { class: "legend keys" }, ...names.map((name, place) => element("span", {}, line(place), " ", element("bdi", {}, name))));
+  },
+
   // A cell without a value is crossed out: nothing is known, which is not 0.
   correlations(home) {
-    const { names, values } = data.correlations;
+    const { values } = data.correlations, names = data.correlations.names.map((name, at) => (data.metrics[at].better === "lower" ? `${name} (−)` : name));
     const wide = Math.min(home.clientWidth || 640, 900), left = Math.min(170, wide / 3);
     const size = Math.max(8, Math.min(44, (wide - left) / names.length)), top = left * 0.8;
     const short = (name, room) => (name.length * 6.3 <= room ? name : `${name.slice(0, Math.floor(room / 6.3) - 1)}…`);
@@ -28,16 +47,21 @@ const charts = {
         const cross = `M${place.x + 2} ${place.y + 2}l${size - 5} ${size - 5}m0 ${5 - size}l${5 - size} ${size - 5}`;
         return shape("g", { class: "cell absent" }, title, shape("rect", place), shape("path", { d: cross }));
       }
-      const colour = { class: value < 0 ? "against" : "along", "fill-opacity": Math.abs(value) };
+      const colour = { class: value < 0 ? "against" : "along", "fill-opacity": PALE * Math.abs(value) };
       const text = size < 34 ? null : shape("text", { x: place.x + size / 2, y: place.y + size / 2 + 4, "text-anchor": "middle" }, value.toFixed(2).replace("0.", "."));
-      return shape("g", { class: `cell${Math.abs(value) > 0.6 ? " strong" : ""}`, "data-value": String(value) }, title, shape("rect", { ...place, ...colour }), text);
+      return shape("g", { class: "cell", "data-value": String(value) }, title, shape("rect", { ...place, ...colour }), text);
     }));
     const beside = names.map((name, row) => shape("text", { x: left - 6, y: top + (row + 0.5) * size + 4, "text-anchor": "end" }, hint(name), short(name, left - 8)));
     const above = names.map((name, column) => {
       const [x, y] = [left + (column + 0.5) * size + 4, top - 6];
       return shape("text", { x, y, transform: `rotate(-60 ${x} ${y})` }, hint(name), short(name, top));
     });
-    return [picture(wide, top + names.length * size + 4, ...beside, ...above, ...cells)];
+    const ramp = [-1, -0.5, 0, 0.5, 1].map((value, at) => [
+      shape("rect", { x: left + at * 44, y: 14, width: 43, height: 12, class: value < 0 ? "against" : "along", "fill-opacity": PALE * Math.abs(value) }),
+      shape("text", { x: left + at * 44 + 22, y: 10, "text-anchor": "middle" }, tickText(value)),
+    ]);
+    const key = shape("g", { class: "cell ramp" }, ...ramp.flat());
+    return [picture(wide, top + names.length * size + 40, key, shape("g", { transform: "translate(0 36)" }, ...beside, ...above, ...cells))];
   },
 
   title(at, name) {
@@ -59,33 +83,35 @@ const charts = {
       const marks = line.y.map((value, spot) => value === null ? null : shape("circle", { cx: frame.x(x[spot]), cy: frame.y(value), r: 3.5, "data-value": String(value) }, hint(`${this.title(at, line.name)}: ${figure(value)} (${x_labels?.[spot] ?? x[spot]})`)));
       return shape("g", { class: `series series-${place % 6}` }, shape("path", { d: parts.join("") }), ...marks);
     });
-    const key = lines.map((line, place) => element("span", {}, shape("svg", { class: `key series series-${place % 6}`, viewBox: "0 0 24 10", "aria-hidden": "true" }, shape("path", { d: "M0 5H24" })), " ", element("bdi", {}, this.title(at, line.name))));
-    return [element("p", { class: "legend keys" }, ...key), picture(frame.wide, frame.high, frame.axes([this.title(at, x_title)], labels), ...drawn)];
+    return [this.keys(lines.map((line) => this.title(at, line.name))), picture(frame.wide, frame.high, frame.axes([this.title(at, x_title)], labels), ...drawn)];
   },
 
   // Systems as points: the line joins those that no other one beats, which is as good for less.
   scatter(home, at) {
     const { x_title, points, metrics } = data.charts[at];
-    const { name, lower, y } = metrics[this.quality];
+    const { name, lower, bounds, y } = metrics[this.quality];
     const shown = points.map((point, place) => ({ ...point, y: y[place], place })).filter((point) => point.x !== null && point.y !== null);
     if (!shown.length) return [element("p", { class: "note" }, words.no_value)];
-    const around = (values) => {
-      const [low, high] = span(values), pad = (high - low || Math.abs(high) || 1) * 0.15;
-      return [low - pad, high + pad];
+    // from 0, and up to a bound of the metric: a small difference looks small
+    const from0 = (values, bounds) => {
+      const [low, high] = span([...values, 0, ...(bounds ?? [])]), pad = bounds ? 0 : (high - low || 1) * 0.08;
+      return [low && low - pad, high && high + pad];
     };
     const better = (a, b) => (lower ? a < b : a > b);
     const beats = (one, other) => one.x <= other.x && !better(other.y, one.y) && (one.x < other.x || better(one.y, other.y));
     const front = shown.filter((own) => !shown.some((other) => beats(other, own))).sort((a, b) => a.x - b.x);
-    const frame = new Frame(home.clientWidth || 440, 300, around(shown.map((point) => point.x)), around(shown.map((point) => point.y)), { left: 60, bottom: 42, right: 24 });
+    const frame = new Frame(home.clientWidth || 440, 300, from0(shown.map((point) => point.x)), from0(shown.map((point) => point.y), bounds), { left: 60, bottom: 42, right: 24 });
     const line = shape("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${frame.x(point.x).toFixed(1)} ${frame.y(point.y).toFixed(1)}`).join("") });
-    const labels = [];
+    // what a label must not cover: the points, and the labels before it
+    const labels = shown.map((point) => ({ level: frame.y(point.y) + 4, from: frame.x(point.x) - 6, to: frame.x(point.x) + 6 }));
     const marks = [...shown].sort((a, b) => b.y - a.y).map((point) => {
       const [x, y] = [frame.x(point.x), frame.y(point.y)], right = x > (frame.left + frame.right) / 2;
       const most = Math.max(6, Math.floor((right ? x - frame.left : frame.right - x) / 6.5));
       const text = point.name.length > most ? `${point.name.slice(0, most - 1)}…` : point.name;
+      const wide = text.length * 6.5 + 9, from = right ? x - wide : x + 9, to = right ? x - 9 : x + wide;
       let level = y + 4;
-      while (labels.some((label) => Math.abs(label - level) < 13)) level += 13;
-      labels.push(level);
+      while (labels.some((label) => Math.abs(label.level - level) < 13 && label.from < to && from < label.to)) level += 13;
+      labels.push({ level, from, to });
       const title = hint(`${point.name}\n${name}: ${figure(point.y)}\n${x_title}: ${figure(point.x)}`);
       const dot = shape("circle", { cx: x, cy: y, r: 5, "data-value": String(point.y) }, title);
       return shape("g", { class: front.includes(point) ? "unbeaten" : "beaten" }, dot, shape("text", { x: right ? x - 9 : x + 9, y: level, "text-anchor": right ? "end" : "start" }, text));
@@ -119,14 +145,16 @@ const charts = {
       seen.observe(home);
       sized.observe(home);
     };
+    if (systems.names.length > 1) byId("histograms").before(this.keys(systems.names));
     data.histograms.forEach((histogram, at) => {
       const name = data.metrics[at].name;
       const home = element("div", { class: "chart" });
-      const without = histogram.missing ? ` · ${words.missing} ${count(histogram.missing)}` : "";
-      const counted = element("p", {}, `n ${count(histogram.n)}${without}`);
+      const scored = histogram.systems.map(({ n }) => n), missing = Math.max(...histogram.systems.map((one) => one.missing));
+      const [least, most] = [Math.min(...scored), Math.max(...scored)];
+      const counted = element("p", {}, `n ${count(least)}${most > least ? `–${count(most)}` : ""}${missing ? ` · ${words.missing} ${count(missing)}` : ""}`);
       const link = element("a", { href: `#page=rows&metric=${at}` }, element("bdi", {}, name));
-      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, link), counted, histogram.n ? home : ""));
-      if (histogram.n) add(home, `${words.histograms}: ${name}`, (home) => this.histogram(home, at));
+      byId("histograms").append(element("div", { class: "card" }, element("h3", {}, link), counted, most ? home : ""));
+      if (most) add(home, `${words.histograms}: ${name}`, (home) => this.histogram(home, at));
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);

@@ -45,10 +45,14 @@ function legendOf(signs) {
   return element("p", { class: "legend" }, words.marks, ...signs.map(mark).flatMap((sign) => [" ", sign]));
 }
 
-// The columns that the run kept beside its scores and texts.
+// The columns that the run kept beside its scores and texts: traces, tool calls and long texts are folded.
+const LONG_VALUE = 160;
+
 function keptList(row) {
-  const lines = data.kept.map((name, at) => row.k[at] === null ? null : element("div", {}, element("dt", {}, name), element("dd", { class: "kept", dir: "auto" }, row.k[at])));
-  return titled(words.kept_columns, element("dl", { class: "figures" }, ...lines));
+  const isLong = (value) => value.length > LONG_VALUE || /^[[{]./.test(value), known = data.kept.map((name, at) => [name, row.k[at]]).filter(([, value]) => value !== null);
+  const lines = known.filter(([, value]) => !isLong(value)).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", { class: "kept", dir: "auto" }, value)));
+  const folded = known.filter(([, value]) => isLong(value)).map(([name, value]) => whole(name, value));
+  return titled(words.kept_columns, element("dl", { class: "figures" }, ...lines), ...folded);
 }
 
 // The words that the answer of the compared system lost and gained.
@@ -77,12 +81,18 @@ function scoreList(row, { system, against }) {
   return titled(words.scores + several + name, element("dl", { class: "figures" }, ...lines));
 }
 
+// A long text under its name, folded.
+function whole(name, text) {
+  return element("details", {}, element("summary", {}, element("bdi", {}, name)), rendered(text));
+}
+
 // What each judge wrote about the row: its score, why there is none, and its reason.
 function judgeParts(row) {
-  return row.j.map(([axis, score, status, reason]) => {
+  return row.j.map(([axis, score, status, reason, reply, trace]) => {
     const badge = status === null || status === "ok" ? null : element("span", { class: status === "identical" ? "badge" : "badge poor" }, status);
     const head = element("p", { class: "judged" }, element("bdi", {}, axis), " ", element("b", {}, figure(score)), " ", badge);
-    return element("div", {}, head, reason === null ? null : plain(reason));
+    const folded = [["reply", reply], ["trace", trace]].map(([name, text]) => (text ? whole(words[name], text) : null));
+    return element("div", {}, head, reason === null ? null : plain(reason), ...folded);
   });
 }
 
@@ -96,7 +106,7 @@ function showDetail(row) {
   const parts = [element("h2", {}, element("bdi", {}, row.id))];
   if (row.g) parts.push(element("p", { class: "note" }, element("bdi", {}, row.g.map((at) => data.segments[at].name).join(" · "))));
   if (texts.question !== undefined) parts.push(titled(words.question, plain(texts.question)));
-  parts.push(...answerParts(row, rowsPage.pair), ...changeParts(row, rowsPage.pair), ...checkedParts(row));
+  parts.push(...answerParts(row, rowsPage.pair), scoreList(row, rowsPage.pair), ...changeParts(row, rowsPage.pair), ...checkedParts(row));
   if (row.j) parts.push(titled(words.judges, ...judgeParts(row)));
   if (Object.keys(texts).length === 0) parts.push(element("p", { class: "note" }, words.no_texts));
   if (texts.contexts?.length) {
@@ -106,7 +116,6 @@ function showDetail(row) {
   }
   if (texts.retrieved_ids?.length) parts.push(idList("retrieved_ids", texts.retrieved_ids, texts.relevant_ids));
   if (texts.relevant_ids?.length) parts.push(idList("relevant_ids", texts.relevant_ids));
-  parts.push(scoreList(row, rowsPage.pair));
   if (row.k?.some((value) => value !== null)) parts.push(keptList(row));
   // ratings are of the report's own system, to whose ids validate joins them
   if (rowsPage.pair.system === systems.main) parts.push(rowLabels.form(row));

@@ -64,5 +64,12 @@ document.addEventListener("click", followLink);
 rowsPage.start();
 points.start();
 charts.start();
+history.scrollRestoration = "manual";
 addEventListener("hashchange", openPage);
+addEventListener("popstate", (event) => {
+  // where the step back was left is kept before the page is drawn, which may change the address in place
+  const top = event.state?.top;
+  openPage();
+  if (top !== undefined) scrollTo(0, top);
+});
 openPage();

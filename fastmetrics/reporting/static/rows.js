@@ -19,22 +19,41 @@ const rowsPage = {
     for (const name of ["least", "most"]) byId(`row-${name}`).addEventListener("change", (event) => this.change({ [name]: event.target.value }));
     systems.start();
     rowsOut.start();
-    // on a narrow screen the filters are folded, so that the list of rows is seen
-    byId("row-more").open = !matchMedia("(max-width: 600px)").matches;
+    // what is folded is seen where the address has some of it
+    byId("row-more").open = ["stratum", "least", "most", "also"].some((key) => address.read()[key]);
+    byId("row-side").parentElement.hidden = systems.names.length < 2;
+    byId("row-side").addEventListener("change", (event) => this.change({ side: event.target.checked ? "1" : null }));
     this.columns = this.columnList().map((column) => ({ ...column, title: words[column.key] }));
-    this.table = new Table(byId("row-table"), this.columns, (place) => this.selected(place), (key) => this.sortBy(key));
-    byId("row-table").addEventListener("click", () => this.table.chosen >= 0 && this.seen());
+    const wide = data.rows.reduce((most, row) => Math.max(most, shortId(row.id).length), data.all ? LONGEST_ID : 2);
+    byId("row-table").style.setProperty("--id", `${wide + 1}ch`);
+    const table = (home, columns, high) => {
+      home.addEventListener("click", () => this.table.chosen >= 0 && this.seen());
+      return new Table(home, columns, high, (place) => this.selected(place), (key) => this.sortBy(key));
+    };
+    this.table = this.list = table(byId("row-table"), this.columns, 36);
+    this.side = table(byId("row-grid"), this.answerColumns(), 92);
+    byId("row-grid").style.setProperty("--systems", systems.names.length);
   },
 
   columnList() {
     const columns = [
-      { key: "id", kind: "name", cell: (place) => [this.line(place).id] },
+      { key: "id", kind: "name", cell: (place) => [shortId(this.line(place).id), "", this.line(place).id] },
       { key: "question", kind: "name", cell: (place) => [this.line(place).text] },
       { key: "score", kind: "figure", cell: (place) => [figure(shownScore(this.scores[place]))] },
     ];
     if (systems.names.length < 2) return columns;
     columns.push({ key: "baseline", kind: "figure of-pair before", cell: (place) => [figure(shownScore(this.earlier[place]))] });
     return [...columns, { key: "change", kind: "figure of-pair", cell: (place) => this.changed(place) }];
+  },
+
+  // Each row with the answers of all systems, which have the colour of the metric: blue is better, orange worse.
+  answerColumns() {
+    const answer = (at) => (place) => {
+      const row = source.whole(place, () => this.redraw()), score = row && systems.scores(row, at)?.[this.metric];
+      return [row ? `${figure(score)} · ${systems.answer(row, at) ?? words.no_answer}` : "…", heatName(this.metric, score)];
+    };
+    const question = { key: "question", kind: "name", title: words.question, cell: (place) => [`${shortId(this.line(place).id)} · ${this.line(place).text}`] };
+    return [question, ...systems.names.map((title, at) => ({ key: `system ${at}`, kind: "name", title, cell: answer(at) }))];
   },
 
   line(place) {
@@ -79,7 +98,11 @@ const rowsPage = {
 
   sortBy(key) {
     if (data.all && key === "question") return;
-    const { sort, down } = this.order;
+    const { sort, down } = this.order, system = key.match(/^system (\d+)$/)?.[1];
+    if (system !== undefined) {
+      const same = sort === "score" && this.pair.system === Number(system);
+      return this.change({ system, sort: "score", down: same && !down ? "1" : null });
+    }
     this.change({ sort: key, down: sort === key && !down ? "1" : null });
   },
 
@@ -107,7 +130,10 @@ const rowsPage = {
   detail(place) {
     this.requested = place;
     if (place === null) showDetail(null);
-    else source.whole(place, (row) => this.requested === place && showDetail(row));
+    else {
+      const shown = (row) => this.requested === place && showDetail(row), row = source.whole(place, shown);
+      if (row) shown(row);
+    }
   },
 
   // What the address says, shown when its scores are there.
@@ -120,6 +146,9 @@ const rowsPage = {
     byId("row-system").value = this.pair.system;
     byId("row-against").value = this.pair.against ?? "none";
     byId("row-table").classList.toggle("compared", this.pair.against !== null);
+    this.table = state.side && systems.names.length > 1 ? this.side : this.list;
+    for (const one of [this.list, this.side]) one.home.hidden = one !== this.table;
+    byId("row-side").checked = this.table === this.side;
     byId("row-stratum").value = data.strata[state.stratum] ? state.stratum : "";
     const segment = data.segments[state.segment] ? state.segment : "";
     byId("row-segment").value = segment;
@@ -185,9 +214,9 @@ const rowsPage = {
     else if (sort === "question" && !data.all) places = this.byText(places, (place) => source.line(place).text, down);
     const { system, against } = this.pair, several = systems.names.length > 1;
     const own = { score: several ? systems.names[system] : data.metrics[this.metric]?.name, baseline: systems.names[against] };
-    const titles = this.columns.map((column) => own[column.key] ?? column.title);
+    const titles = this.table.columns.map((column) => own[column.key] ?? column.title);
     this.table.chosen = -1;
-    this.table.show(places, titles, sort, down);
+    this.table.show(places, titles, this.table === this.side && sort === "score" ? `system ${system}` : sort, down);
     byId("row-count").textContent = places.length ? this.countText(places.length, stratum) : words.nothing;
     byId("row-order").textContent = this.orderText(this.order);
     const row = state.row === undefined ? NaN : Number(state.row);
@@ -216,6 +245,18 @@ const rowsPage = {
     return `${words.shows} ${count(shown)} ${words.of} ${count(stratum ? stratum.n : data.n_rows)}.`;
   },
 };
+
+// An id, whose end tells it from others as well as its beginning does: a long one loses its middle.
+const LONGEST_ID = 18;
+const shortId = (id) => (id.length <= LONGEST_ID ? id : `${id.slice(0, 7)}…${id.slice(-10)}`);
+
+// The colour of a score: from the least to the greatest of all systems, turned where less is better.
+function heatName(metric, score) {
+  const { better } = data.metrics[metric], { edges } = data.histograms[metric];
+  if (!better || !Number.isFinite(score) || !(edges.at(-1) > edges[0])) return "";
+  const level = Math.round((6 * (score - edges[0])) / (edges.at(-1) - edges[0])) - 3;
+  return `heat${better === "lower" ? -level : level}`;
+}
 
 // A score as it is printed: float32 holds seven digits.
 const shownScore = (value) => (Number.isFinite(value) ? Number(value.toPrecision(6)) : null);

@@ -52,7 +52,7 @@ const pageRows = {
   score: (metric, system) => Float64Array.from(data.rows, (row) => systems.scores(row, system)?.[metric] ?? NaN),
   ready: (pair, metric, also, segmented, done) => done(),
   line: (place) => ({ id: data.rows[place].id, text: data.rows[place].t.question ?? data.rows[place].t.answer ?? "" }),
-  whole: (place, done) => done(data.rows[place]),
+  whole: (place) => data.rows[place],
   number: (place) => data.rows[place].at,
 
   // All that a search looks through, collected at the first search.
@@ -84,6 +84,7 @@ const pageRows = {
 
 const allRows = {
   columns: new Map(),
+  rows: new Map(),
   searching: 0,
 
   every: () => upTo(data.all.n),
@@ -153,7 +154,9 @@ const allRows = {
     return { id: "…", text: "" };
   },
 
+  // The whole row if it is loaded; else it is loaded, and then given to the callback.
   whole(place, done) {
+    if (this.rows.has(place)) return this.rows.get(place);
     const { starts } = data.all;
     let low = 0, high = starts.length;
     while (high - low > 1) {
@@ -165,7 +168,11 @@ const allRows = {
       if (file === undefined) return;
       const at = place - starts[low], many = data.metrics.length;
       const scores = (text) => Array.from(decoded(text, data.all.each).subarray(at * many, (at + 1) * many), (score) => (Number.isFinite(score) ? score : null));
-      this.name(place, (id) => done({ at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b), x: file.x?.map(scores) }));
+      this.name(place, (id) => {
+        if (this.rows.size > MOST_LOADED) this.rows.clear();
+        this.rows.set(place, { at: place, id, ...file.rows[at], s: scores(file.s), b: file.b === null ? undefined : scores(file.b), x: file.x?.map(scores) });
+        done(this.rows.get(place));
+      });
     });
   },
 

@@ -1,14 +1,14 @@
 // A table of any length that draws only the lines that are seen.
-const HIGH = 36;
 // Browsers end an element at some millions of pixels: a longer table is scrolled in longer steps.
 const LONGEST = 16_000_000;
 // Paper has the first lines only, and says so.
 const MOST_PRINTED = 100;
 
 class Table {
-  constructor(home, columns, onSelect, onSort) {
+  constructor(home, columns, high, onSelect, onSort) {
     this.home = home;
     this.columns = columns;
+    this.high = high;
     this.onSelect = onSelect;
     this.rows = [];
     this.chosen = -1;
@@ -30,7 +30,7 @@ class Table {
     for (const [name, printing] of [["beforeprint", true], ["afterprint", false]]) {
       addEventListener(name, () => {
         this.printing = printing;
-        this.lines.style.height = printing ? "auto" : `${Math.min(this.rows.length * HIGH, LONGEST)}px`;
+        this.lines.style.height = printing ? "auto" : `${Math.min(this.rows.length * this.high, LONGEST)}px`;
         this.draw();
       });
     }
@@ -45,7 +45,7 @@ class Table {
       head.setAttribute("aria-sort", own ? (descending ? "descending" : "ascending") : "none");
     });
     this.home.setAttribute("aria-rowcount", rows.length + 1);
-    const high = rows.length * HIGH;
+    const high = rows.length * this.high;
     this.lines.style.height = `${Math.min(high, LONGEST)}px`;
     this.steps = Math.max(1, high / LONGEST);
     this.home.scrollTop = 0;
@@ -53,12 +53,13 @@ class Table {
   }
 
   draw() {
+    if (this.home.hidden) return void this.lines.replaceChildren();
     const above = this.home.scrollTop * this.steps;
-    const first = this.printing ? 0 : Math.max(0, Math.floor(above / HIGH) - 4);
-    const many = this.printing ? MOST_PRINTED : Math.ceil(this.home.clientHeight / HIGH) + 8;
+    const first = this.printing ? 0 : Math.max(0, Math.floor(above / this.high) - 4);
+    const many = this.printing ? MOST_PRINTED : Math.ceil(this.home.clientHeight / this.high) + 8;
     const last = Math.min(this.rows.length, first + many);
     const lines = [];
-    for (let at = first; at < last; at++) lines.push(this.line(at, at * HIGH - above + this.home.scrollTop));
+    for (let at = first; at < last; at++) lines.push(this.line(at, at * this.high - above + this.home.scrollTop));
     if (this.printing && last < this.rows.length) lines.push(element("p", { class: "note" }, `${words.shows} ${count(last)} ${words.of} ${count(this.rows.length)}`));
     this.lines.replaceChildren(...lines);
     const seen = this.chosen >= first && this.chosen < last;
@@ -68,8 +69,8 @@ class Table {
 
   line(at, top) {
     const cells = this.columns.map((column) => {
-      const [text, name] = column.cell(this.rows[at]);
-      return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim(), title: column.kind === "name" ? text : null }, text);
+      const [text, name, whole] = column.cell(this.rows[at]);
+      return element("span", { role: "gridcell", class: `${column.kind} ${name ?? ""}`.trim(), title: whole ?? (column.kind === "name" ? text : null) }, text);
     });
     const settings = { id: `line-${at}`, role: "row", "aria-rowindex": at + 2, "aria-selected": at === this.chosen };
     const line = element("div", { ...settings, "aria-selected": String(at === this.chosen) }, ...cells);
@@ -81,16 +82,16 @@ class Table {
   select(at, notify = true) {
     this.chosen = at;
     if (at >= 0) {
-      const place = at * HIGH, room = this.home.clientHeight - HIGH, above = this.home.scrollTop * this.steps;
+      const place = at * this.high, room = this.home.clientHeight - this.high, above = this.home.scrollTop * this.steps;
       if (place < above) this.home.scrollTop = place / this.steps;
-      else if (place + HIGH > above + room) this.home.scrollTop = (place + HIGH - room) / this.steps;
+      else if (place + this.high > above + room) this.home.scrollTop = (place + this.high - room) / this.steps;
     }
     this.draw();
     if (notify) this.onSelect(at < 0 ? null : this.rows[at]);
   }
 
   key(event) {
-    const page = Math.max(1, Math.floor(this.home.clientHeight / HIGH) - 2);
+    const page = Math.max(1, Math.floor(this.home.clientHeight / this.high) - 2);
     const last = this.rows.length - 1;
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (!(event.key in moves) || last < 0) return;
