@@ -81,6 +81,24 @@ def as_lists(array: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), array.flatten(), mask=mask)
 
 
+def map_texts(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """A column whose texts, or those of its lists, a function of an array changes; a column of no texts as it is.
+
+    >>> map_texts(pa.array([["A"], None, []]), pc.ascii_lower).to_pylist()
+    [['a'], None, []]
+    """
+    if pt.is_dictionary(column.type) and is_text(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, map_texts(column.dictionary, change))
+    column = decoded(column)
+    if is_list(column.type) or is_list_view(column.type):
+        lists = as_lists(column)
+        mask = lists.is_null() if lists.null_count else None
+        return pa.ListArray.from_arrays(lists.offsets, map_texts(lists.values, change), mask=mask)
+    if not is_text(column.type):
+        return column
+    return change(column.cast(pa.large_string()) if pt.is_string_view(column.type) else column)
+
+
 def is_plain(type_: pa.DataType, *, coded_text: bool = False) -> bool:
     """Whether the type has a plain layout; ``coded_text`` allows dictionaries of text, and ordered ones, as scales."""
     if pt.is_dictionary(type_):

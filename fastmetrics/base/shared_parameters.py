@@ -80,8 +80,8 @@ Extract = Annotated[
     Sequence[str] | str | None,
     Help(
         "Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after "
-        "####), answer, last_number, first_line, last_line, code, markdown, whole, regex:PATTERN, "
-        "json:PATH."
+        "####), answer, last_number, first_line, last_line, code, whole, strip_markdown, strip_thoughts, "
+        "regex:PATTERN, json:PATH; strip_thoughts+answer is one after the other."
     ),
 ]
 Guard = Annotated[

@@ -31,7 +31,7 @@ from fastmetrics.base.columns import totals
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines
-from fastmetrics.text.extraction import extracted
+from fastmetrics.text.extraction import extracted, without_working
 from fastmetrics.text.normalization import Normalizer
 from fastmetrics.text.text_keys import is_utf8, scripts
 from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
@@ -232,9 +232,13 @@ class Batch:
 
 
 def _extracted(columns: Mapping[str, pa.Array], extract: Sequence[str] | str) -> Mapping[str, pa.Array]:
-    answers = columns["answer"]
-    _check_text("answer", answers)
-    return {**columns, "answer": extracted(answers, [extract] if isinstance(extract, str) else extract)}
+    specs = [extract] if isinstance(extract, str) else extract
+    for name in {"answer", "reference"} & columns.keys():
+        _check_text(name, columns[name])
+    changed = {"answer": extracted(columns["answer"], specs)}
+    if "reference" in columns:
+        changed["reference"] = without_working(columns["reference"], specs)
+    return {**columns, **changed}
 
 
 def _check_text(name: str, column: pa.Array) -> None:
@@ -469,5 +473,7 @@ def english_and_russian_words(words: str, advice: str) -> Caution:
     return Caution(cause, advice, written(UNLISTED))
 
 
-UNSPACED = one_word("token_f1(tokenizer='unicode') treats each character as a word, and chrf needs no words")
+UNSPACED = one_word(
+    "tokenizer='unicode', as in token_f1(tokenizer='unicode'), treats each character as a word, and chrf needs no words"
+)
 """The caution of word metrics that can only split at spaces."""

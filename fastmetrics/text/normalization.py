@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 
-from fastmetrics.base.arrays import Flags, as_lists, decoded, is_list, is_list_view, is_text, numpy_values
+from fastmetrics.base.arrays import Flags, map_texts, numpy_values
 from fastmetrics.base.options import NotAllowedError
 
 # The steps, and what each does with a text.
@@ -125,19 +124,7 @@ class Normalizer:
         >>> Normalizer("casefold").column(pa.array([["Straße", "A"], None, []])).to_pylist()
         [['strasse', 'a'], None, []]
         """
-        kind = column.type
-        if pt.is_dictionary(kind) and is_text(kind):
-            return pa.DictionaryArray.from_arrays(column.indices, self.column(column.dictionary))
-        column = decoded(column)
-        if is_list(column.type) or is_list_view(column.type):
-            lists = as_lists(column)
-            items = self.column(lists.values)
-            mask = lists.is_null() if lists.null_count else None
-            return pa.ListArray.from_arrays(lists.offsets, items, mask=mask)
-        if not is_text(column.type):
-            return column
-        column = column.cast(pa.large_string()) if pt.is_string_view(column.type) else column
-        return self._texts(column)
+        return map_texts(column, self._texts)
 
     def _texts(self, texts: pa.Array) -> pa.Array:
         odd = pc.fill_null(pc.invert(pc.string_is_ascii(texts)), fill_value=False)
@@ -165,6 +152,7 @@ def _spelled() -> str:
             codes.add(code)
         elif parts:
             codes.add(int(parts.split()[1], 16))  # a mark that a letter before it takes up
+    codes.add(ord("ı"))
     codes -= {0xA0, 0x2026}  # white space, and dots that tokenizers drop
     ordered = np.array(sorted(codes))
     starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered) > 1) + 1])

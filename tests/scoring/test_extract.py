@@ -79,6 +79,13 @@ def test_scores_are_those_of_texts_extracted_before():
     assert pairs.diagonal().tolist() == alone[:3].tolist()
 
 
+def test_references_that_are_solutions_are_read_without_their_working():
+    solutions = ["3 + 4 = 7 and 1\n#### 7", "7", ["so \\boxed{7}", "8"], None]
+    scores = fm.score({"answer": ["#### 7"] * 4, "reference": solutions}, "exact_match", extract=["hashes", "boxed"])
+    assert scores["exact_match"].to_pylist() == [1.0, 1.0, 1.0, None]
+    assert fm.exact_match(["7", "7"], ["1 #### 7", "7"], extract="last_number").tolist() == [0.0, 1.0]
+
+
 def test_extracted_answers_are_kept_in_every_kind_of_output(tmp_path):
     path = jsonl(tmp_path / "a.jsonl", *({"id": n, "answer": f"#### ={n}", "reference": "1"} for n in range(4)))
     for suffix in ("csv", "jsonl", "parquet"):
