@@ -53,7 +53,7 @@ from fastmetrics.base.text_structure import is_value
 #
 # A *kind* is declared in ``fastmetrics.base.input_columns`` (text, texts, ids, id, number, amounts, numbers, flag,
 # time, vector, vectors), or ``any`` for a column that is only copied.  Scores read a column of text as a ``value``, and
-# one of texts as ``values``, which may be numbers and flags too.
+# one of texts as ``values``, which may be numbers and flags too; metrics that read JSON ask for ``json`` and ``jsons``.
 
 
 def _is_flag(type_: pa.DataType) -> bool:
@@ -105,7 +105,7 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
         "lists of numbers, or lists of such lists",
         _list_of(lambda type_: _is_coordinate(type_) or _list_of(_is_coordinate)(type_)),
     ),
-    "any": ("anything but unions", lambda type_: not pt.is_union(type_)),
+    **dict.fromkeys(("any", "json", "jsons"), ("anything but unions", lambda type_: not pt.is_union(type_))),
 }
 
 

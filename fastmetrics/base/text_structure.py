@@ -20,7 +20,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, is_number, is_text, numpy_values
+from fastmetrics.base.arrays import (
+    Flags,
+    Ints,
+    Text,
+    array_of_strings,
+    decoded,
+    is_list,
+    is_list_view,
+    is_number,
+    is_text,
+    numpy_values,
+)
 from fastmetrics.base.errors import InputError
 
 # The structures that a text may show: how it looks, and what reads it.
@@ -315,3 +326,39 @@ def as_texts(column: pa.Array, name: str, kind: str) -> pa.Array:
     ends = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     empty = pa.array(sizes == 0)
     return column.flatten().take(pa.array(ends, mask=np.asarray(empty)))
+
+
+# Reading objects and lists as JSON.
+
+
+def as_json(column: pa.Array, *, several: bool) -> pa.Array:
+    """A column that is to hold JSON: text as it is, and all other values written as JSON.
+
+    A column of lists of texts is as it is too where a row may hold ``several`` values.  Arrow has the same fields in
+    every struct, so those that are null are left out.
+
+    >>> as_json(pa.array([{"a": 1.5, "b": None}, {"b": ["x"]}]), several=True).to_pylist()
+    ['{"a": 1.5}', '{"b": ["x"]}']
+    """
+    column = decoded(column)
+    type_ = column.type
+    listed = is_list(type_) and (is_text(type_.value_type) or pt.is_null(type_.value_type))
+    if is_text(type_) or pt.is_null(type_) or (listed and several):
+        return column
+    values = [_json_value(value, type_) for value in column.to_pylist(maps_as_pydicts="lossy")]
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
+    return array_of_strings(texts)
+
+
+def _json_value(value: Any, type_: pa.DataType) -> Any:
+    """A value as JSON has it, without the fields of structs that are null."""
+    if value is None:
+        return None
+    if pt.is_struct(type_):
+        fields = ((field, value[field.name]) for field in type_)
+        return {field.name: _json_value(inner, field.type) for field, inner in fields if inner is not None}
+    if is_list(type_) or is_list_view(type_):
+        return [_json_value(item, type_.value_type) for item in value]
+    if pt.is_map(type_):
+        return {str(key): _json_value(item, type_.item_type) for key, item in value.items()}
+    return value

@@ -121,8 +121,8 @@ def column_counts(
     """The counts of rows of which the notes on columns tell, each with that of all.
 
     They are of what looks like structure in a text, of what was no text in the user's ``schema``, of blank cells,
-    and of latencies that may be seconds, in columns ``unsure`` of their unit.  Texts that are only ``keys`` may be
-    anything.
+    and of latencies that may be seconds, in columns ``unsure`` of their unit.  Texts that are only ``keys`` or JSON may
+    be anything.
     """
     counts = {}
     for column, name in used.items():

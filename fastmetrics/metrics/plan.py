@@ -311,8 +311,8 @@ class Plan:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The columns of texts that every score reads as keys only, by which rows are told apart."""
-        return frozenset(column for column, name in self.used.items() if self.kinds[name] == "id")
+        """The columns of texts that every score reads as keys, by which rows are told apart, or as JSON."""
+        return frozenset(column for column, name in self.used.items() if self.kinds[name] in ("id", "json", "jsons"))
 
     @cached_property
     def shared(self) -> frozenset[str]:

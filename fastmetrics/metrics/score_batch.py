@@ -23,7 +23,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
-from fastmetrics.base.text_structure import as_text_lists, as_texts
+from fastmetrics.base.text_structure import as_json, as_text_lists, as_texts
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
@@ -75,6 +75,8 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
             columns[column] = as_text_lists(columns[column], name, kind, plan.lists[name])
         if kind in ("text", "texts") and plan.kinds.get(name) in ("value", "values"):
             columns[column] = as_texts(columns[column], name, kind)
+        if plan.kinds.get(name) in ("json", "jsons"):
+            columns[column] = as_json(columns[column], several=plan.kinds[name] == "jsons")
     if plan.strip_thoughts and "answer" in columns:
         columns["answer"] = without_thoughts(columns["answer"])
     for column, unit in plan.units.items():

@@ -18,6 +18,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
     "matching": ("matching", "choices", "numbers"),
     "edit_distance": ("edit_distance", "ter"),
+    "structure": ("structure",),
     "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),

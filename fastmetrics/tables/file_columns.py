@@ -116,6 +116,7 @@ _ELEMENT = {
         "texts": "text",
         "value": "value",
         "values": "value",
+        "jsons": "json",
         "ids": "id",
         "id_groups": "id",
         "any": "any",
@@ -185,8 +186,10 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     listed = is_list(inferred)
     item = inferred.value_type if listed else inferred
     whole = pt.is_integer(item)
-    if kind == "text":
+    if kind in ("text", "json") or (kind == "jsons" and not (listed and is_text(item))):
         return pa.string()
+    if kind == "jsons":
+        return pa.list_(pa.string())
     if kind in ("value", "values") and is_value(item):
         return inferred
     if kind in ("value", "values", "texts"):
@@ -283,6 +286,8 @@ def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
             return [_coerce_list(item if isinstance(item, list) else [item], type_.value_type, "ids") for item in value]
         if any(isinstance(item, list) for item in value):
             raise WiderTypeError(pa.list_(type_))
+    if kind == "jsons" and not _is_texts(value):
+        return [_coerce_text(value, "json")]
     if _is_single(value, kind):
         value = [value]
     if not isinstance(value, list):
@@ -304,16 +309,23 @@ def _is_single(value: Any, kind: str) -> bool:
     return (isinstance(value, str) and kind == "texts") or (isinstance(value, int | float) and kind == "amounts")
 
 
+def _is_texts(value: Any) -> bool:
+    """Whether a value is a list of texts: of a column of JSON, several texts of JSON."""
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(item, str) for item in value)
+
+
 def _coerce_text(value: Any, kind: str) -> str:
     if isinstance(value, str):
         return well_formed(value)
+    if kind == "jsons" and _is_texts(value):
+        raise WiderTypeError(pa.list_(pa.string()))
     if kind in ("texts", "value", "values") and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.string()))
     if kind in ("value", "values") and isinstance(value, int | float):
         return number_text(value)
     if kind == "id" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if kind == "any":
+    if kind in ("any", "json", "jsons"):
         return _coerce_text(json.dumps(value, ensure_ascii=False), kind)
     raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
 

@@ -45,8 +45,10 @@ SILENT = {
     *("embedding_geometry", "rater_agreement"),
 }
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
+IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
+    **dict.fromkeys(["json_valid", "json_match", "json_f1"], IN_JSON),
     "choice_match": {"choices": [["It is solar.", GOOD]] * 2},
     "answer_in_context": {"contexts": [[GOOD], [BAD]]},
     "aurc": {"confidence": [0.9] * 2},

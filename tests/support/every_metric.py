@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import operator
 import random
@@ -27,6 +28,7 @@ from tests.reference import (
     numbers,
     packages,
     retrieval,
+    structure,
     writing,
 )
 from tests.reference.abstention import Refusing
@@ -78,6 +80,33 @@ def stated(chance: random.Random) -> str:
 def rights(chance: random.Random) -> list[str | None]:
     """One or a few right choices, by letter or by text, some of them null, the first not."""
     return [chance.choice(("A", "(B)", text(chance))), *chance.choice(([], [], ["c"], [None]))]
+
+
+def record(chance: random.Random) -> str:
+    """An object in JSON with a few fields, now and then cut off."""
+    values: tuple[Any, ...] = (1, 1.0, "a", text(chance), None, True, [1, "b"], {"c": text(chance)}, {})
+    written = json.dumps({key: chance.choice(values) for key in chance.sample("abcdef", 3)}, ensure_ascii=False)
+    return written if chance.random() < 0.9 else written[:-3]
+
+
+def records(chance: random.Random) -> list[str | None]:
+    """One or a few such objects, some of them null, the first not."""
+    return [record(chance), *chance.choice(([], [], [None], [record(chance)]))]
+
+
+def query(chance: random.Random) -> str:
+    """A query in SQL."""
+    return " ".join(
+        (chance.choice(("SELECT", "select")), chance.choice(("a", "A", "\n b")), chance.choice(("FROM t", "from T;")))
+    )
+
+
+def function(chance: random.Random) -> str:
+    """A function in Python, of two lines or three."""
+    head = chance.choice(("def f(x):", "def f( x ):  # twice"))
+    indent = chance.choice(("  ", "    ", "\t"))
+    body = [indent + chance.choice(("x += 1", "x+=1", "x += 'a # b'")) for _ in range(chance.choice((0, 1)))]
+    return "\n".join([head, *body, chance.choice(("", "\n")) + indent + chance.choice(("return 2*x", "return 2 * x"))])
 
 
 def maybe(chance: random.Random) -> bool | None:
@@ -280,6 +309,11 @@ CASES = {
     },
     "choice_match": Case(each(stated, rights, texts), choices.choice_match),
     "number_match": some(each(prose, texts), numbers.number_match),
+    "json_valid": Case(each(record), structure.json_valid),
+    "json_match": Case(each(record, records), structure.json_match, 1e-15),
+    "json_f1": Case(each(record, records), structure.json_f1, 1e-15),
+    "sql_match": Case(each(query, lambda chance: [query(chance)]), structure.sql_match),
+    "code_match": Case(each(function, lambda chance: [function(chance)]), structure.code_match),
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},

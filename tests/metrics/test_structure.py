@@ -1,0 +1,342 @@
+"""JSON by validity, field and value, and code as normalised text, against the plain definition."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fastmetrics as fm
+from fastmetrics.base.errors import OptionError
+from tests.reference import lexical, structure
+from tests.support import strategies
+
+SPACE = st.sampled_from(["", "", "", " ", "\n", "\t\r "])
+PIECES = [
+    *("", "a", "A", "é", r"\u00e9", r"\u0061", r"\n", r"\\", r"\"", r"\/", "日本", "😀", r"\ud83d\ude00", r"\ud800"),
+    *(
+        r"\udc00",
+        r"\ud800\ud800\udc00",
+        "a" * 7,
+        "a" * 8,
+        "a" * 17,
+        r"abcdefgh\u00e9",
+        "the cat sat",
+        r"\b\f\r\t",
+        "\u2028",
+    ),
+    *(r"\u0000", "İ"),
+]
+STRINGS = st.lists(st.sampled_from(PIECES), max_size=3).map(lambda pieces: '"' + "".join(pieces) + '"')
+NUMBERS = st.sampled_from(
+    [
+        *("0", "-0", "0.0", "0e5", "1", "1.0", "1e0", "10e-1", "100", "1E+2", "-1.5", "-15e-1", "0.1", "0.10", "0.3"),
+        *("123456789012345678901234567890", "1.23456789012345678901234567890e29", "1e400", "10e399", "5e-324"),
+        *("9" * 400, "9" * 399 + "8", "1e999999999999999", "1e" + "9" * 30, "1e-" + "9" * 30),
+    ]
+)
+KEYS = st.sampled_from(['"a"', r'"\u0061"', '"b"', '"c"', *(f'"{number}"' for number in range(12))]) | STRINGS
+
+
+def _joined(opening: str, closing: str, parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(parts, max_size=14).map(lambda items: opening + ",".join(items) + closing)
+
+
+def _spaced(*parts: st.SearchStrategy[str] | str) -> st.SearchStrategy[str]:
+    pieces = [part if not isinstance(part, str) else st.just(part) for part in parts]
+    return st.tuples(SPACE, *pieces, SPACE).map("".join)
+
+
+JSON = st.recursive(
+    STRINGS | NUMBERS | st.sampled_from(["true", "false", "null", "{}", "[ ]"]),
+    lambda inner: _joined("[", "]", _spaced(inner)) | _joined("{", "}", _spaced(KEYS, SPACE, ":", SPACE, inner)),
+    max_leaves=12,
+)
+WRONG = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "{",
+            "[1,]",
+            '{"a":1,}',
+            "{'a': 1}",
+            '{"a" 1}',
+            "NaN",
+            "-Infinity",
+            "tru",
+            "nulll",
+            "01",
+            "1.",
+            "1e",
+            "+1",
+        ),
+        *(
+            ".5",
+            "-",
+            '"\t"',
+            '"',
+            r'"\x"',
+            r'"\u12"',
+            '"\\',
+            "[1 2]",
+            "1 2",
+            "[1}",
+            '{"a"}',
+            "{1:2}",
+            "]",
+            "/**/1",
+            "\ufeff1",
+        ),
+    ]
+)
+TEXTS = JSON | WRONG | strategies.texts
+FIELDS: dict[tuple[Any, ...], structure.Field] = {
+    ("a",): lambda stated, wanted: lexical.token_f1(stated, [wanted]),
+    ("b",): None,
+    ("c", None): lambda stated, wanted: lexical.token_f1(stated, [wanted]),
+    ("c", None, "a"): None,
+    (None, "a"): lambda stated, wanted: lexical.token_f1(stated, [wanted]),
+}
+RULES = "a=token_f1, b=ignore, c[]=token_f1, c[].a=ignore, [].a=token_f1"
+OPTIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({"lists": "any"}, {}),
+    ({"absolute": 0.5}, {}),
+    ({"fields": RULES}, {"fields": FIELDS}),
+    ({"fields": RULES, "lists": "any", "relative": 0.1}, {"fields": FIELDS}),
+]
+
+
+def _numbers(scores: list[float | None]) -> Any:
+    return np.array([np.nan if score is None else score for score in scores])
+
+
+@given(st.lists(st.none() | TEXTS, max_size=8))
+@example(["[" * 300 + "]" * 300 + " ", "[" * 300 + "]" * 299])
+def test_what_is_json(texts: list[str | None]) -> None:
+    np.testing.assert_array_equal(fm.json_valid(texts), _numbers([structure.json_valid(text) for text in texts]))
+
+
+@given(st.lists(st.tuples(st.none() | TEXTS, st.none() | st.lists(st.none() | TEXTS, max_size=2)), max_size=5))
+@example([('{"a":1,"a":{"b":"x"}}', ['{"a":{"b":"x"}}']), ("[1,1,2]", ["[2,1,1]"]), ("[[1],[2]]", ["[[2],[1]]"])])
+@example([('{"\\ud800":1,"\\udc00":2,"a":3}', ['{"\ufffd":2,"a":3.0}']), ("[null]", ["[null]", "x"]), ("{}", ["[]"])])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_fields_of_any_row(options: Any, rows: list[tuple[Any, Any]]) -> None:
+    given_options, plain = options[0], {**options[0], **options[1]}
+    answers, references = [answer for answer, _ in rows], [texts for _, texts in rows]
+    for name, more in (
+        ("json_match", {}),
+        ("json_match", {"strict": True}),
+        ("json_match", {"extra": False}),
+        ("json_f1", {}),
+    ):
+        expected = [getattr(structure, name)(*row, **plain, **more) for row in rows]
+        scores = getattr(fm, name)(answers, references, **given_options, **more)
+        np.testing.assert_allclose(scores, _numbers(expected), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "options", "score"),
+    [
+        ('{"a": 1, "b": [1, 2]}', '{"b": [1.0, 2e0], "a": 10e-1}', {}, 1),
+        ('{"a": "é"}', r'{"a": "\u00e9"}', {}, 1),
+        ('{"a": 1}', '{"a": "1"}', {}, 0),
+        ('{"a": 1}', '{"a": "1"}', {"fields": "a=number_match"}, 1),
+        ('{"a": 1, "b": 2}', '{"a": 1}', {}, 0.5),
+        ('{"a": 1, "b": 2}', '{"a": 1}', {"extra": False}, 1),
+        ('{"a": 1, "b": 2}', '{"a": 1}', {"fields": "b=ignore"}, 1),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b": 3}', {"strict": True}, 0),
+        ("[1, 2]", "[2, 1]", {}, 0),
+        ("[1, 2]", "[2, 1]", {"lists": "any"}, 1),
+        ('[{"x": 1, "y": 9}, {"x": 2}]', '[{"x": 2}, {"x": 1, "y": 8}]', {"lists": "any"}, 2 / 3),
+        ("3.15", "3.14", {"absolute": 0.02}, 1),
+        ("98", "100", {"relative": 0.01}, 0),
+        ("9" * 400, "9" * 399 + "8", {}, 0),
+        ("9" * 400, "9" * 399 + "8", {"relative": 1.0}, 0),  # beyond floats
+        ("1e400", "10e399", {}, 1),
+        ("{}", "{}", {}, 1),
+        ('{"a": []}', '{"a": [1]}', {}, 0),
+        ("{'a': 1}", '{"a": 1}', {}, 0),
+        ("", '{"a": 1}', {}, 0),
+        ('{"a": 1}', "{'a': 1}", {}, np.nan),
+        ('{"a": 1}', '{"a": 1}', {"fields": "a=ignore"}, np.nan),
+        ('{"a": NaN}', '{"a": null}', {}, 0),
+        ('{"a": 1}', ["x", '{"a": 2}', '{"a": 1}'], {}, 1),
+    ],
+)
+def test_worked_fields(answer: str, reference: Any, options: dict[str, Any], score: float) -> None:
+    np.testing.assert_allclose(fm.json_match([answer], [reference], **options)[0], score)
+
+
+def test_f1_counts_a_wrong_value_twice() -> None:
+    reference = ['{"from": "Rome", "to": "Paris", "day": "Monday"}'] * 3
+    answers = ['{"from": "Rome", "to": "Oslo", "day": "Monday"}', '{"from": "Rome", "to": "Paris"}', "Rome"]
+    np.testing.assert_allclose(fm.json_f1(answers, reference), [2 / 3, 0.8, 0])
+
+
+def test_depth_and_size_cost_time_in_proportion() -> None:
+    deep = "[" * 100_000 + "1" + "]" * 100_000
+    wide = "{" + ",".join(f'"{number}": {number}' for number in range(100_000)) + "}"
+    turned = "{" + ",".join(f'"{number}": {number}' for number in reversed(range(100_000))) + "}"
+    equal = "[" + ",".join(["0"] * 100_000) + "]"
+    chain = '{"b":0,"a":' * 50_000 + "0" + "}" * 50_000
+    answers, references = [deep, wide, equal, chain], [deep, turned, equal, chain]
+    assert fm.json_valid(answers).tolist() == [1.0] * 4
+    for lists in ("ordered", "any"):
+        assert fm.json_match(answers, references, lists=lists).tolist() == [1.0] * 4
+    assert fm.json_match([deep], ["1"]).tolist() == [0.0]
+
+
+def test_objects_and_lists_are_read_as_json(tmp_path: Path) -> None:
+    values = [{"a": 1, "b": None}, {"a": 2, "b": ["x", "y"]}]
+    answers, references = pa.array(values), ['{"a": 1}', '{"b": ["x", "y"], "a": 2}']
+    assert fm.json_match(answers, references).tolist() == [1.0, 1.0]
+    assert fm.json_match(references, answers).tolist() == [1.0, 1.0]
+    path = tmp_path / "rows.jsonl"
+    mixed: list[Any] = [{"a": 1}, ["x", 1], "{}", 5, "no"]
+    path.write_text(
+        "".join(json.dumps({"id": n, "answer": value, "reference": value}) + "\n" for n, value in enumerate(mixed))
+    )
+    assert fm.score(path, "json_match")["json_match"].to_pylist() == [
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+
+
+def test_several_references_are_a_list_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"answer": '{"a": 2}', "reference": {"a": 2}},
+        {"answer": '{"a": 2}', "reference": ['{"a": 1}', '{"a": 2}']},
+    ]
+    for order in (rows, rows[::-1]):
+        path.write_text("".join(json.dumps(row) + "\n" for row in order))
+        assert fm.score(path, "json_match")["json_match"].to_pylist() == [1.0, 1.0]
+
+
+def test_answers_in_fences_are_noted() -> None:
+    rows = {"answer": ['```json\n{"a": 1}\n```'], "reference": ['{"a": 1}']}
+    with pytest.warns(fm.ScoreWarning, match=r"json_match: 1 of 1 .* fence of Markdown.*extract='code'"):
+        assert fm.score(rows, "json_match")["json_match"].to_pylist() == [0.0]
+    assert fm.score(rows, "json_match", extract="code")["json_match"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fields": "a"}, "'a' has no rule"),
+        ({"fields": "a=nonsense"}, "unknown metric 'nonsense'"),
+        ({"fields": "a=latency_ms"}, "no metric from 0 to 1 of an answer and a reference"),
+        ({"fields": "a=wer"}, "no metric from 0 to 1"),
+        ({"fields": "a[0]=ignore"}, "no path of names and"),
+        ({"fields": 5}, "expects paths"),
+        ({"absolute": -0.1}, "'absolute' expects"),
+        ({"relative": float("nan")}, "'relative' expects"),
+        ({"lists": "sorted"}, "'ordered' or 'any'"),
+    ],
+)
+def test_options_that_say_nothing(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        fm.json_match(["1"], ["1"], **options)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "s": {"type": "string", "pattern": "^x+$"}, "t": {"$ref": "#/$defs/t"}},
+    "required": ["a"],
+    "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}}},
+}
+
+
+def test_a_schema_by_text_mapping_or_file(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(SCHEMA))
+    answers = ['{"a": 1}', '{"a": 1.5}', '{"a": 1, "s": "xy"}', "{}", '{"a": 1, "t": [[], [[]]]}', '{"a": 1', None]
+    for schema in (SCHEMA, json.dumps(SCHEMA), str(path)):
+        np.testing.assert_array_equal(fm.json_valid(answers, schema=schema), [1, 0, 0, 0, 1, 0, np.nan])  # type: ignore[arg-type]
+    deep = [f'{{"a": 1, "t": {"[" * levels}{"]" * levels}}}' for levels in (98, 100, 100_000)]
+    assert fm.json_valid(deep, schema=str(path)).tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("nowhere.json", "nowhere.json"),
+        ('{"type": 5}', "5 is not valid"),
+        ("{", "'schema' expects a JSON Schema"),
+        ('{"$ref": "https://example.org/schema"}', "leads to no place within it"),
+    ],
+)
+def test_a_schema_that_is_none(schema: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        fm.json_valid(["1"], schema=schema)
+
+
+SQL_PIECES = st.sampled_from(
+    [
+        *(
+            "SELECT",
+            "select",
+            "Name",
+            "name",
+            " ",
+            "\n",
+            "\t",
+            ",",
+            "*",
+            "=",
+            "<",
+            ">=",
+            "'Rome'",
+            "'rome'",
+            "'it''s'",
+            '"Col"',
+        ),
+        *("`t`", "1.5", "(", ")", ";", "-- x\n", "/* y */", "/*", "--", "'", "é", "É", "/", "-", "a$1"),
+    ]
+)
+
+
+@given(st.lists(st.tuples(st.lists(SQL_PIECES, max_size=8), st.lists(SQL_PIECES, max_size=8)), max_size=6))
+@example([(["SELECT", " ", "Name", ";"], ["select", "\n", "name", ";", ";"]), (["'Rome'"], ["'rome'"]), ([";"], [])])
+def test_any_sql(rows: list[tuple[list[str], list[str]]]) -> None:
+    pairs = [("".join(answer), "".join(reference)) for answer, reference in rows]
+    pairs += [
+        (answer, " ".join(reference)) for answer, (_, reference) in zip([pair[1] for pair in pairs], rows, strict=True)
+    ]
+    scores = fm.sql_match([answer for answer, _ in pairs], [reference for _, reference in pairs])
+    assert scores.tolist() == [structure.sql_match(answer, [reference]) for answer, reference in pairs]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "language", "score"),
+    [
+        ("def f(x):\n  return 2*x", "def f(x):  # twice\n\n    return 2 * x\n", "python", 1),
+        ("if a:\n  b\nc", "if a:\n  b\n  c", "python", 0),
+        ("if a:\n\tb\n\tif c:\n\t\td\ne", "if a:\n    b\n    if c:\n        d\ne", "python", 1),
+        ("f(a,\n  b)", "f(a, b)", "python", 1),
+        ("a = 1 + \\\n 2", "a = 1 + 2", "python", 1),
+        ("a\nb", "a b", "python", 0),
+        ("s = 'a # b'", "s = 'a  # b'", "python", 0),
+        ('"""a\n"b" """\nc', '"""a\n"b" """ # d\nc', "python", 1),
+        ('"""a"""', '"""a """', "python", 0),
+        (r"'\'' # x", r"'\''", "python", 1),
+        ("int f() { return 1; } // one", "int f()\n{\n  /* two */ return 1;\n}", "c", 1),
+        ("char c = 'a';", "char c = 'A';", "c", 0),
+        ('s = "// no comment";', 's = "";', "c", 0),
+        ("A", "a", "c", 0),
+        ("", "", "python", 1),
+        ("'open", "'open ", "python", 0),
+        ("/* open", "", "c", 1),
+    ],
+)
+def test_code_without_layout(answer: str, reference: str, language: Any, score: float) -> None:
+    assert fm.code_match([answer], [reference], language=language).tolist() == [score]
