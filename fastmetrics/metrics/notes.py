@@ -42,9 +42,12 @@ from fastmetrics.text.thoughts import may_hold_thoughts
 
 
 def caution_notes(counts: Mapping[str, Sequence[int]], scores: Mapping[str, Score]) -> list[str]:
-    """One note per cause and advice; for several scores with different counts, it states the highest share."""
+    """One note per cause and advice; for several scores with different counts, it states the highest share.
+
+    Scores of rows come before those of tables, as in the columns of an output, so that its readers make the same notes.
+    """
     groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
-    for name, score in scores.items():
+    for name, score in sorted(scores.items(), key=lambda item: item[1].metric.corpus is not None):
         for place, caution in enumerate(score.metric.cautions(score.options)):
             rows, scored = counts.get(caution_name(name, place), (0, 0))
             if caution.applies(rows, scored):

@@ -46,6 +46,8 @@ def written(folder: Path) -> tuple[Path, list[dict[str, Any]]]:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in asked), encoding="utf-8")
     chunks = [{"id": f"{language}{at}", "text": text}
               for language, texts in (("en", ENGLISH), ("ru", RUSSIAN)) for at, text in enumerate(texts)]  # fmt: skip
+    vectors = pa.array(letters(row["text"] for row in chunks).tolist())
+    pq.write_table(pa.Table.from_pylist(chunks).append_column("embedding", vectors), folder / "chunks.parquet")
     return path, chunks
 
 
@@ -183,34 +185,37 @@ def figures(rows: list[dict[str, Any]]) -> dict[str, float]:
     return found | {name: mean([row[f"judge_{axis}"] for row in rows]) for axis, name in judged.items()}
 
 
-@pytest.mark.parametrize("store", ["faiss", "pgvector"])
-def test_every_tier_equals_a_plain_script(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_every_tier_on_faiss_equals_a_plain_script(tmp_path: Path) -> None:
     questions, made = written(tmp_path)
-    table = pa.Table.from_pylist(made).append_column("embedding", pa.array(letters(r["text"] for r in made).tolist()))
-    pq.write_table(table, tmp_path / "chunks.parquet")
-    chunks: Any = tmp_path / "chunks.parquet"
-    index = None
-    if store == "pgvector":
-        postgres: Database = request.getfixturevalue("postgres")
-        fm.vectors.load_vectors(chunks, postgres.address(), table="chunks", keep="text")
-        chunks = postgres.address(table="chunks")
-    else:
-        index = tmp_path / "index"
-        fm.Index.build(letters(r["text"] for r in made), names=[r["id"] for r in made], method="hnsw").save(index)
+    index = tmp_path / "index"
+    fm.Index.build(letters(r["text"] for r in made), names=[r["id"] for r in made], method="hnsw").save(index)
+    check_every_tier(tmp_path, questions, made, tmp_path / "chunks.parquet", index=index, language="ru")
+
+
+def test_every_tier_on_pgvector_equals_a_plain_script(postgres: Database, tmp_path: Path) -> None:
+    questions, made = written(tmp_path)
+    fm.vectors.load_vectors(tmp_path / "chunks.parquet", postgres.address(), table="chunks", keep="text")
+    check_every_tier(tmp_path, questions, made, postgres.address(table="chunks"))
+
+
+def check_every_tier(
+    folder: Path, questions: Path, made: list[dict[str, Any]], chunks: Any, *, index: Any = None, language: Any = "en"
+) -> None:
+    """Evaluate a system and compare the summary, the report and the segments."""
     settings = fm.reporting.ChunkSettings(vector="embedding", index=index)
     with judge_server(reply=rating) as server:
-        judges: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "calls.sqlite"}
+        judges: dict[str, Any] = {"base_url": server.url, "store": folder / "calls.sqlite"}
         done = fm.evaluate_rag(
             questions,
             chunks,
-            tmp_path / "rag",
+            folder / "rag",
             Bot(),
             embedder=fm.Embedder(letters),
             chunk_settings=settings,
             judges=fm.models.JudgeSettings(RUBRICS, "j", **with_client(**judges)),
             repeats=REPEATS,
             keep=["language"],
-            language="ru" if store == "faiss" else "en",
+            language=language,
         )
     rows = pq.read_table(done.folder / "judged.parquet").to_pylist()
     assert len(rows) == 2 * len(CITIES) * REPEATS
@@ -227,10 +232,14 @@ def test_every_tier_equals_a_plain_script(store: str, tmp_path: Path, request: p
     page = (done.folder / "report.html").read_text(encoding="utf-8")
     for label in ("avg_nn_distance", "mrr", "avg_rouge1_f", "avg_e2e_score", "error_rate", "retrieval_consistency"):
         assert label in page
+    notes = [*done.notes, *done.summary.notes]
+    assert len({frozenset(re.findall(r"\w+", note)) for note in notes}) == len(
+        notes
+    )  # each once, in any order of names
     means = {
         one.segment: one.mean
         for one in fm.results.summarize_by(done.folder / "scores.parquet", by="language", metrics="bleu")
     }
-    for language in ("en", "ru"):
-        own = [bleu(row["answer"], row["reference"]) for row in rows if row["language"] == language]
-        assert means[f"language={language}"] == pytest.approx(mean(own))
+    for spoken in ("en", "ru"):
+        own = [bleu(row["answer"], row["reference"]) for row in rows if row["language"] == spoken]
+        assert means[f"language={spoken}"] == pytest.approx(mean(own))
