@@ -37,7 +37,7 @@ held out.
 
 """
 VERDICTS_READ = """
-At this threshold triples agree better with the labels on three of five data sets, because two wrong facts of three
+At this threshold triples agree better with the labels on four of five data sets, because two wrong facts of three
 fail an answer whose other words are right.  The price is false alarms where supported answers use other words than
 the contexts: most supported summaries of `summedits` fail, against one in twelve with words, and on neither of the
 two hard data sets is a verdict much better than chance.

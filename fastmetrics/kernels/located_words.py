@@ -42,7 +42,7 @@ _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 PADDING = 2 + 8
 """Entries of an array of edges besides one for each byte: those after the last word, and those written at a time."""
 
-_BEFORE_SIGNS = tuple(map(ord, "(=<>~≈«“|:;,"))
+_BEFORE_SIGNS = tuple(map(ord, "({=<>≤≥~≈«“|:;,"))
 """Characters after which a hyphen is a minus sign, as it is after a space."""
 _AROUND_SIGNS = tuple(map(ord, "*`\"'„"))
 """Quotes and marks of emphasis, which may stand between the space and the sign."""

@@ -74,7 +74,7 @@ def tight(gap: str) -> str:
 
 
 _SIGN = "([{0}*`\"'„]*)([{1}]?)[{0}]*([.]?)$".format("".join(CURRENCIES), HYPHENS.replace("—", ""))
-_AFTER_SPACE, _AT_START = re.compile(r"[\s\[(=<>~≈«“|:;,]" + _SIGN), re.compile("^" + _SIGN)
+_AFTER_SPACE, _AT_START = re.compile(r"[\s\[({=<>≤≥~≈«“|:;,]" + _SIGN), re.compile("^" + _SIGN)
 
 
 def sign_and_point(word: Word) -> tuple[bool, bool]:

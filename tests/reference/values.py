@@ -195,7 +195,7 @@ def is_mark(word: Word) -> bool:
 
 def may_be_signed(gap: str) -> bool:
     """Whether a "minus" before the gap belongs to the number behind it: "minus 5", "minus $5"."""
-    priced = re.search(rf"[\s=<>~≈|][{''.join(CURRENCIES)}]*[.]?$", gap) and currency_sign(gap)
+    priced = re.search(rf"[\s{{=<>≤≥~≈|][{''.join(CURRENCIES)}]*[.]?$", gap) and currency_sign(gap)
     return tight(gap) in (" ", "-") or bool(priced and not re.search(r"[\n,:;()\[\]«»“”\"]", gap))
 
 
