@@ -16,7 +16,7 @@ import logging
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from bench.compare import Side, contest
 from bench.machine import machine
 
 RESULT = Path(__file__).parent / "results" / "generation.json"
-TARGETS = {
+TARGETS: dict[str, dict[str, float]] = {
     "rouge1+2+L": {"rouge-score-rs": 2.5, "rouge-score": 200},
     "rouge1+2+L, stemmer": {"rouge-score-rs": 4, "rouge-score": 250},
     "rouge1+2+L+Lsum": {"rouge-score-rs": 4, "rouge-score": 200},
@@ -133,7 +133,12 @@ def long_pair(texts: tuple[Strings, Strings], repeats: int) -> dict[str, Any]:
 
 
 def in_turns(
-    name: str, ours: Callable[[], Any], peers: dict[str, tuple[int, Peer]], texts: tuple[Strings, Strings], repeats: int
+    name: str,
+    ours: Callable[[], Any],
+    peers: dict[str, tuple[int, Peer]],
+    texts: tuple[Strings, Strings],
+    repeats: int,
+    targets: Mapping[str, float],
 ) -> list[dict[str, Any]]:
     """Ours against each peer, after one call of ours that is not counted."""
     ours()
@@ -149,7 +154,7 @@ def in_turns(
     for peer, side in theirs.items():
         result = contest(f"{name} against {peer}", our_side, side)
         fastest = (rows / min(our_side.seconds)) / (side.rows / min(side.seconds))
-        contests.append({**result, "ratio_of_fastest": round(fastest, 2), "target": TARGETS[name].get(peer)})
+        contests.append({**result, "ratio_of_fastest": round(fastest, 2), "target": targets.get(peer)})
         print(
             f"{result['name']:45} {result['ours']['rows_per_second']:10,} rows/s  {result['ratio']}, "
             f"of fastest {fastest:.2f}"
@@ -170,7 +175,7 @@ def main() -> None:
     check(texts[0][:100], texts[1][:100])
     results: list[dict[str, Any]] = []
     for name, (ours, peers) in contests(answers, references).items():
-        results += in_turns(name, ours, peers, texts, options.repeats)
+        results += in_turns(name, ours, peers, texts, options.repeats, TARGETS[name])
     pair = long_pair(texts, options.repeats)
     print(f"one pair of 10,000 words a side: {pair['milliseconds']} ms")
     report = {

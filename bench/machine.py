@@ -12,15 +12,15 @@ from typing import Any
 PACKAGES = ("fastmetrics-eval", "numpy", "numba", "pyarrow", "faiss-cpu", "scikit-learn", "rouge-score", "sacrebleu")
 
 
-def machine() -> dict[str, Any]:
-    """Processor, memory, system, versions and commit, ready for JSON."""
+def machine(*peers: str) -> dict[str, Any]:
+    """Processor, memory, system, versions (also of ``peers``) and commit, ready for JSON."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "memory_gb": round(_memory() / 2**30, 1),
         "system": platform.platform(terse=True),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: _version(name) for name in (*PACKAGES, *peers)},
         "commit": _git("log", "-1", "--format=%h"),
         "commit_date": _git("log", "-1", "--format=%cs"),
     }

@@ -21,7 +21,7 @@ from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_texts
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, worst_first
+from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
 from fastmetrics.stats.confusion import FIGURES, SHOWN, ClassFigures, Confusion, class_agreement, class_figures, short
 from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
@@ -82,14 +82,18 @@ class Classification(LabelFigures, Shown):
         return plain
 
     def to_arrow(self) -> pa.Table:
-        """One row for each figure of each part: segment, figure, value, low, high, interval, interval_note, n."""
+        """One row for each figure of each part: segment, figure, value, low, high, interval, interval_note, n.
+
+        The columns of the segments are columns of their own.
+        """
         records = [
             _Record(part.segment, name, found.value, found.low, found.high, found.interval, found.note, part.n)
             for part in self._parts()
             for name in FIGURES
             for found in [getattr(part, name)]
         ]
-        return table_of_records(_Record, records, [field.name for field in fields(_Record)])
+        table = table_of_records(_Record, records, [field.name for field in fields(_Record)])
+        return with_segment_columns(table, [record.segment for record in records])
 
     def _parts(self) -> list[LabelFigures]:
         return [self, *self.segments]

@@ -80,6 +80,14 @@ def test_segments_are_scored_by_themselves():
         assert (part.n, part.confusion, part.kappa, part.classes) == (100, alone.confusion, alone.kappa, alone.classes)
 
 
+def test_segments_are_columns_of_the_table():
+    rows = {"label": ["a", "b"], "expected_label": ["a", "a"], "part": ["x", "y"]}
+    table = fm.classification(rows, by="part").to_pandas()
+    accuracy = table[table["figure"] == "accuracy"]
+    assert accuracy["part"].tolist()[1:] == ["x", "y"]
+    assert accuracy["value"].tolist() == [0.5, 1.0, 0.0]
+
+
 def test_clusters_widen_the_intervals():
     rows = made(np.random.default_rng(8), 60, 3)
     rows["label"] = [label.replace("3", "0").replace("4", "1") for label in rows["label"]]
