@@ -26,8 +26,8 @@ from bench.compare import RESULTS
 from bench.machine import machine
 
 OURS = {
-    "usage": ("-m", "fastmetrics", "chunk-utilization", "{log}", "--chunks", "{chunks}", "--json"),
-    "domain": ("-m", "fastmetrics", "domain-analysis", "{log}", "--json"),
+    "usage": ("-m", "fastmetrics", "logs", "chunks", "{log}", "--chunks", "{chunks}", "--json"),
+    "domain": ("-m", "fastmetrics", "logs", "domains", "{log}", "--json"),
 }
 PEERS = {
     "usage": ("-m", "bench.usage_peers", "usage", "{log}", "{chunks}"),

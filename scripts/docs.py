@@ -26,7 +26,7 @@ from fastmetrics.base.presets import PRESETS
 from fastmetrics.base.public_names import HOMES, load, spelled
 from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli import program
-from fastmetrics.cli.commands import all_commands
+from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
 from fastmetrics.metrics.source_names import NAMES
 from fastmetrics.metrics.suites import FAMILIES
@@ -382,7 +382,7 @@ def commands_page() -> str:
     for name, call in all_commands().items():
         arguments, options = _parameters(call)
         usage = " ".join(["fastmetrics", name, "[OPTIONS]", *(value for value, _ in arguments)])
-        parts += [f"## {name}", markdown(call.__doc__), f"```text\n{usage}\n```"]
+        parts += [f"## {name}", COMMANDS[name].summary, markdown(call.__doc__), f"```text\n{usage}\n```"]
         if arguments:
             parts.append(table(("argument", "meaning"), [(f"`{value}`", text) for value, text in arguments]))
         if options:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.display import folded
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.model_calls import (
     BotChoice,
@@ -19,9 +20,7 @@ from fastmetrics.cli.model_calls import (
 )
 from fastmetrics.cli.options import (
     Arguments,
-    Before,
     DryRun,
-    Files,
     FromText,
     OptionsOf,
     Output,
@@ -33,44 +32,39 @@ from fastmetrics.cli.options import (
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_result
+from fastmetrics.models.answer import answer
 from fastmetrics.models.call_setup import RUBRICS
-from fastmetrics.reporting.evaluate_rag import ChunkSettings
+from fastmetrics.models.clients import address_of
+from fastmetrics.models.dry_run import estimate_answering
+from fastmetrics.reporting.evaluate_rag import evaluate_rag, judge_with
+from fastmetrics.retrieval.faq import match
+from fastmetrics.tables.protected_inputs import check_not_read
 
 # The commands that answer questions, by a bot or from an FAQ.
 
 
-def answer(
+def answer_command(
     table: Table,
     *,
     choice: BotChoice,
     settings: BotSettings,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(answer)],
     dry_run: DryRun = False,
-    files: Files,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Let a bot answer every question.
-
-    Store all replies of its model, and write a table for score.
-    """
-    from fastmetrics.base.display import folded
-
+    """Store all replies of its model, and write a table for score."""
     columns_by_name = arguments.get("columns", {})
     bot = chosen_bot(choice, columns_by_name, settings)
     arguments["columns"] = {name: column for name, column in columns_by_name.items() if name != "answer"}
     if dry_run:
-        from fastmetrics.models.dry_run import estimate_answering
-
         echo(str(arguments.call(estimate_answering, bot=bot)))
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
-    from fastmetrics.tables.protected_inputs import check_not_read
-
     check_not_read(str(arguments["output"]), [choice.faq, choice.knowledge])
 
-    done = arguments.call(bot=bot, watch=watch_spending(quiet))
+    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet))
     report_spent_budget(done.spending)
     if not quiet:
         repeats = arguments["repeats"]
@@ -86,18 +80,15 @@ def answer(
     exit_with_lacking_rows(done.failed, {"answers": done.counts})
 
 
-def match(
+def match_command(
     questions: Annotated[str, typer.Argument(help="A file with a question column.", show_default=False)],
     faq: Annotated[str, typer.Argument(help="A file with question and answer columns.", show_default=False)],
     *,
     output: Output,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(match)],
 ) -> None:
-    """Answer every question from the most similar FAQ row.
-
-    Similarity is that of the words of the questions.
-    """
-    matched = arguments.call()
+    """Similarity is that of the words of the questions."""
+    matched = arguments.call(match)
     echo_line(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:
         echo(guarded(matched.guarded))
@@ -117,7 +108,7 @@ class JudgeChoice:
     ] = None
 
 
-def evaluate_rag(
+def evaluate_rag_command(
     questions: Annotated[
         str, typer.Argument(help="Questions: a file, folder, glob or address of rows.", show_default=False)
     ],
@@ -132,20 +123,14 @@ def evaluate_rag(
     choice: BotChoice,
     settings: BotSettings,
     judges: JudgeChoice,
-    chunk_settings: Annotated[ChunkSettings, OptionsOf(ChunkSettings), Before("metrics")],
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(evaluate_rag)],
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a RAG system from questions to report.
-
-    Embed questions, search chunks, let a bot answer from them, judge, score and report.
-    """
-    from fastmetrics.base.display import folded
-
+    """Embed questions, search chunks, let a bot answer from them, judge, score and report."""
     bot = chosen_bot(choice, arguments.get("columns", {}), settings)
     judge = _chosen_judge(judges, choice, settings)
-    done = arguments.call(bot=bot, judges=judge, watch=watch_spending(quiet))
+    done = arguments.call(evaluate_rag, bot=bot, judges=judge, watch=watch_spending(quiet))
     for spending in (done.spending, done.judging):
         if spending is not None:
             report_spent_budget(spending)
@@ -174,9 +159,6 @@ def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, An
     model = judges.judge_model or choice.model
     if model is None:
         raise OptionError(f"--rubrics needs --judge-model NAME, since --bot {choice.bot} has no model")
-    from fastmetrics.models.clients import address_of
-    from fastmetrics.reporting.evaluate_rag import judge_with
-
     if judges.judge_base_url is not None:
         address_of(judges.judge_base_url, "judge_base_url")
     return judge_with(judges.rubrics, settings, model, judges.judge_base_url)

@@ -2,119 +2,125 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
     AsMarkdown,
-    Before,
     FromText,
     Names,
     OptionsOf,
+    Picture,
     Plugins,
     Printing,
     Scores,
+    Spelling,
     Table,
-    as_given,
     divisions,
+    draw,
     named_runs,
+    picture_place,
+    split,
 )
 from fastmetrics.cli.terminal import ResultOfCheck
-from fastmetrics.stats.promises import CutPromises
+from fastmetrics.fitting.fit import fit
+from fastmetrics.results.compare import compare
+from fastmetrics.results.gate import gate
+from fastmetrics.results.main_metric import main_of_project
+from fastmetrics.results.power import power
+from fastmetrics.results.ranking_comparison import compare_rankings
+from fastmetrics.results.repeated_runs import repeats
+from fastmetrics.results.validate import validate
+from fastmetrics.tables.outputs import page_target
 
-Promises = Annotated[CutPromises, OptionsOf(CutPromises), Before("confidence")]
 
-
-def compare(
+def compare_command(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Score files, folders or addresses: the baseline first, then the others.", metavar="BASE OTHER..."
+            help="Score files, folders or addresses, or files of rankings: the baseline first, then the others.",
+            metavar="BASE OTHER...",
         ),
     ],
     *,
-    by: Annotated[
+    names: Names = None,
+    qrels: Annotated[
+        str | None,
+        typer.Option("--qrels", help="Judgements: compare rankings by the measures of --metrics.", metavar="FILE"),
+    ] = None,
+    metrics: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns whose values define segments: language,topic; compare takes several divisions of rows.",
-            metavar="COLUMN,...",
+            "--metrics",
+            "-m",
+            help="Only these metrics: token_f1,mrr; of rankings, measures: ndcg@10,RBP(p=0.8).",
+            metavar="METRIC,...",
         ),
-        FromText(divisions),
+        FromText(split),
     ] = None,
-    arguments: Arguments,
-    names: Names = None,
+    arguments: Annotated[
+        Arguments, OptionsOf(compare, compare_rankings, without=["measures"], by=Spelling("COLUMN,...", divisions))
+    ],
+    plot: Picture = None,
     plugin: Plugins = None,
     printing: Printing,
 ) -> Any:
-    """Compare systems with a baseline on the same rows.
+    """Print the verdict by the main metric, differences, intervals, p values and segments.
 
-    Print the verdict by the main metric, differences, intervals, p values and segments.  A file fastmetrics.toml in the
-    working directory may name the main metric: main = "token_recall".
+    A file fastmetrics.toml in the working directory may name the main metric: main = "token_recall".
     """
-    from fastmetrics.results.main_metric import main_of_project
+    place = picture_place(plot, runs, qrels)
+    compared = named_runs(runs, names, arguments["system"])
+    ways = {"files of scores": {*inspect.signature(compare).parameters}}
+    ways["--qrels"] = {*inspect.signature(compare_rankings).parameters, "metrics"}
+    if qrels is None:
+        arguments.check_of("files of scores", ways)
+        result = arguments.call(compare, runs=compared, main=arguments["main"] or main_of_project())
+    else:
+        arguments.check_of("--qrels", ways)
+        chosen = {} if metrics is None else {"measures": metrics}
+        result = arguments.call(compare_rankings, rankings=compared, qrels=qrels, **chosen)
+    draw(place, result)
+    return result
 
-    main = arguments["main"] or main_of_project()
-    return arguments.call(runs=named_runs(runs, names, arguments["system"]), main=main)
 
-
-def gate(
+def gate_command(
     scores: Scores,
     *,
-    require: Annotated[
-        list[str] | None,
-        typer.Option("--require", "-r", help="A rule, repeatable: 'token_f1.mean >= 0.6'."),
-        FromText(as_given),
-    ] = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(gate)],
     junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
     as_markdown: AsMarkdown = False,
 ) -> Any:
-    """Check scores against rules, by the exit code.
-
-    The exit code is 0 if all rules are met, and 1 if one is broken.
-    """
-    from fastmetrics.base.errors import OptionError
-    from fastmetrics.tables.outputs import page_target
-
-    if not (require or arguments["rules"]):
+    """The exit code is 0 if all rules are met, and 1 if one is broken."""
+    if not (arguments.get("require") or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
     place = None if junit is None else page_target(junit, inputs, overwrite=True)
-    verdict = arguments.call()
+    verdict = arguments.call(gate)
     if place is not None:
         place.write(verdict.to_junit())
     return ResultOfCheck(verdict, verdict.passed)
 
 
-def power(
+def power_command(
     pilot: Annotated[
         list[str] | None,
         typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
     ] = None,
     *,
-    n: Annotated[
-        int | None, typer.Option("-n", "--n", help="Questions; prints the difference they detect."), Before("between")
-    ] = None,
-    within: Annotated[
-        list[float] | None,
-        typer.Option(help="Variance of one answer within a question; twice for two systems."),
-        FromText(_one_or_two),
-        Before("correlation"),
-    ] = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(power, within=Spelling(convert=_one_or_two))],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Plan how many questions a comparison needs.
-
-    The variances come from a pilot, or are given.
-    """
-    return arguments.call()
+    """The variances come from a pilot, or are given."""
+    return arguments.call(power)
 
 
 def _one_or_two(values: list[float], option: str) -> float | list[float] | None:
@@ -122,56 +128,37 @@ def _one_or_two(values: list[float], option: str) -> float | list[float] | None:
     return values[0] if len(values) == 1 else values or None
 
 
-def repeats(
+def repeats_command(
     scores: Annotated[
         str, typer.Argument(help="A score file, folder or address with several answers to each question.")
     ],
     *,
-    k: Annotated[
-        list[int] | None,
-        typer.Option("-k", "--k", help="Numbers of answers for pass@k and pass^k; repeatable."),
-        FromText(as_given),
-    ] = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(repeats)],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Measure how much repeated answers vary.
-
-    Print the variance between and within questions, pass@k and pass^k.
-    """
-    return arguments.call()
+    """Print the variance between and within questions, pass@k and pass^k."""
+    return arguments.call(repeats)
 
 
-def validate(
+def validate_command(
     scores: Scores,
     labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
-    arguments: Arguments,
-    promises: Promises,
+    arguments: Annotated[Arguments, OptionsOf(validate)],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Compare every metric with human labels.
-
-    Print correlations, ROC AUC, best threshold, intervals and agreement.
-    """
-    return arguments.call()
+    """Print correlations, ROC AUC, best threshold, intervals and agreement."""
+    return arguments.call(validate)
 
 
-def fit(
+def fit_command(
     table: Table,
     *,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="The file of the score, with the suffix .toml.", metavar="FILE")
-    ] = None,
-    arguments: Arguments,
-    promises: Promises,
+    arguments: Annotated[Arguments, OptionsOf(fit, output=Spelling("FILE", short="-o"))],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Fit a score to human labels.
-
-    Print its figures on held-out rows, and write it to a file that is a metric.
-    """
-    return arguments.call()
+    """Print its figures on held-out rows, and write it to a file that is a metric."""
+    return arguments.call(fit)

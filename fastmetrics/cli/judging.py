@@ -11,14 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.base.errors import OptionError
+from fastmetrics.base.options import Choice, argument
 from fastmetrics.cli.model_calls import exit_with_lacking_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    Before,
     DryRun,
     Excel,
-    Files,
     FromText,
     Guard,
     Judged,
@@ -26,6 +25,7 @@ from fastmetrics.cli.options import (
     Overwrite,
     Plugins,
     Quiet,
+    Spelling,
     Table,
     guarded,
     name_list,
@@ -35,38 +35,39 @@ from fastmetrics.cli.options import (
 from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
+from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
 from fastmetrics.models.clients import PRICES
+from fastmetrics.models.dry_run import estimate_judging
+from fastmetrics.models.judge import judge
+from fastmetrics.models.judge_batch import JudgeSettings
+from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path, shipped
+from fastmetrics.results.judge_report import judge_report
+from fastmetrics.results.sampling import sample_rows
+from fastmetrics.tables.input_files import read_text
+from fastmetrics.tables.outputs import table_target, write_whole
 
 # The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
 
 
-def judge(
+def judge_run_command(
     table: Table,
     *,
     rubrics: Annotated[list[str], typer.Option(help=RUBRICS), FromText(name_list)],
     model: Annotated[str, typer.Option(help=MODEL)],
     settings: Annotated[dict[str, Any], OptionsOf(JudgeOptions)],
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(judge)],
     dry_run: DryRun = False,
-    files: Files,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Let a model rate every row by rubrics.
-
-    Store all its replies, and print a summary.
-    """
-    from fastmetrics.models.judge_batch import JudgeSettings
-
+    """Store all its replies, and print a summary."""
     judging = JudgeSettings(rubrics, model, **settings)
     if dry_run:
-        from fastmetrics.models.dry_run import estimate_judging
-
         echo(str(arguments.call(estimate_judging, settings=judging)))
         return
     if arguments["output"] is None:
         raise OptionError("--output is missing: name the file of judgements, or add --dry-run")
-    judged = arguments.call(rubrics=judging, watch=watch_spending(quiet))
+    judged = arguments.call(judge, rubrics=judging, watch=watch_spending(quiet))
     report_spent_budget(judged.spending)
     if not quiet:
         print_result(judged.summary)
@@ -87,7 +88,7 @@ def _scored(judged: RunResult) -> str:
     return f"of {judged.rows:,} rows judged: {', '.join(f'{name} {n:,}' for name, n in scored.items())}"
 
 
-def rubric(
+def judge_rubrics_command(
     source: Annotated[
         str | None,
         typer.Argument(help="A built-in rubric to print, or your own .toml file to check and print.", metavar="NAME"),
@@ -95,14 +96,7 @@ def rubric(
     *,
     language: Annotated[str, typer.Option(help="The language of the rubric: en or ru.")] = "en",
 ) -> None:
-    """List the rubrics of judges, or print one.
-
-    Send it to a file, change that, and give its path to judge.
-    """
-    from fastmetrics.base.options import Choice, argument
-    from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path
-    from fastmetrics.tables.input_files import read_text
-
+    """Send it to a file, change that, and give its path as a rubric."""
     argument("language", language, Choice(*LANGUAGES))
     if source is None:
         print_folded(_list(language))
@@ -114,8 +108,6 @@ def rubric(
 
 def _list(language: str) -> Iterator[str]:
     """The built-in rubrics in a language: names, kinds, ranges of scores, columns."""
-    from fastmetrics.models.prompts import read_rubric, shipped
-
     rubrics = [read_rubric(path) for stem, path in shipped().items() if stem.endswith(f".{language}")]
     width = max(len(rubric.name) for rubric in rubrics)
     for rubric in rubrics:
@@ -126,43 +118,31 @@ def _list(language: str) -> Iterator[str]:
         yield f"{rubric.name:{width}}  {rubric.kind}, {low:g} to {high:g}: {columns}"
 
 
-def judge_report(
+def judge_report_command(
     judged: Judged,
     *,
-    labels: Annotated[str | None, typer.Option(help="The file of human labels.", metavar="FILE")] = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(judge_report, labels=Spelling("FILE"))],
     as_json: AsJson = False,
 ) -> Any:
-    """Report how far judges can be trusted.
-
-    Print how consistent judges are, how often they fail, and how far they agree with people and each other.
-    """
-    return arguments.call()
+    """Print how consistent judges are, how often they fail, and how far they agree with people and each other."""
+    return arguments.call(judge_report)
 
 
-def sample_rows(
+def judge_sample_command(
     judged: Judged,
     *,
     output: Annotated[
         str,
         typer.Option("--output", "-o", help="The sheet: a file, with the format given by its suffix.", metavar="PATH"),
     ],
-    arguments: Arguments,
-    texts: Annotated[
-        str | None, typer.Option(help="The file that was judged, for its texts.", metavar="FILE"), Before("on")
-    ] = None,
+    arguments: Annotated[Arguments, OptionsOf(sample_rows, texts=Spelling("FILE"))],
     overwrite: Overwrite = False,
     guard: Guard = True,
     excel: Excel = False,
 ) -> None:
-    """Write a sheet of judged rows for people to label.
-
-    The commands validate and judges read the sheet.
-    """
-    from fastmetrics.tables.outputs import table_target, write_whole
-
-    place = table_target(output, [judged, texts], overwrite=overwrite)
-    sheet = arguments.call()
+    """The commands validate and judge report read the sheet."""
+    place = table_target(output, [judged, arguments["texts"]], overwrite=overwrite)
+    sheet = arguments.call(sample_rows)
     quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard, excel=excel)
     echo_line(f"{sheet.num_rows:,} rows: {output}")
     if arguments["strategy"] == "disagreement":
@@ -171,11 +151,11 @@ def sample_rows(
         echo(guarded(quoted))
 
 
-# ``fastmetrics stored-calls``: show, export and prune a store of calls.
+# ``fastmetrics judge store``: show, export and prune a store of calls.
 
 
-def stored_calls(
-    store: Annotated[Path, typer.Argument(help="The store of calls, as in judge --store.", show_default=False)],
+def judge_store_command(
+    store: Annotated[Path, typer.Argument(help="The store of calls, as in --store.", show_default=False)],
     *,
     output: Annotated[
         str | None,
@@ -199,18 +179,15 @@ def stored_calls(
     guard: Guard = True,
     excel: Excel = False,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
-    """Show, export or prune the store of model calls."""
-    from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
-
+    """Without an option, print the number of calls by model, server and outcome, with their tokens."""
     if output is None and not prune:
-        return arguments.call(stored_calls)
+        return stored_calls(store, prices=prices)
     with CallStore(store, create=False) as calls:
         if prune:
             echo_line(f"{prune_calls(calls, prune):,} calls deleted from {store}")
         if output is not None:
-            rows, quoted = arguments.call(export, store=calls, out=output)
+            rows, quoted = export(calls, output, overwrite=overwrite, guard=guard, excel=excel)
             echo_line(f"{rows:,} calls written: {output}")
             if quoted:
                 echo(guarded(quoted))

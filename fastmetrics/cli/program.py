@@ -3,7 +3,7 @@
 Exit codes:
 
 - 0: success
-- 1: a rule of ``gate`` is not met, or ``check-dataset --strict`` found a fault
+- 1: a rule of ``gate`` is not met, or ``logs check --strict`` found a fault
 - 2: wrong usage, an unknown name or option
 - 3: the input cannot be scored
 - 4: the output cannot be written
@@ -11,8 +11,8 @@ Exit codes:
 - 6: the workers of a cluster failed
 - 7: a model server refuses calls or fails repeatedly
 - 8: an unexpected error, a fault of the program, with its traceback on standard error, or too little memory
-- 9, 10, 11: the output of ``judge``, ``answer`` or ``evaluate-rag`` is complete, but rows in it have no reply: their
-  calls failed (9), the budget was spent before (10), or no reply to a rubric or a bot can be read (11)
+- 9, 10, 11: the output of ``judge run``, ``answer`` or ``evaluate-rag`` is complete, but rows in it have no reply:
+  their calls failed (9), the budget was spent before (10), or no reply to a rubric or a bot can be read (11)
 - 130: interrupted; 143: terminated (SIGTERM); 129: the terminal was closed (SIGHUP)
 """
 
@@ -23,7 +23,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -39,11 +39,13 @@ from fastmetrics.base.errors import (
     OutputError,
     ServiceError,
     WorkerError,
+    either,
+    nearest,
 )
 from fastmetrics.base.progress import shown_progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
-from fastmetrics.cli.commands import COMMANDS, GROUPS, load, summary
+from fastmetrics.cli.commands import COMMANDS, SECTIONS, TOP, Command, Group, load
 from fastmetrics.cli.exits import Stopped, unexpected_errors
 from fastmetrics.cli.terminal import discard_output, echo, message_with_options, open_streams, print_error, unprintable
 
@@ -52,17 +54,6 @@ from fastmetrics.cli.terminal import discard_output, echo, message_with_options,
 
 AS_WIDE_AS_THE_WINDOW = {"max_content_width": 10_000}
 """Settings of a context; the default is at most 80 columns."""
-
-
-class ProgramHelp(TyperGroup):
-    """The program, whose help page lists the commands in groups."""
-
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Write one section for each group."""
-        width = max(len(name) for group in GROUPS.values() for name in group)
-        for title, names in GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), summary(name)) for name in names])
 
 
 class CommandHelp(TyperCommand):
@@ -103,48 +94,100 @@ def argument_name(param: Any) -> str:
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands by name.  Importing and building a command takes time, so each is built when it is looked up."""
+    """Commands by their words.  Importing and building one takes time, so each is built when it is looked up."""
+
+    def __init__(self, names: Mapping[str, Command | Group], before: str = "") -> None:
+        self._names, self._before = names, before
 
     def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
+        if name not in self._names:
             raise KeyError(name)
-        return _built(name)
+        return _built(f"{self._before}{name}")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(self._names)
+
+
+_APPEARANCE: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
 
 @functools.cache
 def _built(name: str) -> Any:
-    """The command as Typer makes it from its function."""
-    alone = typer.Typer(add_completion=False, **_APPEARANCE)
-    alone.command(name, cls=CommandHelp)(_with_exit_codes(load(name)))
+    """The command of this whole name, as Typer makes it from its function, or the group of this first word."""
+    found = TOP.get(name) or COMMANDS[name]
+    if isinstance(found, Group):
+        group = _WithSuggestions(name=name, help=found.summary, no_args_is_help=True, rich_markup_mode=None)
+        group.commands = _Commands(found.commands, f"{name} ")  # type: ignore[assignment]
+        group.sections = {"Commands": found.commands}
+        return group
+    alone, function = typer.Typer(add_completion=False, **_APPEARANCE), load(name)
+    more = inspect.cleandoc(function.__doc__ or "")
+    alone.command(name.rpartition(" ")[2], cls=CommandHelp, help=f"{found.summary}\n\n{more}")(
+        _with_exit_codes(function, name)
+    )
     return typer.main.get_command(alone)
 
 
-class _Program(ProgramHelp):
+class _WithSuggestions(TyperGroup):
+    """Commands in sections; an unknown one is answered with the nearest names."""
+
+    sections: Mapping[str, Mapping[str, Command | Group]] = SECTIONS
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write one list for each section."""
+        width = max(len(name) for commands in self.sections.values() for name in commands)
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), each.summary) for name, each in commands.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the arguments begin with; fails with the nearest names for one that does not exist."""
+        word = args[0]
+        if word not in self.commands and not word.startswith("-") and not ctx.resilient_parsing:
+            before = "" if ctx.parent is None else f"{self.name} "
+            near = suggested(f"{before}{word}")
+            ctx.fail(f"no command {word!r}" + (f"; did you mean {either(near)}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+def suggested(name: str) -> list[str]:
+    """The commands whose names, or words of their summaries, are nearest to an unknown name.
+
+    >>> suggested("worst-rows"), suggested("list-runs"), suggested("summarise"), suggested("judge labels")
+    (['summarize'], ['runs list'], ['summarize'], ['judge sample'])
+    """
+    words = re.findall(r"\w+", name.lower())
+    common = {known: _shared_words(words, f"{known} {each.summary}") for known, each in COMMANDS.items()}
+    most = max(common.values())
+    return nearest(name, COMMANDS) or [known for known, number in common.items() if number == most > 0][:3]
+
+
+def _shared_words(words: Sequence[str], text: str) -> int:
+    """How many of the words begin as one of a text does; endings may differ."""
+    beginnings = {word[:5] for word in re.findall(r"\w+", text.lower())}
+    return sum(word[:5] in beginnings for word in words)
+
+
+class _Program(_WithSuggestions):
     """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands: Any = _Commands()
+        self.commands: Any = _Commands(TOP)
 
-
-_APPEARANCE: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
 app = typer.Typer(
     name="fastmetrics", cls=_Program, no_args_is_help=True, context_settings=AS_WIDE_AS_THE_WINDOW, **_APPEARANCE
 )
 
 
-def _with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
+def _with_exit_codes(command: Callable[..., None], name: str) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
     resumes = "resume" in inspect.signature(command).parameters
     advice = "; run again with --resume to continue" if resumes else ""
-    name = command.__name__.replace("_", "-")
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:

@@ -1,10 +1,12 @@
-"""The commands that score rows and pairs of texts, and list and explain the metrics."""
+"""The commands that score rows, rankings and pairs of texts, and list and explain the metrics."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,42 +15,37 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    Before,
-    Extract,
-    Files,
-    Metrics,
     OptionsOf,
     Output,
     Plugins,
     Quiet,
-    Reading,
     Table,
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RayCluster
+from fastmetrics.results.classification import classification
+from fastmetrics.retrieval.rank import rank
+from fastmetrics.scoring.found_columns import columns
+from fastmetrics.scoring.pairs import pairwise_scores
+from fastmetrics.scoring.profiling import profile, warm_up
+from fastmetrics.scoring.score import score
 
 if TYPE_CHECKING:
     from fastmetrics.metrics.metric import Metric
 
-# The commands that score: rows, pairs of texts, and rows for the time that they take.
+# The commands that score: rows, rankings, pairs of texts, and rows for the time that they take.
 
 
-def score(
+def score_command(
     table: Table,
     *,
-    metrics: Metrics = None,
-    extract: Extract = None,
-    arguments: Arguments,
-    files: Annotated[Files, Before("threads")],
-    cluster: Annotated[RayCluster, OptionsOf(RayCluster), Before("resume")],
+    arguments: Annotated[Arguments, OptionsOf(score)],
+    cluster: Annotated[RayCluster, OptionsOf(RayCluster)],
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score every row of a table, and print a summary.
-
-    Without an output, the scores are not kept.
-    """
+    """Without an output, the scores are not kept."""
     if arguments["engine"] == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     if arguments["engine"] == "ray":
@@ -56,7 +53,7 @@ def score(
     if arguments["output"] is None:
         _summarise(arguments, quiet)
         return
-    run = arguments.call()
+    run = arguments.call(score)
     if quiet:
         return
     print_result(run.summary)
@@ -68,16 +65,13 @@ def score(
 
 def _summarise(arguments: Arguments, quiet: bool) -> None:
     """Print the summary of scores that are deleted; raise ``OptionError`` for options of a kept output."""
-    import tempfile
-    from pathlib import Path
-
     refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
     refused["--on-error skip"] = arguments["files"].on_error == "skip"
     for option, is_set in refused.items():
         if is_set:
             raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
     with tempfile.TemporaryDirectory() as folder:
-        scored = arguments.call(output=Path(folder, "scores.parquet"))
+        scored = arguments.call(score, output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
     echo(
         f"\n{scored.rows:,} rows scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
@@ -85,79 +79,86 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
     )
 
 
-def columns(
+def columns_command(
     table: Table,
     *,
-    arguments: Arguments,
-    reading: Reading,
+    arguments: Annotated[Arguments, OptionsOf(columns)],
     as_json: AsJson = False,
 ) -> Any:
-    """Show what a table holds, and what score would read.
-
-    The preset by which a file was recognised, the columns that are found with their first values, what each suite
+    """The preset by which a file was recognised, the columns that are found with their first values, what each suite
     reads, and what to type for the rest.  Only the first rows are read.
     """
-    return arguments.call()
+    return arguments.call(columns)
 
 
-def profile(
+def profile_command(
     table: Table,
     *,
-    metrics: Metrics = None,
-    extract: Extract = None,
-    arguments: Arguments,
-    reading: Annotated[Reading, Before("threads")],
+    arguments: Annotated[Arguments, OptionsOf(profile)],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Score a table and print the speed of each stage.
-
-    Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage.
-    """
-    return arguments.call()
+    """Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage."""
+    return arguments.call(profile)
 
 
-def warm_up(
+def warm_up_command(
     *,
-    metrics: Metrics = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(warm_up)],
     plugin: Plugins = None,
 ) -> None:
-    """Compile the kernels of metrics ahead of the first run.
-
-    For containers and services.  Print each metric, and how many kernels were compiled before it; machine code in the
-    cache is only loaded.
+    """For containers and services.  Print each metric, and how many kernels were compiled before it; machine code in
+    the cache is only loaded.
     """
-    made = arguments.call(progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True))
+    made = arguments.call(
+        warm_up, progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True)
+    )
     typer.echo(f"{made:,} kernels compiled")
 
 
-def pairwise_scores(
+def classification_command(
+    table: Table, *, arguments: Annotated[Arguments, OptionsOf(classification)], as_json: AsJson = False
+) -> Any:
+    """Print accuracy, F1, kappa, MCC and the confusion matrix."""
+    return arguments.call(classification)
+
+
+def pairwise_command(
     candidates: Annotated[str, typer.Argument(help="A file with a column of answers.", show_default=False)],
     references: Annotated[str, typer.Argument(help="A file with a column of references.", show_default=False)],
     metric: Annotated[str, typer.Argument(help="The metric: chrf, 'rougeL_f1(stemmer=True)'.", show_default=False)],
     *,
     output: Output,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(pairwise_scores)],
 ) -> None:
-    """Score every candidate against every reference.
-
-    Write a row (candidate, reference, score) for each pair, with row numbers from 0.
-    """
-    scored = arguments.call()
+    """Write a row (candidate, reference, score) for each pair, with row numbers from 0."""
+    scored = arguments.call(pairwise_scores)
     echo_line(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
+
+
+def rank_command(
+    rankings: Annotated[
+        list[str], typer.Argument(help="Files of rankings, then the judgements.", metavar="RANKING... QRELS")
+    ],
+    *,
+    arguments: Annotated[Arguments, OptionsOf(rank)],
+    as_json: AsJson = False,
+) -> Any:
+    """Print means, and write the values of each query."""
+    *ranked, qrels = rankings
+    return arguments.call(rank, rankings=ranked, qrels=qrels)
 
 
 # ``fastmetrics metrics``: list and explain the metrics.
 
 
-def metrics(
+def metrics_command(
     name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None,
     *,
     plugin: Plugins = None,
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
-    """List the metrics, or explain one."""
+    """A name of the sources, such as "Avg EM", is explained too."""
     if rank:
         lines = _measures()
     elif name is not None:

@@ -1,112 +1,217 @@
-"""The commands that summarise scores: means, intervals, correlations, histograms, runs over time."""
+"""The commands that show scores: summaries of many kinds, reports, and the runs of a folder."""
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.cli.options import Arguments, AsJson, Folder, Plugins, Runs, Scores, Table
-from fastmetrics.cli.terminal import echo, print_table
+from fastmetrics.base.display import Grid, json_text
+from fastmetrics.base.errors import OptionError, one_line
+from fastmetrics.cli.options import (
+    Arguments,
+    AsJson,
+    Excel,
+    Folder,
+    Guard,
+    OptionsOf,
+    Overwrite,
+    Picture,
+    Plugins,
+    Spelling,
+    draw,
+    guarded,
+    named_runs,
+    picture_place,
+)
+from fastmetrics.cli.terminal import echo, echo_line, print_table
+from fastmetrics.reporting.report import report
+from fastmetrics.results.by_segment import summarize_by
+from fastmetrics.results.distributions import correlations, histograms
+from fastmetrics.results.main_metric import main_of_project
+from fastmetrics.results.open_runs import list_runs
+from fastmetrics.results.primary import primary_table
+from fastmetrics.results.summary import side_by_side, summarize
+from fastmetrics.results.trend import trend
+from fastmetrics.results.worst_rows import worst_rows
+from fastmetrics.tables.outputs import table_target, write_whole
 
-# The commands that summarise scores: means, intervals, correlations and histograms.
+# ``fastmetrics summarize``: what scores say, in one of several ways.
 
 
-def summarize(
-    scores: Annotated[list[str], typer.Argument(help="Score files, folders or addresses.", metavar="SCORES...")],
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What a summary shows; without any, means and extremes."""
+
+    intervals: Annotated[bool, typer.Option("--intervals", help="Means with intervals, as --by has of segments.")] = (
+        False
+    )
+    correlations: Annotated[
+        bool, typer.Option("--correlations", help="Correlations of the metrics, and where they disagree.")
+    ] = False
+    histograms: Annotated[bool, typer.Option("--histograms", help="Histograms of the scores.")] = False
+    primary: Annotated[
+        bool,
+        typer.Option("--primary", help="The main figures, a line for each run: N, Faithfulness, F1, Tokens …"),
+    ] = False
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="The means of several runs, a column for each.")
+    ] = False
+    worst: Annotated[
+        str | None, typer.Option("--worst", help="The rows with the worst scores of this metric.", metavar="METRIC")
+    ] = None
+
+    def chosen(self, arguments: Arguments) -> str:
+        """The option that chooses what is shown, empty without one; raises ``OptionError`` for several."""
+        chosen = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value not in (False, None)]
+        if arguments.get("by") and not {"--intervals", "--worst"} & {*chosen}:
+            chosen.append("--by")
+        if len(chosen) > 1:
+            raise OptionError(f"choose one of {', '.join(chosen[:-1])} and {chosen[-1]}")
+        return chosen[0] if chosen else ""
+
+
+_WAYS: dict[str, Callable[..., Any]] = {
+    "": summarize,
+    "--by": summarize_by,
+    "--intervals": summarize_by,
+    "--correlations": correlations,
+    "--histograms": histograms,
+    "--primary": primary_table,
+    "--side-by-side": side_by_side,
+    "--worst": worst_rows,
+}
+_MORE = {"--worst": ("output", "overwrite", "guard", "excel")} | dict.fromkeys(
+    ("--by", "--intervals", "--histograms"), ("plot",)
+)
+"""Options of the command for one way, besides those of its function."""
+_OPTIONS = {way: {*inspect.signature(each).parameters, *_MORE.get(way, ())} for way, each in _WAYS.items()}
+_OF_SEVERAL = ("", "--primary", "--side-by-side")
+
+
+def summarize_command(
+    scores: Annotated[
+        list[str],
+        typer.Argument(help="Score files, folders or addresses.", metavar="SCORES...", show_default=False),
+    ],
     *,
+    ways: Ways,
+    arguments: Annotated[Arguments, OptionsOf(summarize_by, histograms, worst_rows, answers=Spelling("FILE"))],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Write the worst rows to this file instead.", metavar="PATH")
+    ] = None,
+    overwrite: Overwrite = False,
+    guard: Guard = True,
+    excel: Excel = False,
+    plot: Picture = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
-    arguments: Arguments,
 ) -> Any:
-    """Summarise score files: means and extremes.
+    """By default a table of means, standard deviations and extremes, with the rows without a score by reason.
 
-    The table gives mean, standard deviation and extremes, and counts the rows without a score by reason.
+    --worst shows rows; with a baseline, those with the largest losses.
     """
-    from fastmetrics.results.summary import summarize
+    way = ways.chosen(arguments)
+    arguments.check_of(way, _OPTIONS)
+    if way not in _OF_SEVERAL and len(scores) > 1:
+        raise OptionError(f"{way} shows one run, not {len(scores)}; --side-by-side and --primary show several")
+    if way == "--worst":
+        _show_worst(arguments, scores[0], ways.worst or "")
+        return None
+    picture = picture_place(plot, scores)
+    data = {"runs" if way in ("--primary", "--side-by-side") else "scores": scores if way in _OF_SEVERAL else scores[0]}
+    result = arguments.call(_WAYS[way], **data)
+    draw(picture, result)
+    return result
 
-    return arguments.call(summarize)
+
+_WIDTH = 80
+_LINES = 4
+"""How many lines of a text are printed."""
 
 
-def summarize_by(
-    scores: Scores,
+def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
+    """Print the worst rows, or write them to the output."""
+    output, earlier = arguments["output"], [] if arguments["system"] is not None else [arguments["baseline"]]
+    place = None
+    if output is not None:
+        place = table_target(output, [scores, arguments["answers"], *earlier], overwrite=arguments["overwrite"])
+    rows = arguments.call(worst_rows, scores=scores, metric=metric)
+    if arguments["as_json"]:
+        echo(json_text(rows.to_pylist()))
+    if place is None:
+        if not arguments["as_json"]:
+            echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
+        return
+    quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=arguments["guard"], excel=arguments["excel"])
+    echo_line(f"{rows.num_rows:,} rows: {output}")
+    if quoted:
+        echo(guarded(quoted))
+
+
+def _printed(row: dict[str, Any], metric: str) -> str:
+    """A row as lines of at most 80 characters: its id and score, then its texts."""
+    if "change" in row:
+        score = f"{metric} {row['score']:.4f}, was {row['baseline']:.4f} ({row['change']:+.4f})"
+    else:
+        score = f"{metric} {row[metric]:.4f}"
+    texts = [(name, row[name]) for name in ("question", "reference", "answer", "contexts") if row.get(name) is not None]
+    return "\n".join(
+        [
+            one_line(f"{row.get('id', row.get('row'))}  {score}"),
+            *(line for name, value in texts for line in _lines(name, value)),
+        ]
+    )
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """One or several texts under their name, truncated and without control characters."""
+    for place, text in enumerate(value if isinstance(value, list) else [value]):
+        plain = " ".join("".join(c if c.isprintable() else " " for c in text or "").split()) or "(empty)"
+        lines = textwrap.wrap(plain, _WIDTH - 13, max_lines=_LINES, placeholder=" …")
+        for number, line in enumerate(lines):
+            yield f"  {name if not (place or number) else '':9}  {line}"
+
+
+# ``fastmetrics report``: scores, their texts and a comparison as one page that opens from a file.
+
+
+def report_command(
+    scores: Annotated[
+        list[str],
+        typer.Argument(help="Score files, folders or addresses; rows are shown of the first."),
+    ],
     *,
-    arguments: Arguments,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Output page, such as report.html; with rows all, a folder.", metavar="PATH"
+        ),
+    ],
+    arguments: Annotated[Arguments, OptionsOf(report)],
     plugin: Plugins = None,
-    as_json: AsJson = False,
-) -> Any:
-    """Show means with intervals, also of segments."""
-    return arguments.call()
+) -> None:
+    """It shows the verdict by the main metric, means, distributions, a comparison, and the rows behind them.
 
-
-def side_by_side(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False, arguments: Arguments) -> Any:
-    """Show several runs side by side.
-
-    The table has one line for each metric and one column of means for each run.
+    A file fastmetrics.toml in the working directory may name the main metric: main = "token_recall".
     """
-    from fastmetrics.results.summary import side_by_side
-
-    return arguments.call(side_by_side)
-
-
-def primary_table(runs: Runs, *, plugin: Plugins = None, as_json: AsJson = False, arguments: Arguments) -> Any:
-    """Show the primary figures of each run.
-
-    They are N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate and Avg EM.
-    """
-    from fastmetrics.results.primary import primary_table
-
-    return arguments.call(primary_table)
-
-
-def correlations(
-    scores: Scores,
-    *,
-    arguments: Arguments,
-    plugin: Plugins = None,
-    as_json: AsJson = False,
-) -> Any:
-    """Show correlations of the metrics of a run.
-
-    Also show where metrics disagree.
-    """
-    return arguments.call()
-
-
-def histograms(
-    scores: Scores,
-    *,
-    arguments: Arguments,
-    plugin: Plugins = None,
-    as_json: AsJson = False,
-) -> Any:
-    """Show histograms of the scores."""
-    return arguments.call()
-
-
-def classification(table: Table, *, arguments: Arguments, as_json: AsJson = False) -> Any:
-    """Compare predicted labels with expected ones.
-
-    Print accuracy, F1, kappa, MCC and the confusion matrix.
-    """
-    return arguments.call()
+    main = arguments["main"] or main_of_project()
+    echo(str(arguments.call(report, scores=named_runs(scores, None, arguments["system"]), main=main)))
 
 
 # The commands on folders of runs: which there are, and a metric over time.
 
 
-def list_runs(
+def runs_list_command(
     folder: Folder,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs in a folder.
-
-    Print names, times (if stored), rows, fingerprints and inputs.
-    """
-    from fastmetrics.base.display import Grid, json_text
-    from fastmetrics.results.open_runs import list_runs
-
+    """Print names, times (if stored), rows, fingerprints and inputs."""
     runs = list_runs(folder).to_pylist()
     if as_json:
         echo(json_text(runs))
@@ -123,16 +228,17 @@ def _short(value: str | None, column: str) -> str:
     return value[:12] if column in ("ids", "questions") else value
 
 
-def trend(
+def runs_trend_command(
     folder: Folder,
     metric: Annotated[str, typer.Argument(help="The metric to show.", show_default=False)],
     *,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(trend)],
+    plot: Picture = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Show the mean of a metric in each run of a folder.
-
-    The runs come first to last, each mean with its interval.
-    """
-    return arguments.call()
+    """The runs come first to last, each mean with its interval."""
+    place = picture_place(plot, folder)
+    result = arguments.call(trend)
+    draw(place, result)
+    return result

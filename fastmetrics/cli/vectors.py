@@ -1,4 +1,4 @@
-"""The commands on vectors and rankings: embed, measure, project, index, search, load, and evaluate rankings."""
+"""The commands on vectors: embed, measure, project, index, search and load them."""
 
 from __future__ import annotations
 
@@ -7,55 +7,52 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    Before,
-    EmbedderName,
     Excel,
-    Files,
-    FromText,
     Guard,
+    OptionsOf,
     Output,
     Overwrite,
-    Printing,
+    Picture,
     Table,
-    Threads,
-    VectorColumn,
     VectorFiles,
+    draw,
     guarded,
-    names,
+    picture_place,
     print_bad_rows,
-    split,
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_error
+from fastmetrics.models.embed import embed
+from fastmetrics.tables import open_source
+from fastmetrics.tables.input_files import local_path
+from fastmetrics.tables.outputs import table_target, write_whole
+from fastmetrics.tables.table_rows import whole_table
+from fastmetrics.vectors.embedder import Embedder
+from fastmetrics.vectors.geometry_values import geometry
+from fastmetrics.vectors.neighbors import check_absent
+from fastmetrics.vectors.pgvector import load_vectors
+from fastmetrics.vectors.projection import project
+from fastmetrics.vectors.search import search
+from fastmetrics.vectors.search_files import RANKINGS, build_index
 
 # The commands on vectors: embed, measure, project, index, search and load them.
 
 
-def embed(
+def vectors_embed_command(
     table: Table,
     *,
     output: Output,
-    of: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns of text. Default: those of question, answer and reference that exist."),
-        FromText(names),
-    ] = None,
-    embedder: EmbedderName = "wordllama",
-    cache: Annotated[
-        str | None, typer.Option(help="A folder that stores embeddings for reuse.", metavar="FOLDER")
-    ] = None,
-    arguments: Arguments,
-    files: Files,
+    embedder: Annotated[str, typer.Option("--embedder", help=help_of(shared.Embedder))] = "wordllama",
+    cache: Annotated[str | None, typer.Option(help=help_of(shared.Cache), metavar="FOLDER")] = None,
+    arguments: Annotated[Arguments, OptionsOf(embed)],
 ) -> None:
-    """Embed columns of text once.
-
-    Metrics, topics and caches read the embeddings.
-    """
-    from fastmetrics.vectors.embedder import Embedder
-
-    run = arguments.call(embedder=Embedder(embedder or "wordllama", cache=cache))
+    """Metrics, topics and caches read the embeddings."""
+    run = arguments.call(embed, embedder=Embedder(embedder, cache=cache))
     counts = ", ".join(f"{count:,} in {name}" for name, count in run.counts.items())
     echo_line(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
     for note in run.notes:
@@ -63,67 +60,56 @@ def embed(
     print_bad_rows(run)
 
 
-def geometry(
+def vectors_geometry_command(
     vectors: VectorFiles,
     *,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(geometry)],
     as_json: AsJson = False,
 ) -> Any:
-    """Measure spread and distances of embeddings.
-
-    Distances are those to the nearest neighbour and between pairs.
-    """
-    return arguments.call()
+    """Distances are those to the nearest neighbour and between pairs."""
+    return arguments.call(geometry)
 
 
-def project(
+def vectors_project_command(
     vectors: VectorFiles,
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The file of points.", metavar="PATH")],
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(project)],
     overwrite: Overwrite = False,
+    plot: Picture = None,
+    color: Annotated[str | None, typer.Option(help="The column that colours the points of --plot.")] = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Place vectors in two or three dimensions for a plot.
-
-    By PCA, PaCMAP or UMAP.
-    """
-    from fastmetrics.tables.outputs import table_target, write_whole
-
+    """By PCA, PaCMAP or UMAP."""
     target = table_target(output, vectors, overwrite=overwrite)
-    projection = arguments.call()
+    place = picture_place(plot, vectors, output)
+    if color is not None and place is None:
+        raise OptionError("--color needs --plot: it colours the points that are drawn")
+    colors = None if color is None else whole_table(open_source(vectors), {color: "any"})[color].to_pylist()
+    projection = arguments.call(project)
     write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
+    draw(place, projection, colors)
     return projection
 
 
-def index(
+def vectors_index_command(
     vectors: VectorFiles,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the index.")],
-    metric: Annotated[str, typer.Option(help="Distance: cosine, euclidean or dot.")] = "cosine",
-    method: Annotated[
-        str | None, typer.Option(help="Method: exact, ivf, hnsw or pq; by default chosen by size.")
-    ] = None,
-    column: VectorColumn = None,
-    threads: Threads = None,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(build_index)],
 ) -> None:
-    """Build an index of vectors for searching."""
-    from fastmetrics.tables.input_files import local_path
-    from fastmetrics.vectors.neighbors import check_absent
-    from fastmetrics.vectors.search_files import build_index
-
+    """The command vectors search finds the nearest rows in it."""
     check_absent(local_path(output, "output"))
     built = arguments.call(build_index)
     built.save(output)
     echo_line(f"{built.rows:,} rows indexed ({built.method}, {built.metric}): {output}")
 
 
-def search(
+def vectors_search_command(
     index: Annotated[
         str,
         typer.Argument(
-            help="An index folder, written by the index command, or the address of a PostgreSQL database.",
+            help="An index folder, written by vectors index, or the address of a PostgreSQL database.",
             show_default=False,
         ),
     ],
@@ -136,26 +122,15 @@ def search(
     ],
     *,
     output: Output,
-    arguments: Arguments,
-    recall: Annotated[
-        float,
-        typer.Option(help="Share of the true neighbours that an approximate index should find."),
-        Before("threads"),
-    ] = 0.98,
+    arguments: Annotated[Arguments, OptionsOf(search)],
     overwrite: Overwrite = False,
     guard: Guard = True,
     excel: Excel = False,
 ) -> None:
-    """Find the nearest rows of an index for every query.
-
-    The output is rankings for the retrieval metrics.
-    """
-    from fastmetrics.tables.outputs import table_target, write_whole
-    from fastmetrics.vectors.search_files import RANKINGS
-
+    """The output is rankings for the retrieval metrics."""
     place = table_target(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)
-    run = arguments.call()
+    run = arguments.call(search)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard, excel=excel)
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
     echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
@@ -165,64 +140,19 @@ def search(
         print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
     if quoted:
         echo(guarded(quoted))
+    recall = arguments["recall"]
     if run.recall < recall and run.method != "exact":
         print_error(f"no search setting reached recall {recall:g}; use an exact index to find all neighbours")
 
 
-def load_vectors(
+def vectors_load_command(
     vectors: VectorFiles,
     database: Annotated[
         str, typer.Argument(help="The address of a PostgreSQL database: postgresql://host/db.", show_default=False)
     ],
     *,
-    arguments: Arguments,
+    arguments: Annotated[Arguments, OptionsOf(load_vectors)],
 ) -> None:
-    """Load vectors into a table of PostgreSQL.
-
-    With an index of pgvector.
-    """
-    loaded = arguments.call()
+    """With an index of pgvector."""
+    loaded = arguments.call(load_vectors)
     echo_line(f"{loaded.rows:,} vectors of {loaded.dim:,} numbers in {loaded.table!r} (index: {loaded.method})")
-
-
-# The commands that evaluate rankings against judgements.
-
-
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("--measures", "-m", help="Measures: ndcg@10,mrr,RBP(p=0.8).", metavar="MEASURE"),
-    FromText(split),
-]
-RankingsAndQrels = Annotated[
-    list[str], typer.Argument(help="Files of rankings, then the judgements (qrels).", metavar="RANKING... QRELS")
-]
-
-
-def rank(
-    rankings: RankingsAndQrels,
-    *,
-    measures: Measures = None,
-    arguments: Arguments,
-    as_json: AsJson = False,
-) -> Any:
-    """Evaluate rankings like trec_eval.
-
-    Print means, and write the values of each query.
-    """
-    *ranked, qrels = rankings
-    return arguments.call(rankings=ranked, qrels=qrels)
-
-
-def compare_rankings(
-    rankings: RankingsAndQrels,
-    *,
-    measures: Measures = None,
-    arguments: Arguments,
-    printing: Printing,
-) -> Any:
-    """Compare rankings query by query.
-
-    Print differences, intervals and p values of each measure.
-    """
-    *ranked, qrels = rankings
-    return arguments.call(rankings=ranked, qrels=qrels)

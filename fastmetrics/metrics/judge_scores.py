@@ -1,8 +1,8 @@
 """The scores of a judge, stored in columns ``judge_<rubric>``, as metrics (the RAG benchmark, tiers 2 and 3).
 
-``fastmetrics judge`` writes these columns; a row that the judge gave no score has none here.  Each metric is the column
-itself, with the range of its rubric, so that a suite, a summary and a comparison treat it like any other score.  The
-rubrics of the sources have metrics of their own; the column of any other rubric is a metric where it is asked for.
+``fastmetrics judge run`` writes these columns; a row that the judge gave no score has none here.  Each metric is the
+column itself, with the range of its rubric, so that a suite, a summary and a comparison treat it like any other score.
+The rubrics of the sources have metrics of their own; the column of any other rubric is a metric where it is asked for.
 """
 
 from __future__ import annotations

@@ -196,12 +196,12 @@ def judged(name: str) -> str:
     """How a model judges what other packages call ``name``; empty for any other name.
 
     >>> judged("answer-correctness")
-    "; a model judges it: `fastmetrics judge --rubrics correctness`, or fm.judge(table, 'correctness', model)"
+    "; a model judges it: `fastmetrics judge run --rubrics correctness`, or fm.judge(table, 'correctness', model)"
     """
     rubric, differs = next((found for other, found in JUDGED.items() if fold(other) == fold(name)), ("", ""))
     if not rubric:
         return ""
-    way = f"`fastmetrics judge --rubrics {rubric}`, or fm.judge(table, {rubric!r}, model)"
+    way = f"`fastmetrics judge run --rubrics {rubric}`, or fm.judge(table, {rubric!r}, model)"
     return f"; a model judges it: {way}" + (f"; {differs}" if differs else "")
 
 

@@ -186,7 +186,7 @@ def model_client(name: str) -> Callable[[ModelFunction], ModelFunction]:
     ``base_url="NAME://localhost:11434"``.  Replies are stored and requested once, and all limits, retries and budgets
     of :func:`judge` and the bots hold; up to ``concurrency`` calls run at the same time, each in a thread unless
     awaited.  The address is part of the key of a stored call, as is the address of a server.  For the command line,
-    write the function to a file: ``judge --plugin FILE --base-url NAME:``.
+    write the function to a file: ``judge run --plugin FILE --base-url NAME:``.
 
     >>> import fastmetrics as fm, tempfile
     >>> @fm.models.model_client("strict")

@@ -66,10 +66,7 @@ def report(
     label: shared.Label = None,
     usage: Annotated[
         Any,
-        Help(
-            "Output of the commands that read logs (chunk-utilization, topic-coverage, …), for a page on "
-            "them; may be repeated."
-        ),
+        Help("Output of the commands of logs (logs chunks, logs topics, …), for a page on them; may be repeated."),
     ] = None,
     vectors: Annotated[Any, Help("Vectors of the rows with their ids, for a page with their projection.")] = None,
     vectors_column: Annotated[str | None, Help("Column of the vectors; by default the only one.")] = None,

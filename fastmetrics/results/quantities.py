@@ -8,8 +8,8 @@ paired by id, or of runs that share none. A question with several answers is one
 cluster, and a state that says why it has no score. ``results/quantities.py`` has what is computed over units: means,
 percentiles and other figures, values of corpus metrics from counts, and the change of each between two runs (of paired
 units, of independent ones, of counts, also relative), each with its interval, p and numbers of units. ``compare``,
-``gate``, ``summarize-by`` and ``trend`` read these, so that a repeat, a cluster or an infinite score means the same in
-all of them; a rule of a gate only says which quantity it compares with which limit. Percentiles and extremes of
+``gate``, ``summarize --by`` and ``runs trend`` read these, so that a repeat, a cluster or an infinite score means the
+same in all of them; a rule of a gate only says which quantity it compares with which limit. Percentiles and extremes of
 repeated questions are those of all answers, in clusters of questions: the mean of five latencies is not a latency.
 """
 

@@ -7,15 +7,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import FIRST, Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.opening import is_paths, open_table
@@ -178,10 +180,10 @@ class SearchRankings(NotebookTables):
 def build_index(
     vectors: str | Path,
     *,
-    metric: Distance = "cosine",
-    method: str | None = None,
-    column: str | None = None,
-    threads: int | None = None,
+    metric: Annotated[Distance, Help("Distance: cosine, euclidean or dot.")] = "cosine",
+    method: Annotated[str | None, Help("Method: exact, ivf, hnsw or pq; by default chosen by size.")] = None,
+    column: shared.Column = None,
+    threads: shared.Threads = None,
 ) -> Index:
     """An index of the vectors in files; its rows are named by the tables' id column, or else by their numbers.
 

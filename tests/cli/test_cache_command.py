@@ -44,12 +44,12 @@ def filled(made, tmp_path):
 
 def left(path):
     """How many calls are in the store, by model and outcome."""
-    counts = json.loads(program("stored-calls", path, "--json").out)["calls"]
+    counts = json.loads(program("judge", "store", path, "--json").out)["calls"]
     return {(one["model"], one["outcome"]): one["calls"] for one in counts}
 
 
 def test_cache_show(filled):
-    done = program("stored-calls", filled)
+    done = program("judge", "store", filled)
     assert done.code == 0
     assert done.out.splitlines()[0].split() == [
         "model",
@@ -67,14 +67,14 @@ def test_cache_show(filled):
 
 
 def test_all_calls_are_exported_in_any_format(filled, tmp_path):
-    done = program("stored-calls", filled, "-o", tmp_path / "calls.parquet")
+    done = program("judge", "store", filled, "-o", tmp_path / "calls.parquet")
     assert (done.code, done.out) == (0, f"5,005 calls written: {tmp_path / 'calls.parquet'}\n")
     table = pq.read_table(tmp_path / "calls.parquet")
     assert (table.num_rows, len(set(table["key"].to_pylist())), table["body"][0].as_py()) == (5005, 5005, "=1")
     assert table["outcome"].to_pylist().count("http") == 2
-    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet").code == 4
-    assert program("stored-calls", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
-    csv = program("stored-calls", filled, "-o", tmp_path / "calls.csv")
+    assert program("judge", "store", filled, "-o", tmp_path / "calls.parquet").code == 4
+    assert program("judge", "store", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
+    csv = program("judge", "store", filled, "-o", tmp_path / "calls.csv")
     assert (csv.code, "3 cells that a spreadsheet would run" in csv.out) == (0, True)
 
 
@@ -93,7 +93,7 @@ def test_all_calls_are_exported_in_any_format(filled, tmp_path):
 )
 def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, deleted):
     before = filled.stat().st_size
-    done = program("stored-calls", filled, "--prune", conditions)
+    done = program("judge", "store", filled, "--prune", conditions)
     assert (done.code, done.out) == (0, f"{deleted:,} calls deleted from {filled}\n")
     assert sum(left(filled).values()) == 5005 - deleted
     assert filled.stat().st_size < (before / 4 if deleted > 1000 else before + 1)
@@ -101,20 +101,20 @@ def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, delete
 
 def test_invalid_prune_conditions_and_stores_raise(filled, tmp_path):
     for conditions in ("all", "model=", "days=x", "days=-1"):
-        done = program("stored-calls", filled, "--prune", conditions)
+        done = program("judge", "store", filled, "--prune", conditions)
         assert (done.code, done.err.startswith(f"error: --prune {conditions}: expected failures,")) == (2, True), (
             done.err
         )
     assert len(left(filled)) == 3
-    done = program("stored-calls", tmp_path / "none.sqlite")
+    done = program("judge", "store", tmp_path / "none.sqlite")
     assert (done.code, "no such store of calls" in done.err) == (4, True)
     assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_an_empty_store(tmp_path):
     CallStore(tmp_path / "calls.sqlite").close()
-    assert "0 calls in " in program("stored-calls", tmp_path / "calls.sqlite").out
-    assert program("stored-calls", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
+    assert "0 calls in " in program("judge", "store", tmp_path / "calls.sqlite").out
+    assert program("judge", "store", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
     assert pq.read_table(tmp_path / "c.parquet").num_rows == 0
 
 
@@ -125,9 +125,9 @@ def test_a_time_that_no_calendar_has_is_shown_as_unknown(tmp_path):
         for number, moment in enumerate((1e300, -1e9, 0.0)):
             call = CallMaker(model, None).call([Message("user", str(number))])
             store.put(call, model, Answer("reply", "{}", time=moment))
-    done = program("stored-calls", path)
+    done = program("judge", "store", path)
     assert (done.code, "–" in done.out) == (0, True), done.err
-    assert program("stored-calls", path, "-o", tmp_path / "all.jsonl").code == 0
+    assert program("judge", "store", path, "-o", tmp_path / "all.jsonl").code == 0
     times = [json.loads(line).get("time") for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert sorted(moment is None for moment in times) == [False, True, True]
 
@@ -138,7 +138,7 @@ def test_a_store_that_another_process_writes_is_shown_and_not_pruned(tmp_path, m
     CallStore(path).close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin immediate")
-    assert "0 calls in" in program("stored-calls", path).out
-    done = program("stored-calls", path, "--prune", "failures")
+    assert "0 calls in" in program("judge", "store", path).out
+    done = program("judge", "store", path, "--prune", "failures")
     assert (done.code, "another process is writing to it" in done.err) == (4, True), done.err
     other.close()

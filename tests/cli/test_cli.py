@@ -251,8 +251,8 @@ def test_wrong_options_end_with_code_2(tmp_path, options, message):
         (["score", "t.jsonl", "-o", "o.parquet", "--thread", "2"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--threads", "0"], "--threads"),
         (["score", "t.jsonl", "-o", "o.parquet", "--batch-rows", "x"], "--batch-rows"),
-        (["embed", "t.jsonl"], "--output"),
-        (["scor", "t.jsonl"], "Did you mean 'score'?"),
+        (["vectors", "embed", "t.jsonl"], "--output"),
+        (["scor", "t.jsonl"], "did you mean 'score'?"),
     ],
 )
 def test_wrong_usage_ends_with_code_2_and_names_the_option(arguments, hint):
@@ -310,10 +310,12 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     def interrupted(*_, **__):
         raise Stopped(signal.SIGINT)
 
-    monkeypatch.setattr("fastmetrics.results.summary.summarize", interrupted)
-    monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
-    assert program("summarize", "o.parquet").err == "interrupted\n"
-    done = program("score", "t.jsonl", "-o", "o.parquet")
+    words = [("gate", "o.parquet", "-r", "token_f1 >= 0"), ("score", "t.jsonl", "-o", "o.parquet")]
+    assert [program(*each, "--threads", 0).code for each in words] == [2, 2]
+    monkeypatch.setattr("fastmetrics.cli.comparison.gate", interrupted)
+    monkeypatch.setattr("fastmetrics.cli.scoring.score", interrupted)
+    assert program(*words[0]).err == "interrupted\n"
+    done = program(*words[1])
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")
 
 

@@ -63,15 +63,15 @@ def printed(*arguments: object, stdin: bytes) -> object:
 def indexed(folder: Path, given: object, stdin: bytes) -> object:
     """What a search finds in an index of the vectors."""
     index = folder / f"index-{len(list(folder.iterdir()))}"
-    done = program("index", given, "-o", index, stdin=stdin)
+    done = program("vectors", "index", given, "-o", index, stdin=stdin)
     assert done.code == 0, done.err
-    return rows_of(folder, "search", index, written("vectors", folder / "asked.parquet"), "-k", 2, stdin=b"")
+    return rows_of(folder, "vectors", "search", index, written("vectors", folder / "asked.parquet"), "-k", 2, stdin=b"")
 
 
 def searched(folder: Path, given: object, stdin: bytes) -> object:
     index = folder / f"index-{len(list(folder.iterdir()))}"
-    assert program("index", written("vectors", folder / "kept.parquet"), "-o", index).code == 0
-    return rows_of(folder, "search", index, given, "-k", 2, stdin=stdin)
+    assert program("vectors", "index", written("vectors", folder / "kept.parquet"), "-o", index).code == 0
+    return rows_of(folder, "vectors", "search", index, given, "-k", 2, stdin=stdin)
 
 
 def ranked(run: object, qrels: object, stdin: bytes) -> object:
@@ -87,7 +87,7 @@ def other(folder: Path, name: str) -> Path:
 
 
 ROLES: dict[str, tuple[str, Callable[[Path, object, bytes], object]]] = {
-    "geometry": ("vectors", lambda folder, given, stdin: printed("geometry", given, "-k", 1, stdin=stdin)),
+    "geometry": ("vectors", lambda folder, given, stdin: printed("vectors", "geometry", given, "-k", 1, stdin=stdin)),
     "index": ("vectors", indexed),
     "search": ("vectors", searched),
     "match questions": ("questions", lambda f, given, stdin: rows_of(f, "match", given, other(f, "faq"), stdin=stdin)),
@@ -184,13 +184,13 @@ def test_arrays_are_read_from_every_location(tmp_path: Path, s3: Server, role: s
 def test_arrays_and_tables_are_not_mixed_and_have_one_width(tmp_path: Path) -> None:
     written("vectors", tmp_path / "v.npy")
     written("vectors", tmp_path / "v.parquet")
-    done = program("geometry", tmp_path)
+    done = program("vectors", "geometry", tmp_path)
     assert (done.code, done.err) == (
         3,
         f"error: {tmp_path}: expected .npy files or tables, got both, such as {tmp_path}/v.npy\n",
     )
     np.save(tmp_path / "w.npy", np.eye(2))
-    done = program("geometry", tmp_path / "*.npy")
+    done = program("vectors", "geometry", tmp_path / "*.npy")
     assert (done.code, done.err) == (
         3,
         f"error: {tmp_path}/*.npy: vectors of 3 and 2 numbers cannot be compared\n",
@@ -227,7 +227,8 @@ def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path: Path, 
     }.get(role, [tmp_path / "t.parquet"])
     extra = ["--column", column] if wanted != "text" else []
     out = [] if role == "geometry" else ["-o", tmp_path / ("index" if role == "index" else "out.jsonl")]
-    done = program(role.split(maxsplit=1)[0], *given, *extra, *out)
+    words = ["match"] if role.startswith("match") else ["vectors", role]
+    done = program(*words, *given, *extra, *out)
     assert (done.code, done.err) == (3, f"error: {tmp_path}/t.parquet: {message}\n")
 
 

@@ -61,7 +61,7 @@ def test_program_errors_name_the_next_step(files):
         (("compare", "old.parquet", "new.parquet", "--by", "language", "--tests", "t"), ("--by", "language")),
         (("compare", "old.parquet", "new.parquet", "--by", "language", "--tests", "t"), ("--tests", "t")),
         (("compare", "old.parquet", "new.parquet", "--tests", "t"), ("--tests", "t,t")),
-        (("summarize-by", "old.parquet", "--by", "language"), ("--by", "language,language")),
+        (("summarize", "--intervals", "old.parquet", "--by", "language"), ("--by", "language,language")),
     ],
 )
 def test_a_column_or_a_test_that_is_given_twice_counts_once(files, command, again):

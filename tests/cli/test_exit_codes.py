@@ -24,7 +24,7 @@ def test_a_traceback_never_exits_with_a_gates_code(tmp_path, error):
     (tmp_path / "scores.jsonl").write_text("".join(f'{{"id": {n}, "token_f1": 0.5}}\n' for n in range(9)))
     rule = ("gate", tmp_path / "scores.jsonl", "-r", "token_f1 >= 0.6")
     assert program(*rule).code == 1
-    with mock.patch("fastmetrics.results.gate.gate", side_effect=error):
+    with mock.patch("fastmetrics.cli.comparison.gate", side_effect=error):
         done = program(*rule)
     assert (done.code, done.out) == (8, "")
     assert "Traceback" in done.err
@@ -33,8 +33,10 @@ def test_a_traceback_never_exits_with_a_gates_code(tmp_path, error):
 
 def test_too_little_memory_is_reported_in_one_line(tmp_path):
     (tmp_path / "scores.jsonl").write_text('{"id": 1, "token_f1": 0.5}\n')
-    with mock.patch("fastmetrics.results.gate.gate", side_effect=MemoryError("1 PB")):
-        done = program("gate", tmp_path / "scores.jsonl", "-r", "token_f1 >= 0.6")
+    rule = ("gate", tmp_path / "scores.jsonl", "-r", "token_f1 >= 0 with n >= 1")
+    assert program(*rule).code == 0
+    with mock.patch("fastmetrics.cli.comparison.gate", side_effect=MemoryError("1 PB")):
+        done = program(*rule)
     advice = "use fewer --threads, or a machine with more memory"
     assert (done.code, done.err) == (8, f"error: not enough memory; {advice}\n")
 

@@ -61,17 +61,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MODEL = "--plugin plugin.py --model m --base-url grader: --store"
 COMMANDS = {
     "score rows.jsonl -o scored.parquet -m token_f1,slow_score --plugin plugin.py": "score",
-    f"judge rows.jsonl -o judged.parquet --rubrics safety {MODEL} judge.sqlite": "judge",
+    f"judge run rows.jsonl -o judged.parquet --rubrics safety {MODEL} judge.sqlite": "judge",
     f"answer log.jsonl -o answered.parquet --bot full-context --knowledge plugin.py {MODEL} bot.sqlite": "answer",
     "compare old.parquet new.parquet": "comparing",
     "summarize old.parquet": "summarize",
-    "summarize-by old.parquet": "summarize-by",
+    "summarize old.parquet --intervals": "summarize",
     "report new.parquet --baseline old.parquet -o page.html": "report",
-    "geometry vectors.jsonl": "geometry",
-    "topic-coverage log.jsonl --topics 5": "topic-coverage",
+    "vectors geometry vectors.jsonl": "geometry",
+    "logs topics log.jsonl --topics 5": "logs topics",
 }
 """Commands, and a word of the bar that shows their progress."""
-OF_ONE_KIND = ("judge", "summarize", "report", "geometry", "topic-coverage", "answer")
+OF_ONE_KIND = ("judge", "summarize", "report", "vectors", "logs", "answer")
 """The first words of commands whose bar is shown as that of others is."""
 
 
@@ -106,7 +106,7 @@ def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: py
 
 TABLES = (
     "compare old.parquet new.parquet newer.parquet",
-    "list-runs .",
+    "runs list .",
     "metrics keyword_coverage",
 )
 

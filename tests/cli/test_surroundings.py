@@ -79,7 +79,7 @@ def test_odd_shapes_of_arrays_are_errors(shape: str, packed: bool) -> None:
     data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + np.zeros(6, "<f4").tobytes()
     name = "odd.npy.gz" if packed else "odd.npy"
     Path(name).write_bytes(gzip.compress(data) if packed else data)
-    done = program("geometry", name)
+    done = program("vectors", "geometry", name)
     assert (done.code, f"error: {name}: cannot be read" in done.err) == (3, True), done.err
 
 

@@ -165,7 +165,7 @@ def test_a_closed_standard_output_is_an_error_before_anything_is_written(scoring
 def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     scores = tmp_path / "s.parquet"
     pq.write_table(pa.table({"id": [f"q{row}" for row in range(20_000)], "token_f1": [0.5] * 20_000}), scores)
-    words = command("worst-rows", scores, "token_f1", "-n", 20_000)
+    words = command("summarize", scores, "--worst", "token_f1", "-n", 20_000)
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as done:
         assert done.stdout.readline() == b"q0  token_f1 0.5000\n"

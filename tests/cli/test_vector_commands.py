@@ -32,15 +32,15 @@ def run(*arguments):
 
 
 def test_geometry_prints_every_value(vectors: Path):
-    printed = json.loads(run("geometry", vectors, "-k", 3, "--json"))
+    printed = json.loads(run("vectors", "geometry", vectors, "-k", 3, "--json"))
     assert printed == fm.vectors.geometry(vectors, k=3).to_dict()
-    lines = run("geometry", vectors, "--metric", "euclidean").splitlines()
+    lines = run("vectors", "geometry", vectors, "--metric", "euclidean").splitlines()
     assert [line.split()[0] for line in lines] == ["figure", *(name for name in printed if name != "estimates")]
 
 
 def test_json_is_strict_for_undefined_values(tmp_path: Path):
     np.save(tmp_path / "one.npy", np.ones((1, 3)))
-    printed = json.loads(run("geometry", tmp_path / "one.npy", "--json"), parse_constant=pytest.fail)
+    printed = json.loads(run("vectors", "geometry", tmp_path / "one.npy", "--json"), parse_constant=pytest.fail)
     assert printed["avg_pairwise_distance"] is None
     assert printed["total_samples"] == 1
 
@@ -49,15 +49,15 @@ def test_unreadable_input_and_unwritable_output_raise(vectors: Path):
     folder = vectors.parent
     for name in ("folder.npy", "folder.parquet", "folder.arrow"):
         (folder / name).mkdir()
-        done = program("geometry", folder / name)
+        done = program("vectors", "geometry", folder / name)
         assert done.code == 3
         assert done.err.startswith(f"error: {folder / name}: the folder contains no files of the formats parquet, ")
     (folder / "index").mkdir()
-    done = program("index", folder / "absent.npy", "-o", folder / "index")
+    done = program("vectors", "index", folder / "absent.npy", "-o", folder / "index")
     assert (done.code, done.err) == (4, f"error: {folder / 'index'}: exists already\n")
-    done = program("index", vectors, "-o", vectors / "index")
+    done = program("vectors", "index", vectors, "-o", vectors / "index")
     assert (done.code, done.err.startswith("error: cannot write ")) == (4, True)
-    done = program("geometry", vectors, "--seed", "-1")
+    done = program("vectors", "geometry", vectors, "--seed", "-1")
     assert done.code == 2
     assert "seed" in done.err
 
@@ -71,8 +71,12 @@ def test_geometry_prints_the_precision_of_estimates(vectors: Path):
 @pytest.mark.parametrize("method", ["exact", "hnsw"])
 def test_index_and_search_write_a_run(vectors: Path, method: str):
     folder = vectors.parent
-    assert f"60 rows indexed ({method}, cosine)" in run("index", vectors, "-o", folder / "index", "--method", method)
-    assert "recall@3 1.0000" in run("search", folder / "index", vectors, "-k", 3, "-o", folder / "run.parquet")
+    assert f"60 rows indexed ({method}, cosine)" in run(
+        "vectors", "index", vectors, "-o", folder / "index", "--method", method
+    )
+    assert "recall@3 1.0000" in run(
+        "vectors", "search", folder / "index", vectors, "-k", 3, "-o", folder / "run.parquet"
+    )
     found = parquet.read_table(folder / "run.parquet")
     assert found["id"].to_pylist() == [ranked[0] for ranked in found["retrieved_ids"].to_pylist()]
     assert np.array(found["retrieved_scores"].to_pylist())[:, 0] == pytest.approx(1.0)
@@ -81,8 +85,8 @@ def test_index_and_search_write_a_run(vectors: Path, method: str):
 
 def test_search_without_ids_and_with_k_above_row_count(tmp_path: Path):
     np.save(tmp_path / "v.npy", np.eye(3, dtype=np.float32))
-    run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "dot")
-    run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
+    run("vectors", "index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "dot")
+    run("vectors", "search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert rows[1] == {"id": 1, "retrieved_ids": [1, 0, 2], "retrieved_scores": [1.0, 0.0, 0.0]}
 
@@ -100,6 +104,6 @@ def test_search_below_requested_recall_is_reported(tmp_path: Path):
     rows = np.random.default_rng(0).standard_normal((3000, 8)).astype(np.float32)
     rows[0] = 1e20  # next to this row, float32 cannot distinguish the others
     np.save(tmp_path / "v.npy", rows)
-    run("index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "euclidean", "--method", "ivf")
-    printed = run("search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
+    run("vectors", "index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "euclidean", "--method", "ivf")
+    printed = run("vectors", "search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
     assert "no search setting reached recall 0.98" in printed

@@ -176,8 +176,8 @@ def test_programs_print_and_write_the_figures(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", *rows)
     bare = jsonl(tmp_path / "bare.jsonl", {"question": "a", "session": 1})
     for command, figure, value in (
-        ("cache-hit-rate", "cache_hit_rate", 0.5),
-        ("context-preservation", "context_preservation", 1.0),
+        ("logs", "cache", "cache_hit_rate", 0.5),
+        ("logs", "context", "context_preservation", 1.0),
     ):
         done = program(command, log, "-o", tmp_path / f"{command}.json")
         assert (done.code, done.err) == (0, "")

@@ -120,17 +120,17 @@ def test_a_missing_label_contradicts_nothing(label):
 
 def test_the_command(tmp_path):
     bad = jsonl(tmp_path / "bad.jsonl", GOOD, {**GOOD, "verdict": 1})
-    done = program("check-dataset", bad, "-o", tmp_path / "found.json")
+    done = program("logs", "check", bad, "-o", tmp_path / "found.json")
     assert (done.code, done.err) == (0, "")
     made = json.loads((tmp_path / "found.json").read_text())
     assert (made["rows"], made["clean"]) == (2, False)
-    assert program("check-dataset", bad, "--strict").code == 1
+    assert program("logs", "check", bad, "--strict").code == 1
     for format in ((), ("--format", "jsonl")):
-        streamed = program("check-dataset", "-", "--labels", "verdict", "--json", *format, stdin=bad.read_bytes())
+        streamed = program("logs", "check", "-", "--labels", "verdict", "--json", *format, stdin=bad.read_bytes())
         assert (streamed.code, streamed.err) == (0, "")
         assert json.loads(streamed.out) == made
-    assert program("check-dataset", bad, "--strict", "--labels", "verdict").code == 1
-    assert program("check-dataset", jsonl(tmp_path / "good.jsonl", GOOD, OTHER), "--strict").code == 0
+    assert program("logs", "check", bad, "--strict", "--labels", "verdict").code == 1
+    assert program("logs", "check", jsonl(tmp_path / "good.jsonl", GOOD, OTHER), "--strict").code == 0
 
 
 WORDS = st.sampled_from(

@@ -192,7 +192,7 @@ def test_the_command_writes_figures_and_table(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", {"hits": ["a", "b"]}, {"hits": [7]}, {"hits": None})
     (tmp_path / "chunks.csv").write_text("chunk_id,text\na,x\n7,y\nc,z\n")
     out, table = tmp_path / "usage.json", tmp_path / "by.csv"
-    words = ("chunk-utilization", log, "--chunks", tmp_path / "chunks.csv", "-k", 1, "-o", out, "--table", table)
+    words = ("logs", "chunks", log, "--chunks", tmp_path / "chunks.csv", "-k", 1, "-o", out, "--table", table)
     done = program(*words, "--columns", "retrieved_ids=hits")
     assert (done.code, done.err) == (0, "")
     made = json.loads(out.read_text())
@@ -201,9 +201,9 @@ def test_the_command_writes_figures_and_table(tmp_path):
     assert table.read_text().splitlines()[:2] == ['"chunk","retrieved","mean_rank"', '"7",1,1']
     again = program(*words, "--columns", "retrieved_ids=hits")
     assert (again.code, again.err) == (4, f"error: {out} exists; choose --overwrite to replace it\n")
-    done = program("chunk-utilization", log, "--chunks", tmp_path / "chunks.csv", "--chunk-column", "no")
+    done = program("logs", "chunks", log, "--chunks", tmp_path / "chunks.csv", "--chunk-column", "no")
     assert (done.code, "--columns retrieved_ids=..." in done.err) == (3, True)
-    done = program("chunk-utilization", log, "--columns", "retrieved_ids=hits", "--json")
+    done = program("logs", "chunks", log, "--columns", "retrieved_ids=hits", "--json")
     assert json.loads(done.out)["total_chunks"] is None
 
 

@@ -208,12 +208,12 @@ def test_empty_logs_and_logs_of_one_question():
 def test_the_command(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", {"query": "lost card", "answer": "x", "created_at": "2024-01-05T10:00:00Z"})
     done = program(
-        "domain-analysis", log, "--indicators", "card,pay", "-o", tmp_path / "domain.json", "--languages", "en,ru"
+        "logs", "domains", log, "--indicators", "card,pay", "-o", tmp_path / "domain.json", "--languages", "en,ru"
     )
     assert (done.code, done.err) == (0, "")
     made = json.loads((tmp_path / "domain.json").read_text())
     assert (made["questions"], made["indicators"], made["days"]) == (1, {"card": 1, "pay": 0}, {"2024-01-05": 1})
-    done = program("domain-analysis", log, "--languages", "xx")
+    done = program("logs", "domains", log, "--languages", "xx")
     assert (done.code, done.err.startswith("error: --languages")) == (2, True)
 
 

@@ -150,7 +150,7 @@ def test_invalid_topic_input_raises(log, options, kind, message):
 def test_topics_command(tmp_path):
     rows = [{"question": text, "question_embedding": [1.0, at], "answer": ""} for at, text in enumerate(TEXTS[:3])]
     log = jsonl(tmp_path / "log.jsonl", *map(json.dumps, rows))
-    done = program("topic-coverage", log, "--topics", 2, "-o", tmp_path / "topics.json")
+    done = program("logs", "topics", log, "--topics", 2, "-o", tmp_path / "topics.json")
     assert (done.code, done.err) == (0, "")
     made = json.loads((tmp_path / "topics.json").read_text())
     assert sum(one["questions"] for one in made["topics"]) == 3

@@ -104,14 +104,14 @@ DIFFERENT = [
     ("bert_score", "'semantic_similarity'? BERTScore compares the embeddings of words"),
     (
         "relevance",
-        "; a model judges it: `fastmetrics judge --rubrics relevance`, or fm.judge(table, 'relevance', model)",
+        "; a model judges it: `fastmetrics judge run --rubrics relevance`, or fm.judge(table, 'relevance', model)",
     ),
     ("relevance", "; answer_relevance counts common words"),
-    ("answer_correctness", "; a model judges it: `fastmetrics judge --rubrics correctness`"),
-    ("Answer-Relevancy", "; a model judges it: `fastmetrics judge --rubrics answer_relevance`"),
-    ("context_recall", "; a model judges it: `fastmetrics judge --rubrics context_recall`"),
-    ("context_precision", "; a model judges it: `fastmetrics judge --rubrics context_precision`"),
-    ("faithfulness", "; a model judges it: `fastmetrics judge --rubrics supported_claims`"),
+    ("answer_correctness", "; a model judges it: `fastmetrics judge run --rubrics correctness`"),
+    ("Answer-Relevancy", "; a model judges it: `fastmetrics judge run --rubrics answer_relevance`"),
+    ("context_recall", "; a model judges it: `fastmetrics judge run --rubrics context_recall`"),
+    ("context_precision", "; a model judges it: `fastmetrics judge run --rubrics context_precision`"),
+    ("faithfulness", "; a model judges it: `fastmetrics judge run --rubrics supported_claims`"),
 ]
 
 

@@ -239,7 +239,7 @@ def test_command_error_names_option_and_allowed_values(tmp_path, monkeypatch, ar
     (tmp_path / "q.json").write_text('{"q": {"a": 1}}')
     np.save(tmp_path / "v.npy", np.eye(4, dtype=np.float32))
     if arguments[0] == "search":
-        assert program("index", "v.npy", "-o", "index").code == 0
+        assert program("vectors", "index", "v.npy", "-o", "index").code == 0
     done = program(*arguments)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error: {said}")

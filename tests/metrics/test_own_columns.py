@@ -45,7 +45,7 @@ def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path
     words = ("score", rows, "-m", "tool_use", "--plugin", plugin, "--keep", "category,tool_calls")
     done = program(*words, "-o", tmp_path / "scores.parquet")
     assert (done.code, done.err) == (0, "")
-    by = program("summarize-by", tmp_path / "scores.parquet", "--by", "category", "-m", "tool_use")
+    by = program("summarize", "--intervals", tmp_path / "scores.parquet", "--by", "category", "-m", "tool_use")
     assert (by.code, by.err) == (0, "")
     assert fm.metrics.load_plugin(plugin) == ["tool_use"]
     assert fm.score(rows, "tool_use")["tool_use"].to_pylist() == SCORES

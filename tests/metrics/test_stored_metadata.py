@@ -116,7 +116,7 @@ def test_rows_summaries_histograms_and_correlations_know_the_declaration(folder)
     values = errors_of(new)
     worst = fm.worst_rows(new, "own_errors", n=3)
     assert worst["own_errors"].to_pylist() == sorted(values, reverse=True)[:3]
-    done = program("worst-rows", new, "own_errors", "-n", "1")
+    done = program("summarize", new, "--worst", "own_errors", "-n", "1")
     assert f"own_errors {values.max():.4f}" in done.out
     for suffix in (".parquet", ".csv", ".jsonl"):
         summary = fm.summarize(folder / f"new{suffix}")

@@ -204,6 +204,7 @@ def test_judge_notes_and_parses_lists_too(tmp_path: Path, monkeypatch: pytest.Mo
         judged = fm.judge(path, settings, output=tmp_path / "a.parquet", **options)
         done = program(
             "judge",
+            "run",
             path,
             "-o",
             tmp_path / "b.csv",

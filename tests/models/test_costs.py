@@ -38,9 +38,9 @@ def reply(body):
 def costs_of(folder, out):
     """The cost in the report on judges, and that in the overview of the store, as printed and as computed."""
     report = fm.judge_report(out, prices=PRICES)
-    printed = program("judge-report", out, "--prices", folder / "prices.json").out
+    printed = program("judge", "report", out, "--prices", folder / "prices.json").out
     shown = sum(float(cost) for cost in re.findall(r"cost ([0-9.e-]+)", printed))
-    store = program("stored-calls", folder / "s.sqlite", "--prices", folder / "prices.json", "--json")
+    store = program("judge", "store", folder / "s.sqlite", "--prices", folder / "prices.json", "--json")
     stored = json.loads(store.out)["calls"]
     assert shown == pytest.approx(sum(axis.cost for axis in report.axes), rel=1e-3)
     return sum(axis.cost for axis in report.axes), sum(one["cost"] or 0 for one in stored)
@@ -122,7 +122,7 @@ def test_rows_of_one_call_have_its_id(tmp_path):
     first, other, same, missing = made["judge_safety_call"].to_pylist()
     assert (first == same, first != other, missing) == (True, True, None)
     exported = tmp_path / "calls.parquet"
-    assert program("stored-calls", tmp_path / "s.sqlite", "-o", exported).code == 0
+    assert program("judge", "store", tmp_path / "s.sqlite", "-o", exported).code == 0
     calls = pq.read_table(exported)
     keys = {
         key for key, repeat in zip(calls["key"].to_pylist(), calls["repeat"].to_pylist(), strict=True) if not repeat
@@ -143,7 +143,7 @@ def test_answers_state_one_cost(tmp_path):
         assert (judge.count, run.spending.cost) == (6, pytest.approx(3 * ONE))
     answers = pq.read_table(tmp_path / "o.parquet")
     assert len(set(answers["answer_call"].to_pylist())) == 3
-    counts = json.loads(program("stored-calls", store, "--prices", tmp_path / "prices.json", "--json").out)["calls"]
+    counts = json.loads(program("judge", "store", store, "--prices", tmp_path / "prices.json", "--json").out)["calls"]
     assert [one["cost"] for one in counts] == [pytest.approx(6 * ONE)]
 
 
@@ -153,7 +153,7 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
         for model in ("m", "other"):
             settings = fm.models.JudgeSettings("safety", model, base_url=judge.url, store=tmp_path / "s.sqlite")
             fm.judge(path, settings, output=tmp_path / f"{model}.parquet")
-    table = program("stored-calls", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
+    table = program("judge", "store", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
     assert table[0].split() == ["model", "endpoint", "outcome", "calls", "read", "written", "cost", "first", "last"]
     assert [line.split()[6] for line in table[1:3]] == ["0.0003", "–"]
-    assert "cost" not in program("stored-calls", tmp_path / "s.sqlite").out.splitlines()[0].split()
+    assert "cost" not in program("judge", "store", tmp_path / "s.sqlite").out.splitlines()[0].split()

@@ -90,7 +90,7 @@ def test_invalid_embed_inputs_raise(tmp_path):
 
 def test_the_command_embeds_with_a_model_of_the_extras(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "answer": "a cat", "reference": "a cat"})
-    done = program("embed", path, "-o", tmp_path / "o.parquet", "--cache", tmp_path / "cache")
+    done = program("vectors", "embed", path, "-o", tmp_path / "o.parquet", "--cache", tmp_path / "cache")
     assert (done.code, "1 in answer_embedding, 1 in reference_embedding" in done.out) == (0, True), done.err
     scored = fm.score(pq.read_table(tmp_path / "o.parquet"), "semantic_similarity")
     assert scored["semantic_similarity"].to_pylist() == [pytest.approx(1.0, abs=1e-6)]
@@ -177,7 +177,7 @@ def test_contexts_are_embedded_as_lists_and_lists_of_answers_refused(tmp_path):
 
 
 def test_embed_with_its_defaults_embeds_the_example_rows(tmp_path):
-    done = program("embed", "examples/answers.jsonl", "-o", tmp_path / "o.parquet")
+    done = program("vectors", "embed", "examples/answers.jsonl", "-o", tmp_path / "o.parquet")
     assert done.code == 0, done.err
     again = program("score", tmp_path / "o.parquet", "-o", tmp_path / "s.parquet", "-m", ",".join(SEMANTIC))
     assert again.code == 0, again.err

@@ -164,7 +164,7 @@ def test_a_file_is_judged_as_a_table_is_and_read_by_the_other_commands(tmp_path)
     store, out = tmp_path / "s.sqlite", tmp_path / "judged.parquet"
     with judge_server() as judge:
         common = ["--model", "m", "--base-url", judge.url, "--store", store, "--rubrics", "correctness,safety"]
-        done = program("judge", path, "-o", out, *common)
+        done = program("judge", "run", path, "-o", out, *common)
         assert (done.code, done.err) == (0, "")
         assert "60 requests, 60 replies, 0 from the store, 6,000 + 1,200 tokens" in done.out
         axes = ["correctness", "safety"]
@@ -172,7 +172,7 @@ def test_a_file_is_judged_as_a_table_is_and_read_by_the_other_commands(tmp_path)
         assert pq.read_table(out).equals(held.replace_schema_metadata())
         for suffix in ("jsonl", "csv", "arrow"):
             other = tmp_path / f"judged.{suffix}"
-            assert program("judge", path, "-o", other, *common).code == 0
+            assert program("judge", "run", path, "-o", other, *common).code == 0
             assert program("summarize", other).out.splitlines()[:3] == program("summarize", out).out.splitlines()[:3]
         assert judge.count == 60
     assert program("compare", out, tmp_path / "judged.csv").code == 0
@@ -212,6 +212,7 @@ def test_api_key_appears_only_in_requests(tmp_path, monkeypatch):
         arguments = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--keep-replies"]
         done = alone(
             "judge",
+            "run",
             path,
             "-o",
             folder / "o.jsonl",
@@ -225,6 +226,7 @@ def test_api_key_appears_only_in_requests(tmp_path, monkeypatch):
     with judge_server(reply=lambda body: (401, {"error": {"message": f"wrong key: {KEY}"}})) as judge:
         refused = program(
             "judge",
+            "run",
             path,
             "-o",
             folder / "p.jsonl",
@@ -326,9 +328,11 @@ def test_command_line_messages_name_options(tmp_path):
         (["--parameters", "x"], "--parameters 'x': expected name=value"),
         (["--sample", "0"], "--sample 0: expected"),
     ):
-        done = program("judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", *arguments)
+        done = program(
+            "judge", "run", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", *arguments
+        )
         assert (done.code, message in done.err) == (2, True), done.err
-    done = program("judge", path, "--model", "m", "--rubrics", "safety")
+    done = program("judge", "run", path, "--model", "m", "--rubrics", "safety")
     assert (done.code, done.err.startswith("error: --output is missing")) == (2, True)
 
 

@@ -165,7 +165,7 @@ def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most
     path = written(tmp_path / "rows.jsonl", 60)
     with judge_server(draw=lambda body, seen: fault) as judge:
         settings = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        done = program("judge", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8)
+        done = program("judge", "run", path, "-o", tmp_path / "o.parquet", *settings, "--concurrency", 8)
         assert (done.code, done.out, message in done.err) == (7, "", True), done.err
         assert judge.count <= most
         assert not (tmp_path / "o.parquet").exists()
@@ -228,7 +228,7 @@ def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
             judged(tmp_path, judge, path, max_unparsed=6)
         assert judge.count == 6
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        done = program("judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-unparsed", 0)
+        done = program("judge", "run", path, "-o", tmp_path / "o.jsonl", *options, "--max-unparsed", 0)
         assert (done.code, judge.count) == (11, 120)
         rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         assert statuses(rows) == ["unparsed"] * 60
@@ -386,7 +386,7 @@ def test_dry_run_predicts_the_run(tmp_path):
         assert (done.code, judge.count) == (0, 0)
         assert done.out.startswith("12 rows: 24 calls to make, 0 already stored\n")
         assert "and 2,880 completion tokens; cost unknown: no prices given" in done.out
-        assert program("judge", path, "-o", tmp_path / "o.csv", *common, "--sample", 5).code == 0
+        assert program("judge", "run", path, "-o", tmp_path / "o.csv", *common, "--sample", 5).code == 0
         assert judge.count == 5
         priced = program(*dry, "--client", client_file(tmp_path, prices={"m": {"input": 1.0, "output": 2.0}})).out
         assert priced.startswith("12 rows: 19 calls to make, 5 already stored\n")
@@ -408,7 +408,7 @@ def test_invalid_price_tables_raise(tmp_path, text, message):
     path = written(tmp_path / "rows.jsonl", 1)
     (tmp_path / "p.toml").write_text(text)
     arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--client", client_file(tmp_path, prices="p.toml")]
-    done = program("judge", path, *arguments)
+    done = program("judge", "run", path, *arguments)
     assert (done.code in (2, 3), message in done.err) == (True, True), done.err
 
 

@@ -132,7 +132,7 @@ def test_an_interrupt_ends_a_run_at_once_and_cleanly(tmp_path, nursery):
         assert nursery.code() == 130
         judge.limit = math.inf
         assert not (tmp_path / "o.parquet").exists()
-        done = program("judge", path, *common, "-o", tmp_path / "o.parquet", "--resume")
+        done = program("judge", "run", path, *common, "-o", tmp_path / "o.parquet", "--resume")
         assert (done.code, judge.count <= 200 + CONCURRENCY) == (0, True)
 
 
@@ -141,7 +141,7 @@ def test_two_runs_that_share_a_store_pay_for_each_question_once(tmp_path, nurser
     with judge_server(delay=0.005) as judge:
         common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         nursery.start("judge", path, *common, "-o", tmp_path / "one.parquet")
-        done = program("judge", path, *common, "-o", tmp_path / "two.parquet")
+        done = program("judge", "run", path, *common, "-o", tmp_path / "two.parquet")
         assert (nursery.code(), done.code) == (0, 0)
         assert judge.count == 150
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()

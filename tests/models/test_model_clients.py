@@ -161,7 +161,7 @@ def test_client_of_a_plugin_file_works_on_the_command_line(tmp_path):
     options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m"]
     options += ["--store", tmp_path / "calls.sqlite", "--client", client_file(tmp_path, prices="prices.json")]
     (tmp_path / "prices.json").write_text('{"m": {"input": 1e6, "output": 1e6}}')
-    done = program("judge", rows, "-o", tmp_path / "j.jsonl", "--rubrics", "safety", *options)
+    done = program("judge", "run", rows, "-o", tmp_path / "j.jsonl", "--rubrics", "safety", *options)
     assert (done.code, "cost 10" in done.out) == (0, True), done.err
     assert json.loads((tmp_path / "j.jsonl").read_text())["judge_safety"] == 4
     options += ["--bot", "given-contexts", "--template", tmp_path / "template.txt", "--keep", "id"]
@@ -317,6 +317,6 @@ def test_replies_of_a_changed_client_are_not_reused(tmp_path):
             MODEL_CLIENTS.pop("grader")
         options = ["--plugin", tmp_path / "plugin.py", "--base-url", "grader://here", "--model", "m", "--overwrite"]
         options += ["--store", tmp_path / "calls.sqlite", "--rubrics", "safety"]
-        assert program("judge", rows, "-o", tmp_path / "j.jsonl", *options).code == 0
+        assert program("judge", "run", rows, "-o", tmp_path / "j.jsonl", *options).code == 0
         assert json.loads((tmp_path / "j.jsonl").read_text())["judge_safety"] == score
-    assert "2 calls in" in program("stored-calls", tmp_path / "calls.sqlite").out
+    assert "2 calls in" in program("judge", "store", tmp_path / "calls.sqlite").out

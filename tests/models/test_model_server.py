@@ -63,7 +63,7 @@ def test_readme_judging_commands_run(address, tmp_path, monkeypatch):
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Ask a model")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     lines = [shlex.split(line) for line in block.replace("\\\n", " ").splitlines()]
-    assert [line[:2] for line in lines] == [["fastmetrics", "judge"], ["fastmetrics", "judge-report"]]
+    assert [line[:3] for line in lines] == [["fastmetrics", "judge", "run"], ["fastmetrics", "judge", "report"]]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -84,5 +84,5 @@ def test_two_systems_are_compared_by_an_own_rubric(judged):
 
 
 def test_help_lists_the_rubrics_that_there_are():
-    listed = {line.split()[0] for line in program("rubric").out.splitlines()}
+    listed = {line.split()[0] for line in program("judge", "rubrics").out.splitlines()}
     assert listed == set(re.findall(r"(?:Rubrics: |, )([a-z_0-9]+)", RUBRICS)) - {"or"}

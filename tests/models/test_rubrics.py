@@ -55,7 +55,7 @@ def test_thirteen_rubrics_exist_in_two_languages():
 
 
 def test_the_command_lists_prints_and_checks_rubrics(tmp_path):
-    listed = program("rubric").out.splitlines()
+    listed = program("judge", "rubrics").out.splitlines()
     assert [line.split()[0] for line in listed] == sorted((*RANGES, *OTHERS))
     assert "correctness          score, 1 to 5: question, reference, answer" in listed
     assert "preference           pairwise, 0 to 1: question, reference (optional), answer, other_answer" in listed
@@ -63,16 +63,16 @@ def test_the_command_lists_prints_and_checks_rubrics(tmp_path):
     mine = tmp_path / "mine.toml"
     for stem, path in shipped().items():
         name, _, language = stem.rpartition(".")
-        done = program("rubric", name, "--language", language)
+        done = program("judge", "rubrics", name, "--language", language)
         mine.write_text(done.out)
         assert (done.out, read_rubric(mine)) == (path.read_text(), read_rubric(path))
-    assert program("rubric", str(mine)).out == mine.read_text()
+    assert program("judge", "rubrics", str(mine)).out == mine.read_text()
     mine.write_text(mine.read_text().replace("version = 1", "version = 0"))
-    assert "version 0: expected an integer of at least 1" in program("rubric", str(mine)).err
-    done = program("rubric", "corectness")
+    assert "version 0: expected an integer of at least 1" in program("judge", "rubrics", str(mine)).err
+    done = program("judge", "rubrics", "corectness")
     assert (done.code, done.out) == (2, "")
     assert "did you mean 'correctness'?" in done.err
-    assert program("rubric", "--language", "fr").err == "error: --language fr: expected 'en' or 'ru'\n"
+    assert program("judge", "rubrics", "--language", "fr").err == "error: --language fr: expected 'en' or 'ru'\n"
 
 
 def test_both_languages_use_the_same_columns():

@@ -74,7 +74,7 @@ def test_the_command_compares_two_files(
     monkeypatch.chdir(tmp_path)
     with judge_server(reply=longer) as judge:
         options = ("--rubrics", "preference", "--model", "m", "--base-url", judge.url, "--store", "s.sqlite")
-        words = ("judge", "--pairwise", "old.jsonl", "new.jsonl", *options)
+        words = ("judge", "run", "--pairwise", "old.jsonl", "new.jsonl", *options)
         assert "4 rows: 4 calls to make" in program(*words, "--dry-run").out
         settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store="s.sqlite")
         assert estimate_judging(["old.jsonl", "new.jsonl"], settings, pairwise=True).calls == 4
@@ -84,7 +84,7 @@ def test_the_command_compares_two_files(
         assert judge.count == 4
     judged = pq.read_table("judged.parquet")
     assert judged["judge_preference"].to_pylist() == SCORES
-    shown = program("judge-report", "judged.parquet").out
+    shown = program("judge", "report", "judged.parquet").out
     assert "wins are those of old over new: 1 in both orders, new 1; ties" in shown
 
 

@@ -109,14 +109,16 @@ def test_half_a_surrogate_pair_passes_through_all_commands(tmp_path):
             common = ["--model", "m", "--base-url", server.url, "--store", store, "--overwrite"]
             common += ["--client", client_file(tmp_path, tries=1)]
             for out in ("o.parquet", "o.csv", "o.jsonl"):
-                done = program("judge", path, "-o", tmp_path / out, "--rubrics", "safety", "--keep-replies", *common)
+                done = program(
+                    "judge", "run", path, "-o", tmp_path / out, "--rubrics", "safety", "--keep-replies", *common
+                )
                 assert (done.code in (0, 9), "Traceback" in done.err) == (True, False), done.err
             bot = ["--bot", "given-contexts", "--template", tmp_path / "t.txt"]
             done = program("answer", path, "-o", tmp_path / "a.parquet", "--keep", "id", *bot, *common)
             assert done.code in (0, 9), done.err
         for more in (["-o", tmp_path / "all.csv", "--overwrite"], ["--prune", "failures"], ["--prune", "model=m"]):
-            assert program("stored-calls", store, *more).code == 0
-    assert "0 calls" in program("stored-calls", store).out
+            assert program("judge", "store", store, *more).code == 0
+    assert "0 calls" in program("judge", "store", store).out
     bot = fm.models.FunctionBot(
         lambda question: {"answer": "\ud800", "contexts": ["\udfff"]}, returns=["contexts"], name="b"
     )
@@ -173,7 +175,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
             assert pq.read_table(out)["answer_status"].to_pylist() == [status]
             count = server.count
             judging = ["--rubrics", "safety", "--structured"]
-            done = program("judge", path, "-o", out, *judging, *limited)
+            done = program("judge", "run", path, "-o", out, *judging, *limited)
             assert done.code == (11 if status == "ok" else 9), done.err  # no JSON at all
             assert server.count - count == (2 if status == "ok" else 1), "a reply that is too long is asked for once"
         reason = pq.read_table(out)["judge_safety_reason"].to_pylist()[0]
@@ -184,6 +186,7 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
         assert fm.answer(ROWS, bot, keep=[])["answer_status"].to_pylist() == ["http"] * 3
     done = program(
         "judge",
+        "run",
         path,
         "-o",
         tmp_path / "x.csv",
@@ -236,7 +239,7 @@ def test_long_waits_are_announced_and_end(tmp_path, monkeypatch, mode):
     with rogue_server(mode) as server:
         server.concerns = lambda prompt: server.count == 1
         common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        done = program("judge", path, "-o", tmp_path / "o.jsonl", *common)
+        done = program("judge", "run", path, "-o", tmp_path / "o.jsonl", *common)
         assert (done.code, server.count) == (0, 2), done.err
     assert done.err == "the server asks to wait 5 s; waiting\n"
 
@@ -295,7 +298,7 @@ def test_keys_that_no_request_can_carry_are_an_error(tmp_path, monkeypatch, key)
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with judge_server() as server:
         common = ["--model", "m", "--rubrics", "safety", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
-        done = program("judge", path, "-o", tmp_path / "o.csv", *common)
+        done = program("judge", "run", path, "-o", tmp_path / "o.csv", *common)
         assert (done.code, server.count, done.err.count("\n")) == (2, 0, 1), done.err
     assert "the API key in OPENAI_API_KEY contains" in done.err
     assert not any(part in done.err for part in ("half", "schl", "0123"))
@@ -335,9 +338,9 @@ def test_key_appears_in_no_message_file_or_store(tmp_path):
             common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--keep-replies"]
             common += ["--client", client_file(tmp_path, tries=1)]
             out = ["-o", tmp_path / f"{mode}.jsonl", "--store", tmp_path / f"{mode}.sqlite"]
-            done = program("judge", path, *out, *common)
+            done = program("judge", "run", path, *out, *common)
             printed += done.out + done.err
-            program("stored-calls", tmp_path / f"{mode}.sqlite", "-o", tmp_path / f"{mode}.csv")
+            program("judge", "store", tmp_path / f"{mode}.sqlite", "-o", tmp_path / f"{mode}.csv")
     files = [one.read_bytes().decode("latin-1") for one in tmp_path.rglob("*") if one.is_file()]
     assert len(modes) == 9
     for text in [*files, printed]:
@@ -376,5 +379,5 @@ def test_refused_connection_is_no_missing_file(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     common = ["--model", "m", "--rubrics", "safety", "--base-url", "http://127.0.0.1:1/v1"]
     common += ["--client", client_file(tmp_path, tries=1)]
-    done = program("judge", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
+    done = program("judge", "run", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
     assert (done.code, "All connection attempts failed" in done.err) == (7, True)

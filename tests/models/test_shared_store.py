@@ -243,7 +243,7 @@ def test_a_full_disk_loses_no_reply_if_space_returns(tmp_path, disk):
         helper = threading.Thread(target=free)
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--concurrency", 4]
         helper.start()
-        done = program("judge", path, *options, "-o", tmp_path / "o.parquet", "--store", disk / "s.sqlite")
+        done = program("judge", "run", path, *options, "-o", tmp_path / "o.parquet", "--store", disk / "s.sqlite")
         helper.join()
         assert (done.code, "no further calls were made" in done.err, "are stored now" in done.err) == (4, True, True), (
             done.err
@@ -299,7 +299,7 @@ def check_read_only(tmp_path, path, judge, store):
     ):
         fm.judge(more, settings(tmp_path, judge, store=store), output=tmp_path / "more.parquet")
     assert judge.count == 10
-    assert "10 calls in" in program("stored-calls", store).out
+    assert "10 calls in" in program("judge", "store", store).out
     assert {one.name: one.read_bytes() for one in store.parent.iterdir()} == before
 
 
@@ -340,7 +340,7 @@ def test_clocks_that_step_back_neither_call_twice_nor_void_retry(tmp_path, monke
         assert judge.count == 18
 
 
-@pytest.mark.parametrize("command", ["judge", "answer", "stored-calls"])
+@pytest.mark.parametrize("command", ["judge run", "answer", "judge store"])
 def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
     rows = written(tmp_path / "rows.jsonl", 2)
     monkeypatch.chdir(tmp_path)
@@ -350,15 +350,16 @@ def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
     (tmp_path / "link.jsonl").symlink_to(store)
     os.link(store, tmp_path / "hard.jsonl")
     before = store.read_bytes()
-    options = ["--model", "m", *(["--rubrics", "safety"] if command == "judge" else ["--bot", "given-contexts"])]
-    first = [command, store] if command == "stored-calls" else [command, rows, *options, "--store", store]
+    options = ["--model", "m", *(["--rubrics", "safety"] if command == "judge run" else ["--bot", "given-contexts"])]
+    words = command.split()
+    first = [*words, store] if command == "judge store" else [*words, rows, *options, "--store", store]
     for out in ("store.jsonl", "./store.jsonl", "link.jsonl", "hard.jsonl"):
         done = program(*first, "-o", out, "--overwrite")
-        reason = {"stored-calls": "is an input|is a link"}.get(command, "is the store of calls")
+        reason = {"judge store": "is an input|is a link"}.get(command, "is the store of calls")
         assert (done.code, bool(re.search(reason, done.err))) == (4, True), done.err
         assert (store.read_bytes(), store.is_file()) == (before, True)
     inside = [("new/s.sqlite", "new/"), ("o.jsonl.meta.json", "o.jsonl"), ("p.csv.partial/s", "p.csv")]
-    for path, out in inside if command != "stored-calls" else ():
+    for path, out in inside if command != "judge store" else ():
         done = program(command, rows, *options, "--store", path, "-o", out)
         assert (done.code, "is the store of calls" in done.err) == (4, True), (out, done.err)
         assert not (tmp_path / path).exists()

@@ -250,7 +250,7 @@ def test_invalid_plots_raise(tmp_path, monkeypatch):
         fm.plot(fm.results.histograms(SCORES), tmp_path / "c.svg")
 
 
-def test_plot_command(tmp_path):
+def test_commands_draw_their_results(tmp_path):
     rows = [{"id": n, "answer": "a b" if n % 3 else "a", "reference": "a", "kind": "xy"[n % 2]} for n in range(12)]
     path = jsonl(tmp_path / "rows.jsonl", *rows)
     for name in ("one", "two"):
@@ -262,23 +262,25 @@ def test_plot_command(tmp_path):
     pq.write_table(pa.table(LOG), tmp_path / "log.parquet")
     for number, (words, label) in enumerate(
         [
-            (("histograms", one, "-m", "token_f1"), "token_f1, n = 12"),
-            (("means", one, "--by", "kind"), "kind=x"),
-            (("comparison", one, two), "difference of two from one"),
-            (("trend", tmp_path / "runs", "-m", "token_f1"), "two"),
-            (("cache", tmp_path / "log.parquet"), "hit rate"),
-            (("projection", tmp_path / "v.parquet", "--color", "kind"), "b"),
+            (("summarize", one, "--histograms", "-m", "token_f1"), "token_f1, n = 12"),
+            (("summarize", one, "--by", "kind"), "kind=x"),
+            (("compare", one, two), "difference of two from one"),
+            (("runs", "trend", tmp_path / "runs", "token_f1"), "two"),
+            (("logs", "cache", tmp_path / "log.parquet"), "hit rate"),
+            (("vectors", "project", tmp_path / "v.parquet", "-o", tmp_path / "p.csv", "--color", "kind"), "b"),
         ]
     ):
         out = tmp_path / f"{number}.svg"
-        done = program("plot", *words, "-o", out)
-        assert (done.code, done.err, done.out) == (0, "", f"{words[0]}: {out}\n"), words
+        done = program(*words, "--plot", out)
+        assert (done.code, done.err) == (0, ""), words
         assert label in texts(out)
+        assert done.out
     for words, said in (
-        (("histograms", one, two), "plot histograms: expected one of them, got 2"),
-        (("trend", tmp_path / "runs"), "plot trend: expected one metric, by --metrics, got 0"),
-        (("means", one), "0.svg exists; choose --overwrite to replace it"),
+        (("summarize", one), "--plot goes with --by or --intervals or --histograms"),
+        (("compare", one, two), "new.pdf: expected a file that ends in .svg or .png"),
+        (("vectors", "project", tmp_path / "v.parquet", "-o", tmp_path / "q.csv", "--color", "kind"), "--color needs"),
     ):
-        done = program("plot", *words, "-o", tmp_path / ("0.svg" if "exists" in said else "new.svg"))
-        assert done.code in (2, 4)
+        picture = [] if "color" in said else ["--plot", "new.pdf" if "pdf" in said else "new.svg"]
+        done = program(*words, *picture)
+        assert done.code == 2
         assert said in done.err

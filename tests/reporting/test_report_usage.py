@@ -92,24 +92,24 @@ def test_report_command_reads_usage_output_of_commands(tmp_path, log):
     rows = [dict(zip(log, row, strict=True)) for row in zip(*log.values(), strict=True)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     options = []
-    for name in ("chunk-utilization", "topic-coverage", "cache-hit-rate", "context-preservation", "domain-analysis"):
-        assert program(name, tmp_path / "log.jsonl", "-o", tmp_path / f"{name}.json").code == 0
+    for name in ("chunks", "topics", "cache", "context", "domains"):
+        assert program("logs", name, tmp_path / "log.jsonl", "-o", tmp_path / f"{name}.json").code == 0
         options += ["--usage", tmp_path / f"{name}.json"]
     (tmp_path / "scores.jsonl").write_text('{"id": 1, "token_f1": 0.5}\n')
     done = program("report", tmp_path / "scores.jsonl", "-o", tmp_path / "r.html", *options)
     assert (done.code, done.err) == (0, "")
     page = read(tmp_path / "r.html")[0]
-    assert page.index("chunk-utilization.json") < page.index("topic-coverage.json") < page.index("domain-analysis.json")
+    assert page.index("chunks.json") < page.index("topics.json") < page.index("domains.json")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "expected JSON as chunk-utilization, topic-coverage"),
-        ("[1, 2]", "holds no figures of chunk-utilization, topic-coverage"),
+        ("{", "expected JSON as logs chunks, topics"),
+        ("[1, 2]", "holds no figures of logs chunks, topics"),
         ('{"token_f1": 1}', "holds no figures"),
         ('{"cache": {"a": 1}}', "holds no figures"),
-        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that chunk-utilization, topic-coverage"),
+        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that logs chunks, topics"),
         ('{"topics": 3, "gaps": []}', "not the figures that"),
         ('{"tau": 1, "curve": 7}', "not the figures that"),
         ('{"used_chunks": "many", "places": 1, "hubs": [[]]}', "not the figures that"),

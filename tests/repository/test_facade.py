@@ -170,7 +170,11 @@ OF_SOURCES = {"project": 42, "topic_coverage": 42}
 def test_the_default_seed_is_zero() -> None:
     """In functions and commands alike, except where a source has its own."""
     calls = {name: load(name) for name in HOMES}
-    for functions_ in (calls, {name.replace("-", "_"): call for name, call in all_commands().items()}):
+    commands = {
+        {"logs topics": "topic_coverage", "vectors project": "project"}.get(name, name): call
+        for name, call in all_commands().items()
+    }
+    for functions_ in (calls, commands):
         seeds = {
             name: parameters["seed"].default
             for name, call in functions_.items()

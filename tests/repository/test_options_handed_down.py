@@ -18,7 +18,7 @@ import fastmetrics
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 LEFT_OUT = ("fastmetrics.cli", "fastmetrics.kernels", "fastmetrics.__main__")
-"""Commands have tests of their own, in tests/cli/test_options_handed_on.py; kernels have no options."""
+"""Commands hand on the arguments of their functions by name; kernels have no options."""
 
 RECORDS = {"Argument", "ScoreMetadata", "Reading", "VectorFiles", "Answered", "Activity", "TableRun"}
 """Classes whose fields are results or parts of messages, and no options."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.judge_server import judge_server
-from tests.support.program import program
+from tests.support.program import name_of, program
 
 ROOT = Path(__file__).parents[2]
 RECIPES = (ROOT / "docs" / "start.md").read_text("utf-8").partition("\n## Recipes\n")[2].partition("\n## ")[0]
@@ -57,17 +57,17 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
                     store = ["--store", "calls.sqlite"] if judge.url in words else []
                     done = program(*words, *store)
                     assert (done.code, done.err) == (int(words[0] == "gate"), ""), words
-                    printed[" ".join(words[:2])] = done.out
+                    printed[" ".join(words[: len(name_of(words).split()) + 1])] = done.out
     shown = capsys.readouterr().out
     assert "what" in shown
     assert "[1.] [46." in shown
     assert {"report.html", "gate.xml", "per_query.parquet"} <= {path.name for path in folder.iterdir()}
     assert "<failure" in (folder / "gate.xml").read_text()
-    assert " 4 " in printed["judge examples/answers.jsonl"]
-    assert "wins are those of answers over brief_answers" in printed["judge-report preferences.parquet"]
+    assert " 4 " in printed["judge run examples/answers.jsonl"]
+    assert "wins are those of answers over brief_answers" in printed["judge report preferences.parquet"]
     assert pq.read_table("tools.parquet")["searched"].to_pylist() == [1.0, 0.0, None]
-    assert "\\toprule" in printed["compare-rankings bm25.run"]
-    assert "hybrid.run & \\textbf" in printed["compare-rankings bm25.run"]
+    assert "\\toprule" in printed["compare bm25.run"]
+    assert "hybrid.run & \\textbf" in printed["compare bm25.run"]
 
 
 def test_the_workflow_runs_the_commands_of_the_recipe() -> None:

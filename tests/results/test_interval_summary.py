@@ -76,10 +76,10 @@ def test_missing_columns_are_named():
 def test_the_program_summarizes_segments(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pq.write_table(SCORES, "scores.parquet")
-    done = program("summarize-by", "scores.parquet", "--by", "language", "--cluster", "session")
+    done = program("summarize", "--intervals", "scores.parquet", "--by", "language", "--cluster", "session")
     assert done.code == 0
     assert "language=ru" in done.out
     assert all(len(line) <= 80 for line in done.out.split("scores.parquet:")[0].splitlines())
-    told = json.loads(program("summarize-by", "scores.parquet", "--json").out)
+    told = json.loads(program("summarize", "--intervals", "scores.parquet", "--json").out)
     assert [one["segment"] for one in told["means"]] == [None] * 3
     assert told == json.loads(fm.results.summarize_by("scores.parquet").to_json())

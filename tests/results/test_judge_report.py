@@ -155,7 +155,8 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
     paths = sorted(tmp_path.glob("a_*.parquet"))
     asked = [
-        "judge-report",
+        "judge",
+        "report",
         *paths,
         "--labels",
         tmp_path / "people.parquet",
@@ -170,7 +171,7 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path):
     result = json.loads(program(*asked, "--json").out)
     assert [one["consistency"]["reading"] for one in result["axes"]] == ["unstable", "unstable"]
     assert all(f"a_rat…ame_{seed} answer…_more" in done.out for seed in (1, 2))
-    assert program("judge-report", tmp_path / "people.parquet").code == 3
+    assert program("judge", "report", tmp_path / "people.parquet").code == 3
 
 
 def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_told(tmp_path, monkeypatch):
@@ -193,11 +194,11 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     assert guessed.axes[0].consistency.share == 1.0
     assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
     pq.write_table(table, "judged.parquet")
-    asked = program("judge-report", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
+    asked = program("judge", "report", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
     assert json.loads(asked.out) == json.loads(
         fm.judge_report("judged.parquet", ranges={"judge_style": (0, 1)}).to_json()
     )
-    wrong = program("judge-report", "judged.parquet", "--ranges", "judge_style=5")
+    wrong = program("judge", "report", "judged.parquet", "--ranges", "judge_style=5")
     assert (wrong.code, wrong.err) == (
         2,
         "error: --ranges judge_style=5: expected LOW:HIGH, the lowest and highest score, as in 1:5\n",
@@ -262,7 +263,7 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     assert against[1:] == tuple(map(number, (5, *(figure.value for figure in figures))))
     assert wins.low < wins.high
     (tmp_path / "prices.json").write_text(json.dumps(prices))
-    done = program("judge-report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
+    done = program("judge", "report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
     assert (done.code, done.err) == (0, "")
     assert re.search(
         r"^both orders +n +wins +low +high +flips +first\n\S*preference +5 +0\.5000", done.out, re.MULTILINE
@@ -271,7 +272,7 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     assert "500 + 100 tokens, cost 0.0007 by the table of prices" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert fm.judge_report("judged.parquet").axes[1].decisions is None
-    wrong = program("judge-report", "judged.parquet", "--prices", "people.parquet")
+    wrong = program("judge", "report", "judged.parquet", "--prices", "people.parquet")
     assert wrong.code == 3
 
 

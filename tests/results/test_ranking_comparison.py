@@ -1,4 +1,4 @@
-"""Search runs compared query by query: in Python and by ``compare-rankings``."""
+"""Search runs compared query by query: in Python and by ``compare --qrels``."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_invalid_comparisons_raise(runs, options, error, message):
 def test_command_compares_runs(files):
     expected = fm.results.compare_rankings(files[:-1], files[-1], MEASURES)
     assert [one.baseline for one in expected][:2] == ["poor.txt", "poor.txt"]
-    arguments = ("compare-rankings", *files, "-m", ",".join(MEASURES))
+    arguments = ("compare", *files[:-1], "--qrels", files[-1], "-m", ",".join(MEASURES))
     done = program(*arguments)
     assert (done.code, done.out) == (0, f"{expected}\n")
     assert json.loads(program(*arguments, "--json").out) == json.loads(expected.to_json())
@@ -129,11 +129,11 @@ def test_files_with_equal_names_are_labelled_by_path(files, tmp_path):
     ],
 )
 def test_conflicting_options_raise(files, options, message):
-    done = program("compare-rankings", *files, *options)
+    done = program("compare", *files[:-1], "--qrels", files[-1], *options)
     assert done.code == 2
     assert message in done.err
 
 
 def test_comparing_a_single_run_raises(files):
-    done = program("compare-rankings", "good.txt", "qrels.txt")
+    done = program("compare", "good.txt", "--qrels", "qrels.txt")
     assert (done.code, done.err) == (3, "error: a comparison needs at least two rankings, got one\n")

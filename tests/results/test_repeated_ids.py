@@ -129,7 +129,9 @@ def test_a_sheet_for_labels_names_the_id(write):
 
 def test_the_texts_of_rows_name_the_id(write, tmp_path):
     scored, answers = write("scored", scores(IDS)), write("texts", texts(REPEATED))
-    done = program("worst-rows", scored, "m", "--answers", answers, "--better", "m=higher", "-o", tmp_path / "rows.csv")
+    done = program(
+        "summarize", scored, "--worst", "m", "--answers", answers, "--better", "m=higher", "-o", tmp_path / "rows.csv"
+    )
     assert done.code != 0
     assert "the id 'b' in 2 rows" in done.err
     for rows in ("sample", "all"):
@@ -156,7 +158,7 @@ def test_chunks_name_the_id(write):
 
 
 def test_a_check_counts_the_rows_of_the_id(write, tmp_path):
-    done = program("check-dataset", write("asked", texts(REPEATED)), "--json")
+    done = program("logs", "check", write("asked", texts(REPEATED)), "--json")
     assert "doubled id" in done.out + done.err, done
 
 

@@ -198,10 +198,10 @@ def test_runs_of_a_folder_are_listed(tmp_path):
     assert found[1]["metrics"] == ["token_f1", "exact_match"]
     assert len({run["ids"] for run in found}) == 1
     assert found[0]["inputs"].startswith("rows.jsonl (")
-    printed = program("list-runs", tmp_path)
+    printed = program("runs", "list", tmp_path)
     assert printed.code == 0
     assert [line.split()[0] for line in printed.out.splitlines()] == ["file", "b.parquet", "a.csv", "parts"]
-    assert json.loads(program("list-runs", tmp_path, "--json").out) == found
+    assert json.loads(program("runs", "list", tmp_path, "--json").out) == found
 
 
 def test_invalid_run_folders_raise(tmp_path):

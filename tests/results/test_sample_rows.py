@@ -93,9 +93,9 @@ def test_invalid_samples_raise():
 def test_labelling_sheet_round_trip(tmp_path):
     judged, sheet = tmp_path / "judged.parquet", tmp_path / "to_label.csv"
     pq.write_table(JUDGED, judged)
-    done = program("sample-rows", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)
+    done = program("judge", "sample", judged, "-n", "20", "--strategy", "stratified", "-o", sheet)
     assert (done.code, done.err, done.out) == (0, "", f"20 rows: {sheet}\n")
-    assert program("sample-rows", judged, "-o", sheet).code == 4
+    assert program("judge", "sample", judged, "-o", sheet).code == 4
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
     for place, row in enumerate(rows):
@@ -107,7 +107,7 @@ def test_labelling_sheet_round_trip(tmp_path):
     told = program("validate", judged, sheet, "-m", "judge_x")
     assert (told.code, told.err) == (0, "")
     assert "label 'human'" in told.out
-    told = program("judge-report", judged, "--labels", sheet)
+    told = program("judge", "report", judged, "--labels", sheet)
     assert (told.code, told.err) == (0, "")
     assert fm.results.estimate(judged, sheet).n_labelled in (18, 19)
 

@@ -364,19 +364,19 @@ def test_missing_file_is_named(view, tmp_path):
 @pytest.mark.parametrize(
     ("command", "function"),
     [
-        ("side-by-side", lambda path: fm.results.side_by_side([path])),
-        ("primary-table", fm.results.primary_table),
-        ("correlations", fm.results.correlations),
-        ("histograms", fm.results.histograms),
+        ("--side-by-side", lambda path: fm.results.side_by_side([path])),
+        ("--primary", fm.results.primary_table),
+        ("--correlations", fm.results.correlations),
+        ("--histograms", fm.results.histograms),
     ],
 )
 def test_program_prints_each_view_and_its_json(command, function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = scored(tmp_path, "scores.parquet").name
-    shown = program(command, path)
+    shown = program("summarize", path, command)
     assert (shown.code, shown.out) == (0, f"{function(path)}\n")
     assert max(map(len, shown.out.splitlines())) <= 80
-    told = program(command, path, "--json")
+    told = program("summarize", path, command, "--json")
     assert json.loads(told.out) == json.loads(function(path).to_json())
 
 

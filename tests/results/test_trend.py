@@ -40,7 +40,7 @@ def test_runs_are_ordered_by_start_time_with_means(folder):
 
 
 def test_program_draws_intervals_to_scale(folder):
-    done = program("trend", str(folder), "token_f1")
+    done = program("runs", "trend", str(folder), "token_f1")
     assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
     assert (done.code, len(lines)) == (0, 10)
@@ -49,14 +49,14 @@ def test_program_draws_intervals_to_scale(folder):
     assert len({*points}) > 2
     assert all(len(line) <= 80 for line in lines)
     assert lines[4].startswith("fewer*")
-    told = json.loads(program("trend", str(folder), "token_f1", "--json").out)
+    told = json.loads(program("runs", "trend", str(folder), "token_f1", "--json").out)
     assert told == json.loads(fm.trend(folder, "token_f1").to_json())
 
 
 def test_metric_missing_from_all_runs_is_named(folder):
     with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
         fm.trend(folder, "token_f2")
-    assert program("trend", str(folder), "token_f2").code == 2
+    assert program("runs", "trend", str(folder), "token_f2").code == 2
 
 
 def test_rows_are_compared_with_those_of_the_run_before(tmp_path):
@@ -92,7 +92,7 @@ def test_one_segment_over_the_runs(tmp_path):
     options = {"by": "language", "segment": "language=ru"}
     found = fm.trend(runs, "answer_words", **options)
     assert [(one.name, one.mean, one.n) for one in found] == [("run 0", 2.0, 20), ("run 1", 3.0, 20)]
-    told = program("trend", runs, "answer_words", "--by", "language", "--segment", "language=ru", "--json")
+    told = program("runs", "trend", runs, "answer_words", "--by", "language", "--segment", "language=ru", "--json")
     assert json.loads(told.out) == json.loads(found.to_json())
     with pytest.raises(UnknownNameError, match="unknown segment 'language=de'"):
         fm.trend(runs, "answer_words", by="language", segment="language=de")

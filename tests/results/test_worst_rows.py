@@ -115,7 +115,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_program_prints_worst_rows(files):
-    done = program("worst-rows", "scores.parquet", "token_f1", "--answers", "answers.jsonl", "-n", "3")
+    done = program("summarize", "scores.parquet", "--worst", "token_f1", "--answers", "answers.jsonl", "-n", "3")
     blocks = done.out.split("\n\n")
     assert (done.code, len(blocks)) == (0, 3)
     assert all(len(line) <= 80 for line in done.out.splitlines())
@@ -130,8 +130,9 @@ def test_program_prints_worst_rows(files):
 
 def test_program_writes_worst_rows(files):
     arguments = (
-        "worst-rows",
+        "summarize",
         "other.parquet",
+        "--worst",
         "token_f1",
         "--answers",
         "answers.jsonl",
@@ -227,7 +228,7 @@ def test_program_writes_rows_of_two_systems_in_one_segment(files):
         for name, table in (("old", SCORES), ("new", OTHER), ("newest", SCORES))
     ]
     pq.write_table(pa.concat_tables(three, promote_options="permissive"), "all.parquet")
-    rows = ("worst-rows", "all.parquet", "token_f1", "--system", "system", "-n", "7", "-o", "w.parquet")
+    rows = ("summarize", "all.parquet", "--worst", "token_f1", "--system", "system", "-n", "7", "-o", "w.parquet")
     vague = program(*rows)
     assert vague.code == 2
     assert "there are 3 runs; choose two of them with --baseline and --other: old, new, newest" in vague.err
@@ -261,13 +262,24 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
         with pytest.raises(OptionError, match=rf"{metric!r} declares no direction; state it with better="):
             fm.worst_rows(scores, metric)
         for option in ((), ("--best",)):
-            done = program("worst-rows", "scores.parquet", metric, *option)
+            done = program("summarize", "scores.parquet", "--worst", metric, *option)
             assert (done.code, f"state it with --better {metric}=higher or lower" in done.err) == (2, True)
     assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
     assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
-    done = program("worst-rows", "scores.parquet", "my_score", "--better", "my_score=lower", "-n", "1")
+    done = program("summarize", "scores.parquet", "--worst", "my_score", "--better", "my_score=lower", "-n", "1")
     assert (done.code, done.out) == (0, "b  my_score 0.9000\n")
-    changes = ("worst-rows", "other.parquet", "my_score", "--baseline", "scores.parquet", "-n", "1", "-o", "rows.jsonl")
+    changes = (
+        "summarize",
+        "other.parquet",
+        "--worst",
+        "my_score",
+        "--baseline",
+        "scores.parquet",
+        "-n",
+        "1",
+        "-o",
+        "rows.jsonl",
+    )
     assert program(*changes).code == 2
     assert program(*changes, "--better", "my_score=lower").code == 0
     assert json.loads((tmp_path / "rows.jsonl").read_text())["id"] == "c"
@@ -291,7 +303,7 @@ def test_the_command_prints_the_score_what_it_was_and_the_change(tmp_path):
     for name, scores in (("old", [0.25, 0.5]), ("new", [0.75, 0.125])):
         lines = [json.dumps({"id": f"q{at}", "token_f1": score}) for at, score in enumerate(scores)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
-    done = program("worst-rows", tmp_path / "new.jsonl", "token_f1", "--baseline", tmp_path / "old.jsonl")
+    done = program("summarize", tmp_path / "new.jsonl", "--worst", "token_f1", "--baseline", tmp_path / "old.jsonl")
     assert done.out.split("\n\n") == [
         "q1  token_f1 0.1250, was 0.5000 (-0.3750)",
         "q0  token_f1 0.7500, was 0.2500 (+0.5000)\n",

@@ -153,7 +153,15 @@ def test_every_form_of_a_comparison_counts_missing_queries(files, rule):
     how = {"zero": "score 0", "skip": "are left out"}[rule]
     below = f"\\multicolumn{{4}}{{l}}{{\\footnotesize partial.json: 60 of 150 queries missing, {how}}} \\\\\n"
     assert below in found.to_latex()
-    arguments = ("compare-rankings", *files, "-m", "mrr,AP", *(("--missing", rule) if rule == "skip" else ()))
+    arguments = (
+        "compare",
+        *files[:-1],
+        "--qrels",
+        files[-1],
+        "-m",
+        "mrr,AP",
+        *(("--missing", rule) if rule == "skip" else ()),
+    )
     for option, text in (("", str(found) + "\n"), ("--latex", found.to_latex()), ("--markdown", found.to_markdown())):
         assert program(*arguments, *filter(None, [option])).out == text
     assert json.loads(program(*arguments, "--json").out) == told

@@ -220,10 +220,10 @@ def test_command(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"answer": "the cat"}\n{"answer": "a dog"}\n')
     (tmp_path / "b.jsonl").write_text('{"reference": "the cat sat"}\n')
     output = tmp_path / "scores.csv"
-    done = program("pairwise-scores", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "token_f1", "-o", output)
+    done = program("pairwise", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "token_f1", "-o", output)
     assert done.code == 0, done
     assert "2 candidates × 1 references" in done.out
     assert output.read_text().splitlines() == ['"candidate","reference","score"', "0,0,0.8", "1,0,0"]
-    again = program("pairwise-scores", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "answer_length", "-o", output)
+    again = program("pairwise", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "answer_length", "-o", output)
     assert again.code == 2
     assert "not computed for all pairs" in again.err

@@ -54,7 +54,7 @@ LOADED = "import json, sys; print(json.dumps([name for name in sys.modules if na
 def test_program_imports_only_the_command_that_is_called():
     commands = {f"fastmetrics.cli.{module}" for module in COMMANDS.values()}
     assert not commands & set(said(start(f"import fastmetrics.cli.program\n{LOADED}")))
-    arguments = "['stored-calls', '--help']"
+    arguments = "['judge', 'store', '--help']"
     call = f"import sys\nfrom fastmetrics.cli import program\nsys.argv[1:] = {arguments}\ntry:\n    program.main()"
     assert commands & set(said(start(f"{call}\nexcept SystemExit:\n    pass\n{LOADED}"))) == {"fastmetrics.cli.judging"}
 

@@ -202,7 +202,7 @@ def test_the_nearest_of_several_embedded_references_counts(tmp_path):
         {"id": 2, "question": "Who?", "answer": "Ada", "reference": ["Ada Lovelace"]},
         {"id": 3, "question": "When?", "answer": "Now", "reference": []},
     ]
-    done = program("embed", jsonl(tmp_path / "rows.jsonl", *rows), "-o", tmp_path / "embedded.parquet")
+    done = program("vectors", "embed", jsonl(tmp_path / "rows.jsonl", *rows), "-o", tmp_path / "embedded.parquet")
     assert done.code == 0, done.err
     embedded = pq.read_table(tmp_path / "embedded.parquet")
     expected = []

@@ -15,14 +15,14 @@ from tests.support.program import Done, jsonl
 
 METRICS = ("-m", "token_f1,exact_match")
 CALLS = ("--model", "m", "--base-url", "{server}", "--store", "stores/calls.sqlite")
-COMPARE = ("worst-rows", "other.parquet", "token_f1", "--baseline", "scores.parquet")
+COMPARE = ("summarize", "other.parquet", "--worst", "token_f1", "--baseline", "scores.parquet")
 WRITERS: Mapping[str, tuple[str, ...]] = {
     "score parquet": ("score", "rows.jsonl", "-o", "{out}/o.parquet", *METRICS),
     "score csv": ("score", "rows.jsonl", "-o", "{out}/o.csv", *METRICS),
     "score folder": ("score", "rows.jsonl", "-o", "{out}/o/", *METRICS),
     "score zst": ("score", "rows.jsonl", "-o", "{out}/o.jsonl.zst", *METRICS),
-    "judge": ("judge", "few.jsonl", "-o", "{out}/o.csv", "--rubrics", "safety", *CALLS),
-    "judge folder": ("judge", "few.jsonl", "-o", "{out}/o/", "--rubrics", "safety", "--keep-replies", *CALLS),
+    "judge": ("judge", "run", "few.jsonl", "-o", "{out}/o.csv", "--rubrics", "safety", *CALLS),
+    "judge folder": ("judge", "run", "few.jsonl", "-o", "{out}/o/", "--rubrics", "safety", "--keep-replies", *CALLS),
     "answer": (
         "answer",
         "few.jsonl",
@@ -36,37 +36,39 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
         "id",
         *CALLS,
     ),
-    "embed": ("embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
-    "cache": ("stored-calls", "calls.sqlite", "-o", "{out}/o.csv"),
-    "pairwise": ("pairwise-scores", "few.jsonl", "few.jsonl", "chrf", "-o", "{out}/o.parquet"),
+    "embed": ("vectors", "embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
+    "cache": ("judge", "store", "calls.sqlite", "-o", "{out}/o.csv"),
+    "pairwise": ("pairwise", "few.jsonl", "few.jsonl", "chrf", "-o", "{out}/o.parquet"),
     "fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "-o", "{out}/o.toml"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
-    "sample": ("sample-rows", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
-    "rows": ("worst-rows", "scores.parquet", "token_f1", "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
-    "worst-rows baseline": (*COMPARE, "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
-    "plot svg": ("plot", "histograms", "scores.parquet", "-o", "{out}/o.svg"),
-    "plot png": ("plot", "comparison", "scores.parquet", "other.parquet", "-o", "{out}/o.png"),
+    "sample": ("judge", "sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
+    "rows": ("summarize", "scores.parquet", "--worst", "token_f1", "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
+    "rows baseline": (*COMPARE, "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
+    "plot svg": ("summarize", "scores.parquet", "--histograms", "--plot", "{out}/o.svg"),
+    "plot png": ("compare", "scores.parquet", "other.parquet", "--plot", "{out}/o.png"),
+    "plot trend": ("runs", "trend", ".", "token_f1", "--plot", "{out}/o.svg"),
+    "plot cache": ("logs", "cache", "log.jsonl", "--embedder", "wordllama", "--plot", "{out}/o.svg"),
     "rank": ("rank", "run.txt", "qrels.txt", "-o", "{out}/o.parquet"),
     "report": ("report", "scores.parquet", "--texts", "rows.jsonl", "-o", "{out}/o.html"),
     "report all": ("report", "scores.parquet", "--texts", "rows.jsonl", "--rows", "all", "-o", "{out}/o"),
-    "project": ("project", "vectors.npy", "-o", "{out}/o.csv"),
-    "index": ("index", "vectors.npy", "-o", "{out}/o"),
-    "search": ("search", "index", "vectors.npy", "-o", "{out}/o.jsonl"),
-    "usage": ("chunk-utilization", "log.jsonl", "-o", "{out}/o.json", "--table", "{out}/t.csv"),
-    "domain": ("domain-analysis", "log.jsonl", "-o", "{out}/o.json"),
-    "topics": ("topic-coverage", "log.jsonl", "-o", "{out}/o.json", "--topics", "4", "--embedder", "wordllama"),
-    "ux": ("cache-hit-rate", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
-    "sessions": ("context-preservation", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
-    "check": ("check-dataset", "few.jsonl", "-o", "{out}/o.json"),
+    "project": ("vectors", "project", "vectors.npy", "-o", "{out}/o.csv", "--plot", "{out}/p.png"),
+    "index": ("vectors", "index", "vectors.npy", "-o", "{out}/o"),
+    "search": ("vectors", "search", "index", "vectors.npy", "-o", "{out}/o.jsonl"),
+    "usage": ("logs", "chunks", "log.jsonl", "-o", "{out}/o.json", "--table", "{out}/t.csv"),
+    "domain": ("logs", "domains", "log.jsonl", "-o", "{out}/o.json"),
+    "topics": ("logs", "topics", "log.jsonl", "-o", "{out}/o.json", "--topics", "4", "--embedder", "wordllama"),
+    "ux": ("logs", "cache", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
+    "sessions": ("logs", "context", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
+    "check": ("logs", "check", "few.jsonl", "-o", "{out}/o.json"),
     "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
 }
 """Commands that write into the folder ``{out}``, and with calls of the model server at ``{server}``, by name."""
-OUTPUTS = {"output": "-o", "table": "--table", "junit": "--junit"}
+OUTPUTS = {"output": "-o", "table": "--table", "junit": "--junit", "plot": "--plot"}
 """The options that name an output, by their arguments."""
-RESUMABLE = ("score", "judge", "answer", "embed")
-ALWAYS = ("gate",)
-"""Commands that replace their output without an option."""
-NEVER = ("index",)
+RESUMABLE = ("score", "judge run", "answer", "vectors embed")
+ALWAYS = ("--junit", "--plot")
+"""Options whose output is replaced without another option."""
+NEVER = ("vectors index",)
 """Commands that replace nothing."""
 TIMES = ("latency_ms",)
 """Columns of measured times, which differ between two runs."""
@@ -93,8 +95,8 @@ def make_inputs(folder: Path, n: int, run: Callable[[tuple[str, ...]], Done]) ->
     for words in (
         ("score", "rows.jsonl", "-o", "scores.parquet", *METRICS),
         ("score", "changed.jsonl", "-o", "other.parquet", *METRICS),
-        ("index", "vectors.npy", "-o", "index"),
-        ("judge", "few.jsonl", "-o", "calls.csv", "--rubrics", "safety", *CALLS[:-1], "calls.sqlite"),
+        ("vectors", "index", "vectors.npy", "-o", "index"),
+        ("judge", "run", "few.jsonl", "-o", "calls.csv", "--rubrics", "safety", *CALLS[:-1], "calls.sqlite"),
     ):
         done = run(words)
         if done.code:

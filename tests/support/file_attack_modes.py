@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tests.support.attacked_commands import METRICS, RESUMABLE, contents
 from tests.support.file_attacks import Attacker
-from tests.support.program import Done
+from tests.support.program import Done, name_of
 
 
 def refused(name: str, done: Done, *codes: int) -> list[str]:
@@ -98,7 +98,7 @@ def journals(attacker: Attacker) -> list[str]:
     faults = []
     orders = json.dumps([["parts", "precious"], ["output.parquet", "../precious"]])
     texts = ["", "{", "[" * 100_000, "null", orders, '{"number": -1}', "\0" * 1000, '[["output.parquet", "precious"]]']
-    for name in (name for name, words in attacker.commands.items() if words[0] in RESUMABLE):
+    for name in (name for name, words in attacker.commands.items() if name_of(words) in RESUMABLE):
         for text in attacker.variants(name, texts):
             out = attacker.new()
             (out / "precious").write_text("mine")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from tests.support.attacked_commands import ALWAYS, NEVER, RESUMABLE, WRITERS, contents, make_inputs
 from tests.support.forked_program import Forker, Run
-from tests.support.program import Done
+from tests.support.program import Done, name_of
 
 T = TypeVar("T")
 
@@ -143,7 +143,14 @@ class Attacker:
 
     def replacing(self, name: str) -> tuple[str, ...]:
         """The option with which a command replaces an output, if it has one."""
-        return () if self.commands[name][0] in (*ALWAYS, *NEVER) else ("--overwrite",)
+        return () if self._replaces(name) is not None else ("--overwrite",)
+
+    def _replaces(self, name: str) -> bool | None:
+        """Whether a command replaces its output or never does; None if an option says so."""
+        words = self.commands[name]
+        if name_of(words) in NEVER:
+            return False
+        return True if {*ALWAYS} & {*words} and "-o" not in words else None
 
     def inputs(self, name: str) -> list[Path]:
         """The files and folders that a command reads."""
@@ -158,12 +165,12 @@ class Attacker:
         """The fault of the run after an attack, if there is one: its output, and what else is there."""
         files = contents(out)
         partial_folder = any(path.startswith(("o.", "o/")) and ".partial/" in path for path in files)
-        verb = self.commands[name][0]
+        verb = name_of(self.commands[name])
         # a kill between the last rename and the removal of the work folder leaves both
         done_but_for_it = any(path.split("/")[0] == self.target(name) for path in files)
         more = ["--resume"] if verb in RESUMABLE and partial_folder and not done_but_for_it else []
         complete = files == self.whole[name]
-        if not more and files and verb not in (*ALWAYS, *NEVER):
+        if not more and files and self._replaces(name) is None:
             more = ["--overwrite"]
         if not (complete and verb in NEVER):
             done = self.run(name, out, *more)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from fastmetrics.base import progress
 from fastmetrics.cli import program as cli
+from fastmetrics.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -51,6 +53,12 @@ def alone(*arguments: object, **options: Any) -> Done:
     settings: dict[str, Any] = {"capture_output": True, "env": ENVIRONMENT, **options}
     done = subprocess.run(command(*arguments), check=False, **settings)
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def name_of(words: Sequence[object]) -> str:
+    """The whole name of the command that these words begin with: ``judge run`` or ``score``."""
+    pair = " ".join(map(str, words[:2]))
+    return pair if pair in COMMANDS else str(words[0])
 
 
 def jsonl(path: Path, *rows: object) -> Path:

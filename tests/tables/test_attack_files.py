@@ -19,10 +19,11 @@ from tests.support.attacked_commands import OUTPUTS, WRITERS
 from tests.support.file_attack_modes import MODES
 from tests.support.file_attacks import Attacker
 from tests.support.judge_server import judge_server
+from tests.support.program import name_of
 
 pytestmark = pytest.mark.usefixtures("hears_interrupts")
 
-INPUTS = ("answers", "baseline", "client", "labels", "plugin", "runs", "texts")
+INPUTS = ("answers", "baseline", "client", "labels", "plugin", "qrels", "runs", "texts")
 """Options that name files or folders to read."""
 STORES = ("cache", "store", "work")
 """Options that name what several runs share, or folders of unfinished outputs."""
@@ -48,14 +49,14 @@ def test_killed_runs_leave_nothing(attacker: Attacker) -> None:
 
 def test_all_commands_that_write_are_attacked() -> None:
     flags = {flag: name for name, flag in OUTPUTS.items()}
-    attacked = {(words[0], flags[word]) for words in WRITERS.values() for word in words if word in flags}
+    attacked = {(name_of(words), flags[word]) for words in WRITERS.values() for word in words if word in flags}
     assert attacked == {(name, option) for name, command in all_commands().items() for option in _outputs(command)}
     replacing = {
         name for name, command in all_commands().items() if "overwrite" in inspect.signature(command).parameters
     }
-    # load-vectors writes a table of a server in one transaction: tests/vectors/test_pgvector.py; evaluate-rag writes
+    # vectors load writes a table of a server in one transaction: tests/vectors/test_pgvector.py; evaluate-rag writes
     # files as other commands do, into a folder of its own: tests/reporting/test_evaluate_rag.py
-    assert replacing - {"load-vectors", "evaluate-rag"} <= {name for name, _ in attacked}
+    assert replacing - {"vectors load", "evaluate-rag"} <= {name for name, _ in attacked}
 
 
 def _outputs(command: Callable[..., Any]) -> Iterator[str]:

@@ -157,5 +157,5 @@ def test_logs_and_profiles_take_the_option(tmp_path: Path) -> None:
     log = csv(tmp_path, "question,answer\nWhere?,\nWho?,Ann\n")
     for blank in _BLANKS:
         assert fm.logs.check_dataset(log, reading=fm.tables.ReadSettings(blank=blank)).rows == 2
-        assert program("domain-analysis", log, "--blank", blank).code == 0
+        assert program("logs", "domains", log, "--blank", blank).code == 0
         assert program("profile", log, "-m", "answer_words", "--blank", blank).code == 0

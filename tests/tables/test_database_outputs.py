@@ -183,7 +183,7 @@ def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path: Pat
 
 def test_rankings_are_refused_before_the_search(tmp_path: Path) -> None:
     output = f"sqlite:///{tmp_path}/r.db?table=rankings"
-    done = program("search", tmp_path / "absent", tmp_path / "absent.npy", "-o", output)
+    done = program("vectors", "search", tmp_path / "absent", tmp_path / "absent.npy", "-o", output)
     assert (done.code, "column 'retrieved_ids' is of type" in done.err) == (4, True), done.err
 
 

@@ -97,8 +97,8 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     assert pq.read_table("o.parquet")["id"].to_pylist() == [n for n in range(100) if n != place]
 
 
-COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge-report", "sample-rows")
-LOGS = ("chunk-utilization", "domain-analysis", "topic-coverage", "cache-hit-rate", "check-dataset")
+COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge report", "judge sample")
+LOGS = ("logs chunks", "logs domains", "logs topics", "logs cache", "logs check")
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     )
     out = ["-o", tmp_path / "o.parquet"]
     more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
-    more |= {"judge-report": [], "sample-rows": ["-n", "1", *out]}
-    done = program(command, bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
+    more |= {"judge report": [], "judge sample": ["-n", "1", *out]}
+    done = program(*command.split(), bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
     assert done.code == 3
     assert str(bad) in done.err
     assert "Traceback" not in done.err

@@ -34,20 +34,20 @@ def commands(folder, name):
     yield "score", bad, "-o", folder / "o.csv"
     yield "summarize", bad
     yield "profile", bad
-    yield "chunk-utilization", bad
-    yield "domain-analysis", bad
-    yield "cache-hit-rate", bad
-    yield "topic-coverage", bad
-    yield "check-dataset", bad
+    yield "logs", "chunks", bad
+    yield "logs", "domains", bad
+    yield "logs", "cache", bad
+    yield "logs", "topics", bad
+    yield "logs", "check", bad
     yield "validate", bad, good
     yield "validate", good, bad
     yield "match", bad, good, "-o", folder / "o.csv"
     yield "match", good, bad, "-o", folder / "o.csv"
     yield "answer", bad, "-o", folder / "o.csv", "--bot", "faq", "--faq", good
     yield "answer", good, "-o", folder / "o.csv", "--bot", "faq", "--faq", bad
-    yield "judge", bad, "-o", folder / "o.csv", "--model", "m", "--rubrics", "safety"
-    yield "judge-report", bad
-    yield "sample-rows", bad, "-n", 1, "-o", folder / "o.csv"
+    yield "judge", "run", bad, "-o", folder / "o.csv", "--model", "m", "--rubrics", "safety"
+    yield "judge", "report", bad
+    yield "judge", "sample", bad, "-n", 1, "-o", folder / "o.csv"
     yield "compare", bad, good
     yield "gate", bad, "--require", "token_f1 > 0"
     yield "report", bad, "-o", folder / "o.html"
@@ -70,7 +70,7 @@ def test_outputs(odd, suffix):
         ("score", good),
         ("match", good, good),
         ("answer", good, "--bot", "faq", "--faq", good),
-        ("judge", good, "--model", "m", "--rubrics", "safety", "--max-calls", 0),
+        ("judge", "run", good, "--model", "m", "--rubrics", "safety", "--max-calls", 0),
         ("rank", odd / "run", odd / "qrels"),
     ):
         done = program(*arguments, "-o", out)
@@ -90,7 +90,10 @@ def test_files_that_folders_and_patterns_find(odd):
 
 def test_vectors(odd):
     for name in (f"{ODD}.parquet", f"{ODD}.arrow"):
-        for arguments in (("index", odd / name, "--column", "v", "-o", odd / "ix"), ("geometry", odd / name)):
+        for arguments in (
+            ("vectors", "index", odd / name, "--column", "v", "-o", odd / "ix"),
+            ("vectors", "geometry", odd / name),
+        ):
             done = program(*arguments)
             assert (done.code, SAID in done.err) == (2, True), done.err
 
@@ -104,11 +107,11 @@ def test_vectors(odd):
         "match",
         "validate",
         "rank",
-        "chunk-utilization",
-        "domain-analysis",
-        "topic-coverage",
-        "cache-hit-rate",
-        "check-dataset",
+        "logs chunks",
+        "logs domains",
+        "logs topics",
+        "logs cache",
+        "logs check",
     ],
 )
 def test_a_json_key_that_is_not_utf8_is_named_by_its_line_or_left_out(odd, command):
@@ -116,7 +119,7 @@ def test_a_json_key_that_is_not_utf8_is_named_by_its_line_or_left_out(odd, comma
     key = b"{" + row + b', "b\xe9d": 1}'
     path = jsonl(odd / "key.jsonl", key)
     more = {"score": ["-o", odd / "o.csv"], "match": [path, "-o", odd / "o.csv"], "validate": [path], "rank": [path]}
-    done = program(command, path, *more.get(command, []))
+    done = program(*command.split(), path, *more.get(command, []))
     assert done.code == 3
     assert done.err.startswith(f"error: {path}")
     assert "byte 0xe9" in done.err

@@ -84,7 +84,7 @@ def test_commands_take_the_path_of_the_records(tmp_path: Path) -> None:
     done = program("score", path, "-m", "answer_words", "--records", "out.rows", "-o", tmp_path / "scores.jsonl")
     assert done.code == 0
     assert fm.summarize(tmp_path / "scores.jsonl")["answer_words"].mean == 1.5
-    done = program("check-dataset", path, "--records", "out.rows")
+    done = program("logs", "check", path, "--records", "out.rows")
     assert done.code == 0
 
 

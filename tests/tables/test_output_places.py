@@ -18,7 +18,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
-from tests.support.program import alone, jsonl, program
+from tests.support.program import alone, jsonl, name_of, program
 
 pytestmark = pytest.mark.slow
 
@@ -44,38 +44,41 @@ def rows(name: str = "in.jsonl") -> Path:
 
 WRITERS = {
     "score": ("score", "in.jsonl", "-o", "in.jsonl", "-m", "token_f1"),
-    "embed": ("embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
+    "embed": ("vectors", "embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
     "match questions": ("match", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
     "match faq": ("match", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "pairwise": ("pairwise-scores", "in.jsonl", "faq.jsonl", "chrf", "-o", "in.jsonl"),
-    "pairwise references": ("pairwise-scores", "faq.jsonl", "in.jsonl", "chrf", "-o", "in.jsonl"),
-    "sample": ("sample-rows", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
-    "sample texts": ("sample-rows", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
-    "rows": ("worst-rows", "in.jsonl", "token_f1", "-o", "in.jsonl"),
-    "rows answers": ("worst-rows", "faq.jsonl", "token_f1", "--answers", "in.jsonl", "-o", "in.jsonl"),
-    "worst-rows baseline": ("worst-rows", "faq.jsonl", "token_f1", "--baseline", "in.jsonl", "-o", "in.jsonl"),
+    "pairwise": ("pairwise", "in.jsonl", "faq.jsonl", "chrf", "-o", "in.jsonl"),
+    "pairwise references": ("pairwise", "faq.jsonl", "in.jsonl", "chrf", "-o", "in.jsonl"),
+    "sample": ("judge", "sample", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
+    "sample texts": ("judge", "sample", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
+    "rows": ("summarize", "in.jsonl", "--worst", "token_f1", "-o", "in.jsonl"),
+    "rows answers": ("summarize", "faq.jsonl", "--worst", "token_f1", "--answers", "in.jsonl", "-o", "in.jsonl"),
+    "rows baseline": ("summarize", "faq.jsonl", "--worst", "token_f1", "--baseline", "in.jsonl", "-o", "in.jsonl"),
     "rank run": ("rank", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
     "rank judgements": ("rank", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
     "report": ("report", "in.jsonl", "-o", "in.jsonl"),
     "report texts": ("report", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
     "report all": ("report", "./in.jsonl", "-o", ".", "--rows", "all"),
-    "plot": ("plot", "histograms", "in.svg", "-o", "in.svg"),
-    "project": ("project", "in.jsonl", "-o", "in.jsonl"),
-    "search": ("search", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "usage": ("chunk-utilization", "in.jsonl", "-o", "in.jsonl"),
-    "usage table": ("chunk-utilization", "in.jsonl", "--table", "in.jsonl"),
-    "usage chunks": ("chunk-utilization", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
-    "domain": ("domain-analysis", "in.jsonl", "-o", "in.jsonl"),
-    "topics": ("topic-coverage", "in.jsonl", "-o", "in.jsonl"),
-    "cache hits": ("cache-hit-rate", "in.jsonl", "-o", "in.jsonl"),
-    "sessions": ("context-preservation", "in.jsonl", "-o", "in.jsonl"),
-    "check": ("check-dataset", "in.jsonl", "-o", "in.jsonl"),
+    "plot": ("summarize", "in.svg", "--histograms", "--plot", "in.svg"),
+    "plot comparison": ("compare", "in.svg", "faq.jsonl", "--plot", "in.svg"),
+    "plot trend": ("runs", "trend", "in.svg", "token_f1", "--plot", "in.svg"),
+    "project": ("vectors", "project", "in.jsonl", "-o", "in.jsonl"),
+    "search": ("vectors", "search", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
+    "usage": ("logs", "chunks", "in.jsonl", "-o", "in.jsonl"),
+    "usage table": ("logs", "chunks", "in.jsonl", "--table", "in.jsonl"),
+    "usage chunks": ("logs", "chunks", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
+    "domain": ("logs", "domains", "in.jsonl", "-o", "in.jsonl"),
+    "topics": ("logs", "topics", "in.jsonl", "-o", "in.jsonl"),
+    "cache hits": ("logs", "cache", "in.jsonl", "-o", "in.jsonl"),
+    "sessions": ("logs", "context", "in.jsonl", "-o", "in.jsonl"),
+    "check": ("logs", "check", "in.jsonl", "-o", "in.jsonl"),
     "gate": ("gate", "in.jsonl", "-r", "token_f1.mean >= 0", "--junit", "in.jsonl"),
     "gate rules": ("gate", "faq.jsonl", "--rules", "in.jsonl", "--junit", "in.jsonl"),
     "answer": ("answer", "in.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "faq.jsonl", "--keep", "id"),
     "answer faq": ("answer", "faq.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "in.jsonl", "--keep", "id"),
     "judge": (
         "judge",
+        "run",
         "in.jsonl",
         "-o",
         "in.jsonl",
@@ -86,14 +89,16 @@ WRITERS = {
         "--base-url",
         "http://[::1]:1/v1",
     ),
-    "cache": ("stored-calls", "in.jsonl", "-o", "in.jsonl"),
+    "cache": ("judge", "store", "in.jsonl", "-o", "in.jsonl"),
 }
 
 
 def test_every_command_that_writes_is_tried() -> None:
     """Those with an option for a file that they replace: index and evaluate-rag make folders, fit .toml of tables."""
-    writing = {name for name, function in all_commands().items() if {"output", "junit"} & set(function.__annotations__)}
-    assert {words[0] for words in WRITERS.values()} == writing - {"index", "fit", "evaluate-rag"}
+    writing = {
+        name for name, function in all_commands().items() if {"output", "junit", "plot"} & set(function.__annotations__)
+    }
+    assert {name_of(words) for words in WRITERS.values()} == writing - {"vectors index", "fit", "evaluate-rag"}
 
 
 @pytest.mark.parametrize("words", WRITERS.values(), ids=list(WRITERS))
@@ -102,8 +107,8 @@ def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
     rows("faq.jsonl")
     rows("in.svg")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    done = program(*words, *(() if "--junit" in words else ("--overwrite",)))
-    if words[0] != "stored-calls":  # a store that is no database is another error
+    done = program(*words, *(() if {"--junit", "--plot"} & {*words} else ("--overwrite",)))
+    if words[1] != "store":  # a store that is no database is another error
         assert done.code == 4, done.err
         assert "input; write to another name" in done.err
     assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
@@ -195,7 +200,7 @@ def test_devices_stay(device: str) -> None:
     mode = os.stat("/dev/null").st_mode
     done = alone("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
     assert (done.code, "Traceback" in done.err) == (4, False), done.err
-    done = alone("chunk-utilization", "in.jsonl", "-o", device, "--columns", "chunks=answer")
+    done = alone("logs", "chunks", "in.jsonl", "-o", device, "--columns", "chunks=answer")
     assert "Traceback" not in done.err
     assert os.stat("/dev/null").st_mode == mode
     assert stat.S_ISCHR(mode)

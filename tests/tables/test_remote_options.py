@@ -31,17 +31,17 @@ NEVER = (
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
-    "delimiter encoding records sheet extract main"
+    "delimiter encoding records sheet extract normalize main"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
     *(
         ("compare", "baseline"),
         ("power", "baseline"),
-        ("compare-rankings", "baseline"),
     ),
-    *(("search", "table"), ("load-vectors", "table"), ("load-vectors", "vectors")),  # of a database server
-    *(("metrics", "name"), ("check-dataset", "labels"), ("chunk-utilization", "scores"), ("topic-coverage", "scores")),
+    *(("vectors search", "table"), ("vectors load", "table"), ("vectors load", "vectors")),  # of a database server
+    *(("metrics", "name"), ("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
+    ("summarize", "worst"),
 ]
 """Parameters that are no paths in these commands."""
 
@@ -82,13 +82,20 @@ CASES: dict[str, dict[str, Any]] = {
     "metrics": {"name": "token_f1", **MADE},
     "columns": {"table": [ROWS]},
     "summarize": {"scores": [OLD, NEW], **MADE},
-    "compare": {"runs": [OLD, NEW], "metrics": "token_f1", "by": "kind", "segments": In("segments.csv"), **MADE},
-    "summarize-by": {"scores": OLD, "metrics": "token_f1", **MADE},
-    "side-by-side": {"runs": [OLD, NEW], **MADE},
-    "primary-table": {"runs": [OLD, NEW], **MADE},
-    "correlations": {"scores": OLD, **MADE},
-    "histograms": {"scores": OLD, **MADE},
-    "compare-rankings": {"rankings": [In("run.txt"), In("other.txt"), In("qrels.txt")], "measures": "mrr"},
+    "compare": {
+        "runs": [OLD, NEW],
+        "metrics": "token_f1",
+        "by": "kind",
+        "segments": In("segments.csv"),
+        "plot": Out("c.svg"),
+        **MADE,
+    },
+    "summarize : intervals": {"scores": OLD, "intervals": None, "metrics": "token_f1", "plot": Out("m.svg")},
+    "summarize : side by side": {"scores": [OLD, NEW], "side_by_side": None, **MADE},
+    "summarize : primary": {"scores": [OLD, NEW], "primary": None, **MADE},
+    "summarize : correlations": {"scores": OLD, "correlations": None, **MADE},
+    "summarize : histograms": {"scores": OLD, "histograms": None, "plot": Out("h.svg")},
+    "compare : rankings": {"runs": [In("run.txt"), In("other.txt")], "qrels": In("qrels.txt"), "metrics": "mrr"},
     "power": {"pilot": [OLD, NEW], "metrics": "token_f1", "n": 100, **MADE},
     "repeats": {"scores": In("repeated.parquet"), "metrics": "token_f1", **MADE},
     "gate": {"scores": NEW, "baseline": OLD, "rules": In("rules.toml"), "junit": Out("junit.xml"), **MADE},
@@ -104,36 +111,33 @@ CASES: dict[str, dict[str, Any]] = {
         "runs": In("runs"),
         **MADE,
     },
-    "report all": {"scores": [NEW], "output": Out("report"), "rows": "all"},
-    "plot": {"kind": "trend", "inputs": [In("runs")], "metrics": "token_f1", "output": Out("trend.svg"), **MADE},
-    "plot histograms": {"kind": "histograms", "inputs": [NEW], "metrics": "token_f1", "output": Out("h.svg")},
-    "plot projection": {"kind": "projection", "inputs": [VECTORS], "output": Out("p.svg")},
-    "worst-rows": {
+    "report : all": {"scores": [NEW], "output": Out("report"), "rows": "all"},
+    "summarize : worst": {
         "scores": NEW,
-        "metric": "token_f1",
+        "worst": "token_f1",
         "answers": ROWS,
         "baseline": OLD,
         "output": Out("w.csv"),
         **MADE,
     },
-    "list-runs": {"folder": In("runs")},
-    "trend": {"folder": In("runs"), "metric": "token_f1", **MADE},
+    "runs list": {"folder": In("runs")},
+    "runs trend": {"folder": In("runs"), "metric": "token_f1", "plot": Out("trend.svg"), **MADE},
     "profile": {"table": [ROWS], "metrics": "token_f1", **MADE},
     "warm-up": {"metrics": "token_f1", **MADE},
     "validate": {"scores": OLD, "labels": In("labels.csv"), **MADE},
     "rank": {"rankings": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "output": Out("q.csv")},
-    "geometry": {"vectors": VECTORS},
-    "project": {"vectors": VECTORS, "output": Out("points.csv")},
-    "index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
-    "search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
-    "search texts": {
+    "vectors geometry": {"vectors": VECTORS},
+    "vectors project": {"vectors": VECTORS, "output": Out("points.csv"), "plot": Out("p.svg")},
+    "vectors index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
+    "vectors search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
+    "vectors search : texts": {
         "index": Here("made_index"),
         "queries": ROWS,
         "embedder": "wordllama",
         "cache": Here("cache"),
         "output": Out("found.csv"),
     },
-    "pairwise-scores": {
+    "pairwise": {
         "candidates": ROWS,
         "references": ROWS,
         "metric": "chrf",
@@ -147,7 +151,7 @@ CASES: dict[str, dict[str, Any]] = {
         **MADE,
     },
     "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
-    "embed": {
+    "vectors embed": {
         "table": [ROWS],
         "output": Out("e.csv"),
         "of": "question",
@@ -179,7 +183,7 @@ CASES: dict[str, dict[str, Any]] = {
         **CALLS,
         **MADE,
     },
-    "evaluate-rag full": {
+    "evaluate-rag : full": {
         "questions": ROWS,
         "chunks": In("passages.jsonl"),
         "output": Here("rag"),
@@ -188,7 +192,7 @@ CASES: dict[str, dict[str, Any]] = {
         "metrics": "token_f1",
         **CALLS,
     },
-    "evaluate-rag faq": {
+    "evaluate-rag : faq": {
         "questions": ROWS,
         "chunks": In("passages.jsonl"),
         "output": Here("rag"),
@@ -196,8 +200,8 @@ CASES: dict[str, dict[str, Any]] = {
         "faq": In("faq.csv"),
         "metrics": "token_f1",
     },
-    "answer faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
-    "judge": {
+    "answer : faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
+    "judge run": {
         "table": [ROWS],
         "output": Out("judged.csv"),
         "rubrics": [In("rubric.toml")],
@@ -206,13 +210,13 @@ CASES: dict[str, dict[str, Any]] = {
         **CALLS,
         **MADE,
     },
-    "rubric": {"source": In("rubric.toml")},
-    "judge-report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
-    "sample-rows": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
-    "check-dataset": {"table": [ROWS], "output": Out("check.json")},
-    "chunk-utilization": {"log": [ROWS], "chunks": In("chunks.csv"), "output": Out("u.json"), "table": Out("u.csv")},
-    "domain-analysis": {"log": [ROWS], "output": Out("d.json")},
-    "topic-coverage": {
+    "judge rubrics": {"source": In("rubric.toml")},
+    "judge report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
+    "judge sample": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
+    "logs check": {"table": [ROWS], "output": Out("check.json")},
+    "logs chunks": {"log": [ROWS], "chunks": In("chunks.csv"), "output": Out("u.json"), "table": Out("u.csv")},
+    "logs domains": {"log": [ROWS], "output": Out("d.json")},
+    "logs topics": {
         "log": [ROWS],
         "k": 2,
         "embedder": "wordllama",
@@ -220,25 +224,29 @@ CASES: dict[str, dict[str, Any]] = {
         "chunks": In("chunks.csv"),
         "output": Out("t.json"),
     },
-    "cache-hit-rate": {
+    "logs cache": {
         "log": [ROWS],
+        "plot": Out("x.svg"),
         "embedder": "wordllama",
         "cache": Here("cache"),
         "output": Out("x.json"),
     },
-    "context-preservation": {
+    "logs context": {
         "log": [ROWS],
         "embedder": "wordllama",
         "cache": Here("cache"),
         "output": Out("y.json"),
     },
-    "stored-calls": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
+    "judge store": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
 }
-NEEDS = dict.fromkeys(("topic-coverage", "cache-hit-rate", "context-preservation"), "wordllama")
-NEEDS |= {"embed": "wordllama", "index": "faiss", "search": "faiss", "search texts": "faiss"}
-NEEDS |= dict.fromkeys(("report", "report all"), "jinja2")
-NEEDS |= dict.fromkeys(("plot", "plot histograms", "plot projection"), "matplotlib")
-NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag full", "judge"), "httpx")
+NEEDS = dict.fromkeys(("logs topics", "logs cache", "logs context"), "wordllama")
+NEEDS |= {"vectors embed": "wordllama", "vectors index": "faiss"}
+NEEDS |= dict.fromkeys(("vectors search", "vectors search : texts"), "faiss")
+NEEDS |= dict.fromkeys(("report", "report : all"), "jinja2")
+NEEDS |= dict.fromkeys(
+    ("summarize : intervals", "summarize : histograms", "runs trend", "vectors project", "compare"), "matplotlib"
+)
+NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag : full", "judge run"), "httpx")
 
 
 def _flat(value: Any) -> list[Any]:
@@ -268,7 +276,7 @@ def test_the_cases_have_every_path() -> None:
         kinds = {name: str(typing.get_args(hint)[0]) for name, hint in hints.items() if typing.get_args(hint)}
         text = {name for name, kind in kinds.items() if "str" in kind.replace("StrEnum", "") or "Path" in kind}
         none = {*NEVER.split(), *(name for of, name in IN_SOME if of == command)}
-        cases = [case for case in CASES if case.split()[0] == command]
+        cases = [case for case in CASES if case.partition(" : ")[0] == command]
         assert {name for case in cases for name, _ in _paths(case)} == text - none, command
 
 
@@ -327,10 +335,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
         *(("rows", "runs/a.parquet"), ("brief", "runs/b.csv"), ("brief", "runs/c/")),
     ):
         assert program("score", made / f"{source}.jsonl", "-o", f"{made}/{out}", *asked).code == 0
-    assert program("chunk-utilization", made / "rows.jsonl", "-o", made / "usage.json").code == 0
+    assert program("logs", "chunks", made / "rows.jsonl", "-o", made / "usage.json").code == 0
     calls = ["--model", "m", "--base-url", judge.url, "--store", made / "made.sqlite"]
     judging = ["-o", made / "judged.parquet", "--rubrics", "correctness", *calls]
-    assert program("judge", made / "rows.jsonl", *judging).code == 0
+    assert program("judge", "run", made / "rows.jsonl", *judging).code == 0
     return made
 
 
@@ -344,7 +352,7 @@ def judge() -> Iterator[Judge]:
 
 def _arguments(case: str, judge: Judge, place: Callable[[str, Any], str]) -> list[str]:
     """The command line of a case; ``place`` says where a path is."""
-    command = case.split(maxsplit=1)[0]
+    command = case.partition(" : ")[0]
     call = all_commands()[command]
     hints = typing.get_type_hints(call, include_extras=True)
     positional: list[str] = []
@@ -354,13 +362,16 @@ def _arguments(case: str, judge: Judge, place: Callable[[str, Any], str]) -> lis
             continue
         info = typing.get_args(hints[name])[1]
         for value in _flat(CASES[case][name]):
+            if value is None:  # a flag
+                options.append(f"--{name.replace('_', '-')}")
+                continue
             text = place(name, value) if isinstance(value, In | Out | Here) else str(value).replace("URL", judge.url)
             if isinstance(info, ArgumentInfo):
                 positional.append(text)
             else:
                 flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
                 options += [flags[0] if flags else f"--{name.replace('_', '-')}", text]
-    return [command, *positional, *options]
+    return [*command.split(), *positional, *options]
 
 
 def _plain(done: Done, *places: object) -> tuple[int, str, str]:
@@ -380,7 +391,7 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
     outputs.mkdir(exist_ok=True)
     if "made_index" in str(CASES[case]) and not (outputs / "made_index").exists():
         options = ["--method", "exact", "-o", outputs / "made_index"]
-        assert program("index", folder / "vectors.parquet", *options).code == 0
+        assert program("vectors", "index", folder / "vectors.parquet", *options).code == 0
 
     def place(parameter: str, value: Any) -> str:
         if parameter == name:
@@ -411,7 +422,7 @@ def test_paths_may_be_addresses(
         pytest.importorskip(NEEDS[case])
     local = _run(case, judge, folder, tmp_path / "here")
     assert local.code == 0, local.err
-    key = f"options/{case}/{name}".replace(" ", "-")
+    key = f"options/{case}/{name}".replace(" ", "-").replace(":", "")
     address = f"s3://{BUCKET}/{key}"
     for one in _flat(CASES[case][name]):
         if isinstance(one, In):

@@ -146,7 +146,7 @@ def test_csv_for_excel_begins_with_a_mark_and_reads_back_alike(tmp_path: Path) -
     assert texts[True] == b"\xef\xbb\xbf" + texts[False]
     for path in ("False.csv", "True.csv"):
         worst = tmp_path / f"worst_{path}"
-        asked = ("worst-rows", tmp_path / path, "answer_words", "--better", "answer_words=higher")
+        asked = ("summarize", tmp_path / path, "--worst", "answer_words", "--better", "answer_words=higher")
         done = program(*asked, "-o", worst, "--excel")
         assert done.code == 0, done.err
         assert worst.read_bytes().startswith(b"\xef\xbb\xbf")

@@ -191,15 +191,16 @@ def test_other_commands_read_vectors_of_a_table(chunks: Database, vectors: Any, 
     address = chunks.address(query="select id, embedding from chunks order by substr(id, 2)::int")
     of_file, of_table = (fm.vectors.geometry(source).to_dict() for source in (vectors[2], address))
     assert of_file == of_table
-    assert program("index", address, "-o", tmp_path / "index").code == 0
+    assert program("vectors", "index", address, "-o", tmp_path / "index").code == 0
     found = fm.search(tmp_path / "index", vectors[3], k=K)
     assert lists(found) == lists(fm.search(chunks.address(), vectors[3], k=K, table="chunks", exact=True))
-    assert program("project", address, "-o", tmp_path / "points.parquet").code == 0
+    assert program("vectors", "project", address, "-o", tmp_path / "points.parquet").code == 0
 
 
 def test_the_command_writes_rankings(chunks: Database, vectors: Any, tmp_path: Path) -> None:
     output = tmp_path / "rankings.parquet"
     done = program(
+        "vectors",
         "search",
         chunks.address(),
         vectors[3],
@@ -216,7 +217,7 @@ def test_the_command_writes_rankings(chunks: Database, vectors: Any, tmp_path: P
     assert "chunks_embedding_idx" in done.out
     assert "40 lists have fewer rows than the table" in done.err
     assert pq.read_table(output).column_names == ["id", "retrieved_ids", "retrieved_scores"]
-    loaded = program("load-vectors", vectors[2], chunks.address(), "--table", "again", "--method", "ivfflat")
+    loaded = program("vectors", "load", vectors[2], chunks.address(), "--table", "again", "--method", "ivfflat")
     assert "2,000 vectors of 16 numbers in 'again' (index: ivfflat)" in loaded.out
 
 

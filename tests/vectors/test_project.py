@@ -101,7 +101,7 @@ def test_project_command(tmp_path):
     table = pa.table({"id": [f"q{n}" for n in range(40)], "v": list(rows), "w": list(rows[:, :3])})
     pq.write_table(table, tmp_path / "in.parquet")
     out = tmp_path / "points.parquet"
-    done = program("project", tmp_path / "in.parquet", "--column", "v", "-o", out, "--dims", "3", "--json")
+    done = program("vectors", "project", tmp_path / "in.parquet", "--column", "v", "-o", out, "--dims", "3", "--json")
     assert (done.code, done.err) == (0, "")
     told, made = json.loads(done.out), pq.read_table(out)
     assert (told["method"], told["rows"], told["sampled"], len(told["explained"])) == ("pca", 40, 40, 3)
@@ -110,10 +110,10 @@ def test_project_command(tmp_path):
     expected = fm.vectors.project(rows, dims=3)
     assert made["x"].to_pylist() == expected.points[:, 0].tolist()
     assert told["trustworthiness"] == expected.trustworthiness
-    again = program("project", tmp_path / "in.parquet", "--column", "v", "-o", out)
+    again = program("vectors", "project", tmp_path / "in.parquet", "--column", "v", "-o", out)
     assert (again.code, "exists; choose --overwrite to replace it" in again.err) == (4, True)
-    missing = program("project", tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
+    missing = program("vectors", "project", tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
     assert (missing.code, "expected one column of lists of numbers, found 'v', 'w'" in missing.err) == (3, True)
     np.save(tmp_path / "v.npy", rows)
-    done = program("project", tmp_path / "v.npy", "-o", tmp_path / "o.csv")
+    done = program("vectors", "project", tmp_path / "v.npy", "-o", tmp_path / "o.csv")
     assert (done.code, "trustworthiness" in done.out) == (0, True)

@@ -122,9 +122,9 @@ def test_bad_texts_and_options_are_refused(chunks: Path, tmp_path: Path) -> None
 def test_the_command_searches_texts(tmp_path: Path) -> None:
     queries = texts_of(tmp_path / "q.parquet", ["a red car", "cheese and bread"], "prompt")
     texts = texts_of(tmp_path / "t.parquet", ["The car is red.", "We eat bread with cheese."], "text")
-    assert program("embed", texts, "--of", "text", "-o", tmp_path / "c.parquet").code == 0
-    assert program("index", tmp_path / "c.parquet", "-o", tmp_path / "index").code == 0
-    search = ["search", tmp_path / "index", queries, "-k", 1, "-o", tmp_path / "r.parquet"]
+    assert program("vectors", "embed", texts, "--of", "text", "-o", tmp_path / "c.parquet").code == 0
+    assert program("vectors", "index", tmp_path / "c.parquet", "-o", tmp_path / "index").code == 0
+    search = ["vectors", "search", tmp_path / "index", queries, "-k", 1, "-o", tmp_path / "r.parquet"]
     done = program(*search, "--embedder", "wordllama", "--cache", tmp_path / "cache")
     assert (done.code, done.err) == (0, "")
     assert "latency: p50 / p95 / p99 in ms" in done.out

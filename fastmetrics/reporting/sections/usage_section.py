@@ -32,7 +32,7 @@ _LISTED = 100
 """Maximum number of displayed ids of a list."""
 _NO_ROWS = pa.schema([]).empty_table()
 _LISTS = ("unused_ids", "never_cited_ids", "hubs", "unknown_ids")
-_COMMANDS = "chunk-utilization, topic-coverage, cache-hit-rate, context-preservation or domain-analysis"
+_COMMANDS = "logs chunks, topics, cache, context or domains"
 
 
 @dataclass(frozen=True)

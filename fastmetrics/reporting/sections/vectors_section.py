@@ -170,7 +170,7 @@ SECTION = Section(
             "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
         ),
         "points_note": (
-            "The vectors where the command project placed them; a picture is no measure. Hover for the text, click for "
+            "The vectors where vectors project placed them; a picture is no measure. Hover for the text, click for "
             "the row.",
             "Векторы там, куда их поместила команда project; картинка — не мера. Наведите, чтобы увидеть текст, "
             "нажмите, чтобы открыть строку.",

@@ -1,0 +1,155 @@
+"""Options that commands make of functions and settings, and commands that have several ways."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+import typer
+
+import fastmetrics as fm
+from fastmetrics.base.errors import OptionError
+from fastmetrics.base.shared_parameters import Help
+from fastmetrics.cli.commands import COMMANDS, all_commands
+from fastmetrics.cli.options import Arguments, OptionsOf, Spelling, flat
+from tests.support.program import jsonl, program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a table is drawn."""
+
+    width: Annotated[int, Help("Columns of a window.")] = 80
+
+
+def drawn(
+    rows: Annotated[Any, Help("The data.")],
+    marks: Annotated[str, Help("The sign of a row.")] = "*",
+    *,
+    order: Annotated[Literal["up", "down"], Help("How rows follow.")] = "up",
+    names: Annotated[list[str] | None, Help("Names of rows.")] = None,
+    settings: Annotated[Settings | None, Help("How it is drawn.")] = None,
+    hidden: bool = False,
+) -> tuple[Any, ...]:
+    """What a command shows."""
+    return rows, marks, order, settings
+
+
+def shown(
+    rows: str,
+    *,
+    arguments: Annotated[Arguments, OptionsOf(drawn, without=["names"], marks=Spelling("SIGN", short="-s"))],
+) -> None:
+    """Print it."""
+    typer.echo(repr(arguments.call(drawn)))
+
+
+def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    command = flat(shown)
+    options = inspect.signature(command).parameters
+    assert [*options] == ["rows", "marks", "order", "width"]
+    marks = options["marks"].annotation.__metadata__[0]
+    assert (marks.help, marks.metavar, marks.param_decls) == ("The sign of a row.", "SIGN", ("-s",))
+    assert (options["width"].default, options["order"].default.value) == (80, "up")
+    command(rows="r", marks="-", order=options["order"].default, width=9)
+    assert capsys.readouterr().out == "('r', '-', 'up', Settings(width=9))\n"
+
+
+def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
+    names = {name for name in COMMANDS if " " in name} | {"profile one", "of compare", "of validate"}
+    for name, command in all_commands().items():
+        for option, parameter in inspect.signature(command).parameters.items():
+            text = parameter.annotation.__metadata__[0].help
+            assert text, (name, option)
+            named = [other for other in names if re.search(rf"\b{other}\b", text)]
+            assert not named or (name, option) in {("report", "usage")} or "written by" in text, (name, option, named)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("summarize", "s.jsonl", "--bins", "5"), "--bins goes with --histograms"),
+        (("summarize", "s.jsonl", "--histograms", "-o", "x.csv"), "--output goes with --worst"),
+        (("summarize", "s.jsonl", "--primary", "--histograms"), "choose one of --histograms and --primary"),
+        (("summarize", "s.jsonl", "s.jsonl", "--histograms"), "--histograms shows one run, not 2"),
+        (("summarize", "s.jsonl", "-m", "token_f1"), "--metrics goes with --by or --intervals or"),
+        (("compare", "a.run", "b.run", "--qrels", "q", "--margin", "0.1"), "--margin goes with files of scores"),
+        (("compare", "a.jsonl", "b.jsonl", "--depth", "3"), "--depth goes with --qrels"),
+    ],
+)
+def test_an_option_of_another_way_is_refused(
+    tmp_path: Any, monkeypatch: Any, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / "s.jsonl", {"id": 1, "token_f1": 0.5})
+    done = program(*words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_an_unknown_option_of_no_way_is_none() -> None:
+    with pytest.raises(OptionError, match="wide= goes with --table"):
+        Arguments({"wide": True}, {"wide": False}).check_of("--mean", {"--mean": (), "--table": ("wide",)})
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("worst-rows",), "'summarize'"),
+        (("list-runs",), "'runs list'"),
+        (("judge-report",), "'judge report'"),
+        (("judge", "raport"), "'judge report'"),
+        (("scor",), "'score'"),
+        (("check-dataset",), "'logs check'"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(words: tuple[str, ...], meant: str) -> None:
+    done = program(*words)
+    assert (done.code, done.out) == (2, "")
+    assert f"no command '{words[-1]}'; did you mean {meant}?" in done.err
+
+
+def arrived(monkeypatch: pytest.MonkeyPatch, place: str, *words: object) -> dict[str, Any]:
+    """The arguments with which a command calls the function at ``place`` in ``fastmetrics.cli``."""
+    module, _, name = place.rpartition(".")
+    home = importlib.import_module(f"fastmetrics.cli.{module}")
+    given: dict[str, Any] = {}
+
+    @functools.wraps(getattr(home, name))
+    def record(**arguments: Any) -> None:
+        given.update(arguments)
+        raise OptionError("recorded")
+
+    monkeypatch.setattr(home, name, record)
+    assert "recorded" in program(*words).err
+    return given
+
+
+def test_arguments_that_commands_convert_arrive(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / "r.jsonl", {"id": 1, "question": "Who?", "answer": "I"})
+    (tmp_path / "t.txt").write_text("Say {question}")
+    for variances, expected in ((("0.5",), 0.5), (("0.5", "0.25"), [0.5, 0.25])):
+        within = [word for variance in variances for word in ("--within", variance)]
+        assert arrived(monkeypatch, "comparison.power", "power", "--delta", "0.1", *within)["within"] == expected
+    asked = ("answer", "r.jsonl", "-o", "o.csv", "--store", "s.sqlite", "--concurrency", "3", "--bot")
+    prompt = arrived(monkeypatch, "answering.answer", *asked, "given-contexts", "--model", "m", "--template", "t.txt")[
+        "bot"
+    ]
+    assert (prompt.template, prompt.model, str(prompt.store), prompt.concurrency) == (
+        "Say {question}",
+        "m",
+        "s.sqlite",
+        3,
+    )
+    function = arrived(monkeypatch, "answering.answer", *asked, "json:dumps")["bot"]
+    assert (str(function.store), function.concurrency) == ("s.sqlite", 3)
+    ray = arrived(monkeypatch, "scoring.score", "score", "r.jsonl", "-o", "o.csv", "--engine", "ray", "--workers", "3")
+    assert ray["engine"] == fm.engines.RayCluster(workers=3)
+    runs = arrived(monkeypatch, "comparison.compare", "compare", "r.jsonl", "s.jsonl", "--names", "a,b", "--by", "x,y")
+    assert (runs["runs"], runs["by"]) == ({"a": "r.jsonl", "b": "s.jsonl"}, [["x", "y"]])
