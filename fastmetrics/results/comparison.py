@@ -682,21 +682,29 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
 
     def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
         tests = len({pair.test for pair in whole}) > 1
-        first = ("metric", *(("baseline", "other") if several else self.systems), "Δ")
-        header = (*first, "interval", *(("test",) if tests else ()), "p", "verdict")
+        means = () if several else self.systems
+        header = (*self._labels("metric", several), *means, "Δ", "interval", *(("test",) if tests else ()), "p")
         rows = [
             (
                 pair.metric,
-                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                *self._told(pair, several),
+                *(() if several else map(number, (pair.mean_baseline, pair.mean_other))),
                 signed(pair.delta),
                 _interval(pair),
                 *((pair.test,) if tests else ()),
                 p_value(pair.p_corrected, pair.p_note),
-                self.verdict(pair),
             )
             for pair in whole
         ]
         return Grid(header, rows, label_columns=3 if several else 1)
+
+    @staticmethod
+    def _labels(first: str, several: bool) -> tuple[str, ...]:
+        """The headings of what is compared and of the verdict, which stands in the first part of a wide table."""
+        return (first, *(("baseline", "other") if several else ()), "verdict")
+
+    def _told(self, pair: Compared, several: bool) -> tuple[str, ...]:
+        return (*((pair.baseline, pair.other) if several else ()), self.verdict(pair))
 
     def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
         lacking = ("missing base", "missing other") if self.missing_queries else ()
@@ -716,16 +724,16 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         rows = [
             (
                 str(pair.segment),
-                *((pair.baseline, pair.other) if several else map(number, (pair.mean_baseline, pair.mean_other))),
+                *self._told(pair, several),
+                *(() if several else map(number, (pair.mean_baseline, pair.mean_other))),
                 signed(pair.delta),
                 _interval(pair),
                 compared_rows(pair) + ("*" if least_rows(pair) < _FEW else ""),
-                self.verdict(pair),
             )
             for pair in worst_first(segments, "delta", self.better[metric])
         ]
-        names = ("baseline", "other") if several else tuple(self.systems)
-        return Grid((metric, *names, "Δ", "interval", "n", "verdict"), rows, label_columns=3 if several else 1)
+        header = (*self._labels(metric, several), *(() if several else self.systems), "Δ", "interval", "n")
+        return Grid(header, rows, label_columns=3 if several else 1)
 
 
 def _ranked(ranking: Ranking) -> Grid:

@@ -240,7 +240,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     def grids(self) -> list[Grid]:
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
         rows = [_cells(check) for check in sorted(self.checks, key=lambda check: check.met)]
-        return [Grid(("rule", "value", "interval", "n", "no score", ""), rows)]
+        return [Grid(("rule", "verdict", "value", "n", "no score"), rows)]
 
     def remarks(self) -> Sequence[str]:
         """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
@@ -324,11 +324,10 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 def _cells(check: CheckedRule) -> tuple[str, ...]:
     return (
         check.title,
+        "ok" if check.met else "FAILED",
         check.shown,
-        check.interval if check.has_interval else "–",
         number(check.n),
         number(check.n_worst + check.n_ignored),
-        "ok" if check.met else "FAILED",
     )
 
 

@@ -55,7 +55,7 @@ def test_the_summary_printed_is_that_of_summarize(tmp_path):
     lines = {line.split()[0]: line.split() for line in summary.splitlines() if line}
     assert lines["jaccard"][-3:] == ["1", "1", "1"]
     assert lines["abstain_rate"] == ["abstain_rate", "0.3333", "abstained.mean"]
-    assert lines["P50"] == ["P50", "Latency", "(ms)", "6.2500", "latency_ms.p50"]
+    assert lines["P50"] == ["P50", "Latency", "(ms)", "6.250", "latency_ms.p50"]
 
 
 def test_keep_and_the_signature(tmp_path):

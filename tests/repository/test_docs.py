@@ -172,7 +172,7 @@ def test_the_page_on_comparing_runs() -> None:
 
 def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
     exec(blocks(read("docs/judges.md"), "python")[0], {})
-    assert "token_f1  1.0000" in capsys.readouterr().out
+    assert "token_f1     1" in capsys.readouterr().out
 
 
 def test_the_rubric_on_the_page_of_judges_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,7 +265,7 @@ def test_the_program_prints_json_and_markdown(files):
     assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
     markdown = program(*arguments, "--markdown")
     assert markdown.out.startswith(
-        "### ❌ worse FAILED: 1 of 2 checks not met\n\n| rule | value | interval | n | no score |  |\n"
+        "### ❌ worse FAILED: 1 of 2 checks not met\n\n| rule | verdict | value | n | no score |\n"
     )
 
 

@@ -23,12 +23,12 @@ KINDS = ["skew_t", "exact", "bounded", "skew_t"]
 def test_table_names_the_kind_and_n_of_every_check():
     found = fm.gate(NEW, RULES, baseline=OLD)
     (grid,) = found.grids()
-    assert grid.header == ("rule", "value", "interval", "n", "no score", "")
-    shown = {row[0]: row[2:4] for row in grid.rows}
-    assert [shown[rule] for rule in RULES] == [("skew_t", "60"), ("exact", "60"), ("bounded", "60"), ("–", "60")]
+    assert grid.header == ("rule", "verdict", "value", "n", "no score")
+    shown = {row[0]: (row[1], row[3]) for row in grid.rows}
+    assert [shown[rule] for rule in RULES] == [("ok", "60")] * 4
     kinds = "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match), "
     assert f"{kinds}the worst case within the bounds (exact_match)" in found.remarks()
-    assert "| interval | n |" in found.to_markdown()
+    assert "| verdict | value | n |" in found.to_markdown()
 
 
 def test_json_and_junit_name_the_kind_and_n_of_every_check(tmp_path):
