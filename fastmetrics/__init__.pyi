@@ -34,7 +34,6 @@ from fastmetrics.models.answer import answer as answer
 from fastmetrics.models.embed import embed as embed
 from fastmetrics.models.judge import judge as judge
 from fastmetrics.reporting.evaluate_rag import evaluate_rag as evaluate_rag
-from fastmetrics.reporting.plot import plot as plot
 from fastmetrics.reporting.report import report as report
 from fastmetrics.results.classification import classification as classification
 from fastmetrics.results.compare import compare as compare

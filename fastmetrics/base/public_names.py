@@ -37,7 +37,6 @@ VERBS = {
     "match": "retrieval.faq",
     "evaluate_rag": "reporting.evaluate_rag",
     "report": "reporting.report",
-    "plot": "reporting.plot",
 }
 """The functions and classes that the package itself has beside those of the metrics, and the module of each."""
 

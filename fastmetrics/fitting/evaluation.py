@@ -12,6 +12,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
+from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
 from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
@@ -467,6 +468,23 @@ class FitResult(Shown):
         }
         most = 2 * sum(against.values()) > len(against)
         return self.evaluation.best_beats_chance and against.get(self.evaluation.best.name, False) and most
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the calibration on held-out rows, the mean label over the mean score, with intervals.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        figure = canvas(figure, 4.6, 4.4)
+        axes = figure.add_subplot()
+        curve = self.evaluation.curve
+        scores, labels, low, high = (
+            np.array([getattr(part, name) for part in curve]) for name in ("score", "label", "low", "high")
+        )
+        axes.errorbar(scores, labels, [labels - low, high - labels], color=PALETTE[0], fmt="o-", markersize=4)
+        axes.axline((scores[0], scores[0]), slope=1, color=GREY, linewidth=0.8, zorder=0)
+        axes.set_xlabel(f"mean {label(self.model.name)}")
+        axes.set_ylabel(f"mean {label(self.model.labels['column'])}")
+        return drawn(figure)
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """The held-out ranking and error of the fitted score, then of each metric alone, which the fit gains on."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
@@ -89,6 +91,23 @@ class CacheHits(Shown):
     curve: Sequence[Mapping[str, float | None]]
     """For each of several τ: ``tau``, ``cache_hit_rate``, ``wrong_share``."""
     table: pa.Table = field(repr=False)
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the hit rate and the share of wrong hits over τ.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        figure = canvas(figure, 4.5, 3.0)
+        axes = figure.add_subplot()
+        taus = [point["tau"] for point in self.curve]
+        for at, (name, title) in enumerate((("cache_hit_rate", "hit rate"), ("wrong_share", "wrong share of hits"))):
+            values = [math.nan if point[name] is None else point[name] for point in self.curve]
+            axes.plot(taus, values, ("o-", "s--")[at], color=PALETTE[at], markersize=4, label=title)
+        axes.axvline(self.tau, color=GREY, linewidth=0.8)
+        axes.set_xlabel("τ, the cosine above which an earlier question counts")
+        axes.set_ylim(-0.02, 1.02)
+        axes.legend(frameon=False)
+        return drawn(figure)
 
     def to_arrow(self) -> pa.Table:
         """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""

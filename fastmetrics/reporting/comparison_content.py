@@ -11,7 +11,6 @@ from typing import Any
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
-from fastmetrics.reporting.charts import HeatMap, heat_of_changes, scale_of
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison import (
@@ -25,6 +24,7 @@ from fastmetrics.results.comparison import (
     signed,
     verdict_word,
 )
+from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Change, Lead
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.mean_interval import MARK, interval_notes
@@ -361,7 +361,7 @@ def _heats(comparison: Comparison) -> list[tuple[str, str, HeatMap]]:
     for pair in itertools.combinations(comparison.systems, 2):
         if pair[0] != comparison.systems[0] and cells > _HEAT_CELLS:
             break
-        heat = heat_of_changes(comparison, pair)
+        heat = comparison.heat_map(pair)
         if heat is not None:
             cells += len(heat.lines) * len(heat.metrics)
             heats.append((visible(pair[0]), visible(pair[1]), heat))

@@ -18,7 +18,7 @@ from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_metadata import Stored
-from fastmetrics.reporting.charts import Charts, HeatMap, fewer_segments, heat_of_means
+from fastmetrics.reporting.charts import Charts, fewer_segments
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems
 from fastmetrics.reporting.readings import reading
@@ -38,6 +38,7 @@ from fastmetrics.reporting.sections import (
 from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
+from fastmetrics.results.heat_maps import HeatMap
 from fastmetrics.results.main_metric import first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs
 from fastmetrics.results.pairing import with_row_ids
@@ -267,7 +268,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
     segmented = None
     if options.by and against is None:
-        segmented = heat_of_means(_means(runs.main, names, options), runs.main.declared)
+        segmented = _means(runs.main, names, options).heat_map(runs.main.declared)
     shown_pair = (0, 1) if base else (None, 0)
     of_main = {name: some[runs.systems.index(runs.main)] for name, some in drawn.items()}
     lines = metric_lines(summary, of_main, runs.main.declared)

@@ -13,11 +13,14 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
+from fastmetrics.metrics.stored_metadata import Stored
+from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import units_of
 from fastmetrics.results.quantities import Method, Scores
@@ -88,10 +91,46 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
         means = [{name: getattr(mean, name) for name in names} for mean in self.means]
         return {"means": means, "notes": list(self.remarks())}
 
+    def heat_map(self, stored: Stored | None = None) -> HeatMap | None:
+        """The means by segment and metric, coloured by their difference from the mean of all rows."""
+        whole = {interval.metric: interval.mean for interval in self if interval.segment is None}
+        cells = {
+            (str(interval.segment), interval.metric): (
+                interval.mean - whole[interval.metric],
+                number(interval.mean),
+                interval.n,
+                not (interval.low <= whole[interval.metric] <= interval.high),
+            )
+            for interval in self
+            if interval.segment is not None
+        }
+        every = [(metric, delta) for (_, metric), (delta, *_) in cells.items()]
+        return heat_map(cells, self.better, declared_bounds(whole, stored or {}), every)
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the means with their intervals, or a heat map of the segments.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        heat = self.heat_map()
+        if heat is not None:
+            return drawn(*draw_heat_maps(figure, {"": heat}))
+        return drawn(_draw_means(figure, self.means), left_out(self.means, "metrics"))
+
     def to_arrow(self) -> pa.Table:
         """One row per mean; the columns of the segments are columns of their own."""
         table = table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
         return with_segment_columns(table, [mean.segment for mean in self.means])
+
+
+def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
+    bounds = declared_bounds([mean.metric for mean in means], {})
+    rows, scales = [], {}
+    for mean in means[:MOST]:
+        name = f"{mean.metric}, n = {mean.n:,}"
+        rows.append(ForestRow(name, "", mean.mean, mean.low, mean.high))
+        scales[name] = scale_of(mean.metric, bounds)
+    return forest(figure, rows, "means with their intervals", scales)
 
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:

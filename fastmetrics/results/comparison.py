@@ -16,8 +16,10 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, interval, number
+from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
+from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import with_segment_columns, worst_first
@@ -623,6 +625,58 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         better = [self.better[pair.metric] for pair in self.comparisons]
         table = table.append_column("better", pa.array(better, pa.string()))
         return with_segment_columns(table, [pair.segment for pair in self.comparisons])
+
+    def heat_map(self, pair: tuple[str, str] | None = None) -> HeatMap | None:
+        """The differences of the second system of a pair from its first, by default of the first two, by segment.
+
+        The maps of all pairs have one scale of colours, and metrics without a row of both are left out.
+        """
+        pair = pair or (self.systems[0], self.systems[1])
+        segments = [difference for difference in self if difference.segment is not None]
+        some = [difference for difference in segments if (difference.baseline, difference.other) == pair]
+        scored = {difference.metric for difference in some if difference.n_paired}
+        cells = {
+            (str(difference.segment), difference.metric): (
+                difference.delta,
+                ("+" if difference.delta > 0 else "") + number(difference.delta),
+                difference.n_paired,
+                self.verdict(difference) != "–",
+            )
+            for difference in some
+            if difference.metric in scored
+        }
+        every = [(difference.metric, difference.delta) for difference in segments]
+        decided = {
+            difference.metric
+            for difference in self
+            if (difference.baseline, difference.other) == pair and self.verdict(difference) != "–"
+        }
+        return heat_map(cells, self.better, self.bounds, every, decided)
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the differences of all systems from the first with intervals, or heat maps of segments.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        baseline, *others = self.systems
+        notes = [] if len(others) < 2 else [f"all are compared with {label(baseline)}, and not with each other"]
+        heats = {other: heat for other in others if (heat := self.heat_map((baseline, other))) is not None}
+        if heats:
+            titles = {f"{label(other)} – {label(baseline)}": heat for other, heat in heats.items()}
+            figure, left = draw_heat_maps(figure, titles)
+            return drawn(figure, [*left, *notes])
+        whole = [change for change in self if change.segment is None and change.baseline == baseline]
+        metrics = list(dict.fromkeys(change.metric for change in whole))
+        rows = [
+            ForestRow(change.metric, change.other, change.delta, change.low, change.high, self.verdict(change) != "–")
+            for change in whole
+            if change.metric in metrics[:MOST]
+        ]
+        title = f"difference of {label(others[0]) if len(others) == 1 else 'each'} from {label(baseline)}"
+        title += f", {self.confidence * 100:g} % intervals; filled: significant"
+        scales = {metric: scale_of(metric, self.bounds) for metric in metrics}
+        figure = forest(figure, rows, title, scales, zero=True)
+        return drawn(figure, [*left_out(metrics, "metrics"), *notes])
 
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
@@ -14,7 +15,8 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, number
-from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
+from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Whole, argument
 from fastmetrics.base.shared_parameters import Help
@@ -203,6 +205,10 @@ class Histogram:
         return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else _EMPTY for count in self.counts)
 
 
+_TITLE = 28
+"""The characters of a line in the title of a chart beside others."""
+
+
 @dataclass(frozen=True)
 class Histograms(ShownMapping[Histogram], of="metrics"):
     """The histogram of each metric, by name; prints one line per metric."""
@@ -230,6 +236,23 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
         """The meaning of the blocks."""
         bins = max((len(histogram.counts) for histogram in self.metrics.values()), default=0)
         return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: a histogram a metric.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a
+        metric.
+        """
+        some = list(self.metrics.values())[:MOST]
+        if not some:
+            raise InputError(f"{self.scores}: no scores to draw")
+        figure, places = cells(figure, len(some))
+        for axes, histogram in zip(places, some, strict=True):
+            if histogram.n:
+                widths = np.diff(histogram.edges)
+                axes.bar(histogram.edges[:-1], histogram.counts, widths, align="edge", color=PALETTE[0], linewidth=0)
+            axes.set_title(textwrap.fill(f"{label(histogram.metric)}, n = {histogram.n:,}", _TITLE), fontsize=9)
+        return drawn(figure, left_out(list(self.metrics), "metrics"))
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per metric and bin: its lower and upper edge, and its count."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.input_columns import adds_up
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
@@ -21,10 +22,12 @@ from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_
 from fastmetrics.metrics.notes import notes_of, stored_notes
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.metrics.stored_metadata import Declared, merged
+from fastmetrics.results.heat_maps import scale_of
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
     ScoreFile,
     column_of,
+    declared_bounds,
     declared_labels,
     declared_specs,
     declared_statistics,
@@ -146,6 +149,18 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
         fields += [(name, pa.int64()) for name in _COUNTS]
         fields += [(name, pa.float64()) for name in ("corpus", *extra)]
         return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the means; ``summarize_by`` has their intervals and segments.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        some = list(self.metrics.items())[:MOST]
+        bounds = declared_bounds([name for name, _ in some], {})
+        named = {f"{name}, n = {metric.n:,}": (name, metric.mean) for name, metric in some}
+        rows = [ForestRow(title, "", mean, mean, mean) for title, (_, mean) in named.items()]
+        scales = {title: scale_of(name, bounds) for title, (name, _) in named.items()}
+        return drawn(forest(figure, rows, "means", scales), left_out(list(self.metrics), "metrics"))
 
     def remarks(self) -> Sequence[str]:
         """The notes, and the columns that were read."""

@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
+from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.by_segment import summarize_by
@@ -85,6 +87,24 @@ class Trend(ShownSequence[TrendPoint], of="points"):
     def to_dict(self) -> dict[str, Any]:
         """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
         return {"metric": self.metric, "runs": [asdict(point) for point in self.points]}
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the mean over the runs, with its intervals; * marks other rows than before.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        figure = canvas(figure, 6.0, 3.0)
+        axes = figure.add_subplot()
+        places = np.arange(len(self))
+        means, low, high = (
+            np.array([getattr(point, name) for point in self], float) for name in ("mean", "low", "high")
+        )
+        axes.fill_between(places, low, high, color=PALETTE[4], alpha=0.4, linewidth=0)
+        axes.plot(places, means, "o-", color=PALETTE[0], markersize=4)
+        names = [label(point.name or point.file) + "*" * bool(point.other_rows) for point in self]
+        axes.set_xticks(places, names, rotation=30, ha="right")
+        axes.set_ylabel(label(self.metric))
+        return drawn(figure)
 
     def to_arrow(self) -> pa.Table:
         """One row per run."""

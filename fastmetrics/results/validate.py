@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Annotated, Any, get_args
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,10 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
-from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
+from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import listed
-from fastmetrics.base.options import Real, argument
+from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
@@ -89,7 +90,7 @@ def validate(
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     scores = read_table(scores, texts) if is_paths(scores) else scores
     labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
-    left, left_out = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
+    left, unread = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
     left = with_score_types(left)
     names = score_columns(left.schema)
@@ -144,7 +145,8 @@ def validate(
         raters=_of_raters(ratings, rows, groups, confidence) if len(ratings) > 1 else None,
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[has_label])),
-        left_out=left_out,
+        left_out=unread,
+        rows=(scored, labelled),
     )
 
 
@@ -198,6 +200,12 @@ class _Labelled:
     groups: NDArray[Any] | None
     targets: Sequence[Promise]
 
+    def beside(self, column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """The scores and the labels of the rows that have both, in one precision, and which rows these are."""
+        values, label = same_precision(as_numbers(column), column.type, self.truth, self.kind)
+        usable = ~np.isnan(label) & np.isfinite(values)
+        return values[usable], label[usable], usable
+
 
 def _validated(
     name: str,
@@ -208,10 +216,7 @@ def _validated(
     threshold: float | None,
 ) -> MetricValidation:
     """The comparison of one metric with the labels."""
-    values, label = same_precision(as_numbers(column), column.type, labels.truth, labels.kind)
-    has_label = ~np.isnan(label)
-    usable = has_label & np.isfinite(values)
-    scores, truth = values[usable], label[usable]
+    scores, truth, usable = labels.beside(column)
     opposed = directions[name] is not None and directions[name] != directions[labels.name]
     clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
     how: dict[str, Any] = {"confidence": confidence, "clusters": clusters}
@@ -232,7 +237,7 @@ def _validated(
     return MetricValidation(
         **vars(figures),
         thresholds=thresholds,
-        n_no_score=int((has_label & ~usable).sum()),
+        n_no_score=int((~np.isnan(labels.truth) & ~usable).sum()),
         better=directions[name],
         opposed=opposed,
         agreement=agreed,
@@ -329,6 +334,8 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     """Whether the metrics rank the labels the wrong way."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
+    rows: tuple[pa.Table, _Labelled] | None = field(default=None, repr=False, compare=False)
+    """The scores and the labels that charts show."""
 
     @property
     def notes(self) -> list[str]:
@@ -386,7 +393,62 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested dictionaries of plain values."""
-        return {**asdict(self), "notes": self.notes}
+        plain = asdict(replace(self, rows=None))
+        del plain["rows"]
+        return {**plain, "notes": self.notes}
+
+    def plot(
+        self,
+        figure: Any = None,
+        *,
+        kind: Literal["roc", "precision-recall", "calibration"] = "roc",
+        metrics: Sequence[str] | str = (),
+    ) -> Any:
+        """The axes of a chart by scikit-learn: a curve for each of the metrics, by default the first 16.
+
+        ``roc`` is the share of found positive labels over that of false alarms, ``precision-recall`` the precision over
+        the share found, and ``calibration`` the share of positive labels over the mean score of ten equal parts of the
+        rows, of metrics between 0 and 1.  Low scores of a metric for which lower is better count as high.  ``figure``
+        is one of Matplotlib, or a part of one; by default a new one.
+
+        Raises ``OptionError`` for graded labels and for another kind, ``UnknownNameError`` for an unknown metric,
+        ``InputError`` if there is no curve to draw, and ``MissingExtraError`` without the extra ``plot``.
+        """
+        argument("kind", kind, Choice("roc", "precision-recall", "calibration"))
+        if self.positive is None or self.rows is None:
+            raise OptionError("curves need labels of two classes: set the positive grades with ", Argument("positive"))
+        scored, labels = self.rows
+        names = [column_named(name, list(self.metrics)) for name in listed(metrics)] or list(self.metrics)
+        for name in names:
+            if name not in self.metrics:
+                raise UnknownNameError.of("metric", name, list(self.metrics))
+        figure = canvas(figure, 4.6, 4.4)
+        try:
+            from sklearn import calibration
+            from sklearn import metrics as curves
+        except ImportError as error:
+            raise MissingExtraError.of("scikit-learn", "plot") from error
+        axes = figure.add_subplot()
+        axes.set_prop_cycle(color=PALETTE)
+        for name in names[:MOST]:
+            scores, truth, _ = labels.beside(scored.column(name))
+            is_positive = truth >= self.positive
+            if not 0 < is_positive.sum() < len(is_positive):
+                continue
+            how: dict[str, Any] = {"name": label(name), "ax": axes}
+            if kind == "calibration":
+                if scores.min() >= 0 and scores.max() <= 1:
+                    scores = 1 - scores if self.metrics[name].opposed else scores
+                    calibration.CalibrationDisplay.from_predictions(
+                        is_positive, scores, n_bins=10, strategy="quantile", **how
+                    )
+                continue
+            scores = -scores if self.metrics[name].opposed else scores
+            display = curves.RocCurveDisplay if kind == "roc" else curves.PrecisionRecallDisplay
+            display.from_predictions(is_positive, scores, **how)
+        if not axes.lines:
+            raise InputError(f"no metric has a curve of {kind}: it needs scores beside labels of both classes")
+        return drawn(figure, left_out(names, "metrics"))
 
     def to_arrow(self) -> pa.Table:
         """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision."""

@@ -10,7 +10,7 @@ statistics split the confidences into ranges of at most half as many rows, and t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,6 +19,8 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.columns import as_array
+from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.stats.sums import order_statistics
 
@@ -32,15 +34,57 @@ _HALF = 26  # losses are multiples of 2⁻⁵², summed in two halves of 26 bits
 _BLOCK = 1 << 18
 
 
-def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
+@dataclass(frozen=True, eq=False)
+class RiskCoverage(NotebookTables):
+    """The risk among the i most confident of n rows, for each i from 1 to n: ``coverage`` is i/n.
+
+    ``confidence`` is the lowest among the i rows.
+    """
+
+    coverage: Floats
+    risk: Floats
+    confidence: Floats
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each i."""
+        return pa.table({"coverage": self.coverage, "risk": self.risk, "confidence": self.confidence})
+
+    def grids(self) -> Sequence[Grid]:
+        """The first rows."""
+        rows = zip(self.coverage, self.risk, self.confidence, strict=True)
+        return [first_rows(("coverage", "risk", "confidence"), (tuple(map(number, map(float, row))) for row in rows))]
+
+    def remarks(self) -> Sequence[str]:
+        """How many rows there are, if not all are shown."""
+        return rows_note(len(self.risk))
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the risk over the coverage, with the mean risk, which is ``aurc``.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a row.
+        """
+        if not len(self.risk):
+            raise InputError("no row has a confidence and a quality to draw")
+        figure = canvas(figure, 4.6, 3.4)
+        axes = figure.add_subplot()
+        area = float(np.mean(self.risk))
+        axes.plot(self.coverage, self.risk, color=PALETTE[0])
+        axes.axhline(area, color=GREY, linewidth=0.8)
+        axes.set_xlabel("coverage: the share of rows that are answered, the most confident first")
+        axes.set_ylabel("risk: the mean of 1 − quality")
+        axes.set_title(f"area under the curve {area:.4f}, {len(self.risk):,} rows", fontsize=9)
+        return drawn(figure)
+
+
+def risk_coverage(confidence: Any, quality: Any) -> RiskCoverage:
     """The risk-coverage curve: the risk among the i most confident rows, for each i.
 
-    The risk of rows is the mean of 1 - ``quality``, which is between 0 and 1.  The table has a row for each i from 1 to
-    n: ``coverage`` (i/n), ``risk`` (of the i rows of highest ``confidence``) and ``confidence`` (the lowest among
-    them).  Rows of equal confidence are unordered: their risk is the mean over all their orders.  Rows without a
-    confidence or a quality (null, NaN) are excluded.  The mean of ``risk`` is ``aurc``.
+    The risk of rows is the mean of 1 - ``quality``, which is between 0 and 1.  For each i from 1 to n, the result has
+    ``coverage`` (i/n), ``risk`` (of the i rows of highest ``confidence``) and ``confidence`` (the lowest among them),
+    and ``plot()`` draws the curve.  Rows of equal confidence are unordered: their risk is the mean over all their
+    orders.  Rows without a confidence or a quality (null, NaN) are excluded.  The mean of ``risk`` is ``aurc``.
 
-    >>> risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])["risk"].to_pylist()
+    >>> risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0]).risk.tolist()
     [0.0, 0.25, 0.3333333333333333, 0.5]
 
     Raises ``ColumnError`` for columns of different lengths, ``InputError`` for a quality outside 0 to 1.
@@ -57,9 +101,7 @@ def risk_coverage(confidence: Any, quality: Any) -> pa.Table:
     rows = _RankedRows.of(sure, good)
     risks = np.concatenate([np.zeros(0), *_Curve().add(rows)])
     n = len(risks)
-    return pa.table(
-        {"coverage": np.arange(1, n + 1) / max(n, 1), "risk": risks, "confidence": -np.sort(-rows.confidence)}
-    )
+    return RiskCoverage(np.arange(1, n + 1) / max(n, 1), risks, -np.sort(-rows.confidence))
 
 
 def risks(pairs: Pairs, budget: int = BUDGET) -> Iterator[Floats]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -18,8 +18,10 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags
+from fastmetrics.base.columns import as_array
 from fastmetrics.base.display import Grid, Shown, number
-from fastmetrics.base.errors import InputError, MissingExtraError
+from fastmetrics.base.drawing import PALETTE, canvas, label
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.options import Choice, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -257,6 +259,32 @@ class Points(Shown):
         axes = {name: pa.array(self.points[:, at], from_pandas=True) for at, name in enumerate(AXES[: self.dims])}
         return pa.table({"id": self.ids, **axes, "sampled": self.in_sample})
 
+    def plot(self, figure: Any = None, *, color: Any = None) -> Any:
+        """The axes of a chart: the points, coloured by the column ``color``, numbers or categories, one a row.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``OptionError`` for colours
+        that are not one a row.
+        """
+        if color is not None and len(color) != self.rows:
+            raise OptionError(Argument("color"), f": expected one a row, {self.rows:,}, got {len(color):,}")
+        figure = canvas(figure, 6.0, 5.0)
+        axes = figure.add_subplot(projection="3d" if self.dims == len(AXES) else None)
+        has_point = np.isfinite(self.points[:, 0])
+        size = float(np.clip(2e4 / max(1, has_point.sum()), 0.5, 12))
+        for name, rows, style in _groups(self, color):
+            shown = has_point & rows
+            points = self.points[shown].T
+            marks = axes.scatter(*points, s=size, linewidths=0, rasterized=True, label=name, **style(shown))
+            if name is None and color is not None:
+                figure.colorbar(marks, ax=axes)
+        if color is not None and axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, markerscale=3)
+        quality = f"trustworthiness {self.trustworthiness:.3f}"
+        if self.explained is not None:
+            quality = f"{sum(self.explained):.1%} of the variance, {quality}"
+        axes.set_title(f"{self.method} of {self.sampled:,} of {self.rows:,} rows; {quality}", fontsize=9)
+        return axes
+
     def to_dict(self) -> dict[str, Any]:
         """The figures."""
         names = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
@@ -286,6 +314,34 @@ class Points(Shown):
         if self.left_out:
             notes.append(f"{self.left_out:,} rows have no place: not finite, or all zero")
         return notes
+
+
+_CATEGORIES = 10
+_Style = Callable[[Any], Mapping[str, Any]]
+
+
+def _groups(points: Points, color: Any) -> list[tuple[str | None, Any, _Style]]:
+    """The rows of each colour, with the name of their category, and their drawing style."""
+    every = np.ones(points.rows, np.bool_)
+    if color is None:
+        return [(None, every, lambda _: {"color": PALETTE[0]})]
+    values = as_array(color, "color").to_pylist()
+    known_values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in known_values):
+        shades = np.array([math.nan if value is None else float(value) for value in known_values])
+        return [(None, every, lambda shown: {"c": shades[shown], "cmap": "viridis"})]
+    names = np.array([label("none" if value is None else value) for value in known_values])
+    kinds, counts = np.unique(names, return_counts=True)
+    first = [str(kinds[at]) for at in np.argsort(-counts, kind="stable")[: _CATEGORIES - 1]]
+    groups: list[tuple[str | None, Any, _Style]] = [
+        (kind, names == kind, _of_color(PALETTE[at])) for at, kind in enumerate(first)
+    ]
+    others = ~np.isin(names, first)
+    return [*groups, *([(f"{len(kinds) - len(first):,} others", others, _of_color("#CCCCCC"))] if others.any() else [])]
+
+
+def _of_color(color: str) -> _Style:
+    return lambda _: {"color": color}
 
 
 def project(

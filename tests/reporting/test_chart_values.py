@@ -1,4 +1,4 @@
-"""What charts draw: the figures of the results, at their places."""
+"""What the charts of results draw: their figures, at their places."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 
 import fastmetrics as fm
-from fastmetrics.reporting.plot import _CATEGORIES, _CHARTS, _points
+from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.vectors.projection import _CATEGORIES
 
 CHANCE = np.random.default_rng(5)
 SCORES = {"id": range(40), "token_f1": CHANCE.random(40), "exact_match": [None, *[float(row % 2) for row in range(39)]]}
@@ -19,7 +23,7 @@ OTHER = {"id": range(40), "token_f1": CHANCE.random(40), "exact_match": [float(r
 def axes_of(result: Any) -> list[Any]:
     """The axes of a result's chart."""
     figure = Figure()
-    next(draw for kind, draw in _CHARTS.items() if isinstance(result, kind))(figure, result)
+    result.plot(figure)
     return list(figure.axes)
 
 
@@ -64,7 +68,70 @@ def test_categories_of_most_points_have_colours_of_their_own():
     """Category n has n points; those of fewest points share one colour."""
     kinds = [f"k{size:02}" for size in range(1, _CATEGORIES + 4) for _ in range(size)]
     figure = Figure()
-    _points(figure, fm.vectors.project(CHANCE.random((len(kinds), 3))), kinds)
+    fm.vectors.project(CHANCE.random((len(kinds), 3))).plot(figure, color=kinds)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     most = [f"k{size:02}" for size in range(_CATEGORIES + 3, 4, -1)]
     assert labels == [*most, "4 others"]
+
+
+LABELS = [float(CHANCE.random() < score) for score in SCORES["token_f1"]]
+JUDGED = {"token_f1": SCORES["token_f1"], "hallucination": CHANCE.random(40), "latency_ms": 100 * CHANCE.random(40)}
+
+
+def test_curves_of_a_validation_are_those_of_scikit_learn():
+    found = fm.validate(JUDGED, LABELS)
+    [axes] = axes_of(found)
+    assert [line.get_label().partition(" ")[0] for line in axes.lines] == list(JUDGED)
+    for line, (name, scores) in zip(axes.lines, JUDGED.items(), strict=True):
+        toward = scores if name == "token_f1" else -scores
+        false, true, _ = roc_curve(LABELS, toward)
+        np.testing.assert_allclose(line.get_xdata(), false)
+        np.testing.assert_allclose(line.get_ydata(), true)
+        assert found[name].auc.value == pytest.approx(roc_auc_score(LABELS, toward))
+    figure = Figure()
+    axes = found.plot(figure, kind="precision-recall", metrics="token_f1")
+    precision, recall, _ = precision_recall_curve(LABELS, JUDGED["token_f1"])
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), recall)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), precision)
+    axes = found.plot(Figure(), kind="calibration")
+    share, mean = calibration_curve(LABELS, JUDGED["token_f1"], n_bins=10, strategy="quantile")
+    lines = {line.get_label(): line for line in axes.lines}
+    np.testing.assert_allclose(lines["token_f1"].get_xdata(), mean)
+    np.testing.assert_allclose(lines["token_f1"].get_ydata(), share)
+    assert "latency_ms" not in lines
+
+
+def test_curves_that_cannot_be_drawn_raise():
+    found = fm.validate(JUDGED, LABELS)
+    with pytest.raises(OptionError, match="kind='roq'"):
+        found.plot(Figure(), kind="roq")
+    with pytest.raises(UnknownNameError, match="did you mean 'token_f1'"):
+        found.plot(Figure(), metrics="token_f2")
+    with pytest.raises(InputError, match="no metric has a curve of calibration"):
+        found.plot(Figure(), kind="calibration", metrics="latency_ms")
+    with pytest.raises(OptionError, match="curves need labels of two classes: set the positive grades with positive="):
+        fm.validate(JUDGED, [1.0, 2.0, 3.0, 4.0] * 10).plot(Figure())
+
+
+def test_the_risk_coverage_curve_has_its_area():
+    found = fm.stats.risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])
+    axes = found.plot(Figure())
+    curve, area = axes.lines
+    assert list(curve.get_ydata()) == found.risk.tolist()
+    assert area.get_ydata()[0] == pytest.approx(np.mean(found.risk))
+    with pytest.raises(InputError, match="no row has a confidence and a quality"):
+        fm.stats.risk_coverage([], []).plot(Figure())
+
+
+def test_a_chart_returns_axes_in_a_new_figure_or_a_part_of_one():
+    axes = fm.summarize(SCORES).plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["token_f1, n = 40", "exact_match, n = 39"]
+    assert axes.figure.number in pyplot.get_fignums()
+    pyplot.close(axes.figure)
+    whole = Figure(figsize=(9, 3), layout="constrained")
+    left, right = whole.subfigures(1, 2)
+    several = fm.results.histograms(SCORES).plot(left)
+    one = fm.results.summarize_by(SCORES).plot(right)
+    assert several.shape == (2,)
+    assert one in right.axes
+    assert tuple(whole.get_size_inches()) == (9, 3)

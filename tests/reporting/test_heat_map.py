@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.charts import SEGMENTS, fewer_segments, heat_of_changes, heat_of_means
+from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
 from fastmetrics.results.open_runs import open_run
 
 LANGUAGES = ["de", "en", "ru"]
@@ -46,7 +46,7 @@ def shades(differences: dict[tuple[str, str], float], widest: float = 0.0) -> di
 def test_cells_of_changes_are_those_of_the_first_two_systems(names):
     runs = {name: run(seed) for name, seed in zip("abc", (1, 2, 3), strict=True) if name in names}
     comparison = fm.compare({name: runs[name] for name in names}, by="language", metrics=list(METRICS), tests="t")
-    heat = heat_of_changes(comparison)
+    heat = comparison.heat_map()
     noted = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"
              and [pair.baseline, pair.other] == names[:2]}  # fmt: skip
     assert (heat.metrics, heat.n_metrics) == (sorted(METRICS, key=lambda metric: metric not in noted), 2)
@@ -76,7 +76,7 @@ def test_cells_of_changes_are_those_of_the_first_two_systems(names):
 def test_cells_of_means_are_their_differences_from_the_mean_of_all_rows():
     scores = run(1)
     summary = fm.results.summarize_by(scores, by="language", metrics=list(METRICS))
-    heat = heat_of_means(summary)
+    heat = summary.heat_map()
     differences = {
         (language, metric): segment_mean(scores, metric, language) - segment_mean(scores, metric)
         for language in LANGUAGES
@@ -103,9 +103,8 @@ def test_metrics_of_other_units_have_scales_of_their_own_and_none_without_a_dire
     places = [LANGUAGES.index(language) for language in languages]
     scores = {"token_f1": [0.1 * place for place in places], "latency_ms": [100.0 * place for place in places]}
     scores["answer_length"] = [float(place) for place in places]
-    heat = heat_of_means(
-        fm.results.summarize_by({"id": list(range(60)), "language": languages, **scores}, by="language")
-    )
+    table = {"id": list(range(60)), "language": languages, **scores}
+    heat = fm.results.summarize_by(table, by="language").heat_map()
     levels = {name: [line[at].level for _, line in heat.lines] for at, name in enumerate(heat.metrics)}
     assert levels == {"token_f1": [-3, 0, 3], "latency_ms": [3, 0, -3], "answer_length": [None] * 3}
 
@@ -118,7 +117,7 @@ def test_metrics_with_a_verdict_come_before_the_first_others():
     new = {name: [score + 0.01 * chance.random() - 0.005 for score in old[name]] for name in names}
     new["m19"] = [score + 0.5 + chance.random() / 10 for score in old["m19"]]
     shared = {"id": list(range(60)), "language": LANGUAGES * 20}
-    heat = heat_of_changes(fm.compare({"a": {**shared, **old}, "b": {**shared, **new}}, by="language", tests="t"))
+    heat = fm.compare({"a": {**shared, **old}, "b": {**shared, **new}}, by="language", tests="t").heat_map()
     assert (heat.metrics, heat.n_metrics) == (["m19", *names[:15]], 20)
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fastmetrics as fm
 from fastmetrics.base import display
 from fastmetrics.base.errors import InputError, MissingExtraError, OptionError, OutputError
-from fastmetrics.reporting.plot import _comparison, _histograms
+from fastmetrics.reporting.plot import draw_into, picture_target
 from tests.support import column_kinds
 from tests.support.program import jsonl, program
 
@@ -31,6 +31,10 @@ LOG = {
     "answer": ["x", "y", "x", "z"],
     "question_embedding": [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]],
 }
+
+
+def save(result, path, **how):
+    draw_into(picture_target(path, (), True), result, **how)
 
 
 def results():
@@ -70,7 +74,7 @@ def texts(path):
 def test_svg_has_text_labels_and_reproducible_bytes(tmp_path, found, name):
     result, said = found[name]
     for at in range(2):
-        fm.plot(result, tmp_path / f"{at}.svg")
+        save(result, tmp_path / f"{at}.svg")
     one, other = ((tmp_path / f"{at}.svg").read_bytes() for at in range(2))
     assert one == other
     assert all(label in texts(tmp_path / "0.svg") for label in said), texts(tmp_path / "0.svg")
@@ -81,17 +85,17 @@ def test_svg_has_text_labels_and_reproducible_bytes(tmp_path, found, name):
 def test_png_output_is_a_valid_image(tmp_path, found, name):
     import matplotlib.image
 
-    fm.plot(found[name][0], tmp_path / "a.png")
+    save(found[name][0], tmp_path / "a.png")
     picture = matplotlib.image.imread(tmp_path / "a.png")
     assert min(picture.shape[:2]) > 100
     assert picture[..., :3].std() > 0.01
     before = (tmp_path / "a.png").read_bytes()
-    fm.plot(found[name][0], tmp_path / "a.png", overwrite=True)
+    save(found[name][0], tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes() == before
 
 
 def test_bar_heights_equal_the_counts(tmp_path):
-    fm.plot(fm.results.histograms({"token_f1": [0.0, 0.1, 0.9, 1.0, 1.0]}, bins=2), tmp_path / "a.svg")
+    save(fm.results.histograms({"token_f1": [0.0, 0.1, 0.9, 1.0, 1.0]}, bins=2), tmp_path / "a.svg")
     svg = (tmp_path / "a.svg").read_text()
     heights = []
     for path in re.findall(r'<path d="M ([^"]+?)\sz\s*" clip-path', svg):
@@ -103,12 +107,12 @@ def test_bar_heights_equal_the_counts(tmp_path):
 def test_differences_of_three_systems_are_those_from_the_first(tmp_path):
     scores = {name: {"id": list(range(9)), "token_f1": [level + at / 90 for at in range(9)]} for name, level in LEVELS}
     found = fm.compare(scores)
-    fm.plot(found, tmp_path / "a.svg")
+    save(found, tmp_path / "a.svg")
     shown = texts(tmp_path / "a.svg")
     assert "difference of each from a, 95 % intervals" in shown
     assert "all are compared with a, and not with each other" in shown
     figure = Figure()
-    _comparison(figure, found)
+    found.plot(figure)
     axes = figure.axes[0]
     points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     assert points == pytest.approx([0.1, 0.3])
@@ -128,8 +132,8 @@ def test_metrics_of_one_scale_share_a_panel_and_more_than_the_palette_differ_by_
         for at in range(13)
     }
     figure = Figure(layout="constrained")
-    notes = _comparison(figure, fm.compare(runs))
-    assert notes == ["all are compared with a system with a long name 0, and not with each other"]
+    fm.compare(runs).plot(figure)
+    assert figure.get_supxlabel() == "all are compared with a system with a long name 0, and not with each other"
     assert [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes] == [
         ["token_f1", "jaccard"],
         ["latency_ms"],
@@ -146,7 +150,7 @@ def test_metrics_of_one_scale_share_a_panel_and_more_than_the_palette_differ_by_
 def test_titles_of_charts_beside_each_other_do_not_overlap():
     names = [f"a_metric_with_a_very_long_name_{at}(option={at})" for at in range(4)]
     figure = Figure(layout="constrained")
-    _histograms(figure, fm.results.histograms({name: [0.1, 0.5] for name in names}))
+    fm.results.histograms({name: [0.1, 0.5] for name in names}).plot(figure)
     figure.draw_without_rendering()
     boxes = [axes.title.get_window_extent() for axes in figure.axes]
     assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
@@ -161,7 +165,7 @@ def test_a_heat_map_of_three_systems_has_both_others_and_marks_notable_cells(tmp
         for at, (name, gain) in enumerate(gains.items())
     }
     found = fm.compare(runs, by="kind", tests="t")
-    fm.plot(found, tmp_path / "a.svg")
+    save(found, tmp_path / "a.svg")
     cells = [one for one in found if one.segment is not None and one.baseline == "a"]
     cells.sort(key=lambda one: one.other)
     expected = [
@@ -176,16 +180,16 @@ def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
     for name, count in (("first", 3), ("second", 2)):
         rows = {"id": list(range(count)), "answer": ["yes"] * count, "reference": ["yes"] * count}
         fm.score(rows, "token_f1", output=tmp_path / "runs" / f"{name}.parquet", name=name)
-    fm.plot(fm.trend(tmp_path / "runs", "token_f1"), tmp_path / "a.svg")
+    save(fm.trend(tmp_path / "runs", "token_f1"), tmp_path / "a.svg")
     assert {"first", "second*"} <= set(texts(tmp_path / "a.svg").split(" "))
 
 
 @pytest.mark.slow
 def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     points = fm.vectors.project(RNG.random((30, 4)))
-    fm.plot(points, tmp_path / "numbers.svg", color=[None, *range(29)])
+    save(points, tmp_path / "numbers.svg", color=[None, *range(29)])
     kinds = [f"topic {row % 14}" for row in range(30)]
-    fm.plot(points, tmp_path / "kinds.svg", color=kinds)
+    save(points, tmp_path / "kinds.svg", color=kinds)
     shown = texts(tmp_path / "kinds.svg")
     assert "topic 0" in shown
     assert "5 others" in shown
@@ -193,12 +197,10 @@ def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     for values, name in ((kinds, "kinds"), ([None, *map(float, range(29))], "numbers")):
         for kind, column in column_kinds.kinds(values).items():
             if kind in ("pandas", "pandas nullable", "Polars", "Arrow chunks", "Arrow dictionary with holes"):
-                fm.plot(points, tmp_path / "again.svg", color=column, overwrite=True)
+                save(points, tmp_path / "again.svg", color=column)
                 assert (tmp_path / "again.svg").read_bytes() == (tmp_path / f"{name}.svg").read_bytes(), kind
     with pytest.raises(OptionError, match=r"color=.*: expected one a row, 30, got 2"):
-        fm.plot(points, tmp_path / "x.svg", color=["a", "b"])
-    with pytest.raises(OptionError, match="of projections only"):
-        fm.plot(fm.results.histograms(SCORES), tmp_path / "x.svg", color=["a"])
+        save(points, tmp_path / "x.svg", color=["a", "b"])
     assert not (tmp_path / "x.svg").exists()
 
 
@@ -214,7 +216,7 @@ def test_hostile_labels_are_escaped(tmp_path):
     ]
     table = {"token_f1": [0.1, 0.9] * 7, "kind": [name for name in names for _ in range(2)]}
     for suffix in ("svg", "png"):
-        fm.plot(fm.results.summarize_by(table, by="kind"), tmp_path / f"a.{suffix}")
+        save(fm.results.summarize_by(table, by="kind"), tmp_path / f"a.{suffix}")
     shown = texts(tmp_path / "a.svg")
     assert "</svg><script>alert(1)</script>"[:20] in shown
     assert "x" * 100 not in shown
@@ -224,30 +226,33 @@ def test_hostile_labels_are_escaped(tmp_path):
 @pytest.mark.slow
 def test_plots_of_many_metrics_and_few_or_no_rows(tmp_path):
     many = {f"m{at}": [0.1, 0.2] for at in range(40)}
-    fm.plot(fm.results.histograms(many), tmp_path / "many.svg")
+    save(fm.results.histograms(many), tmp_path / "many.svg")
     assert "m15, n = 2" in texts(tmp_path / "many.svg")
     assert "m16, n = 2" not in texts(tmp_path / "many.svg")
     assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / "many.svg")
     pair = [{"id": [1, 2], **many}, {"id": [1, 2], **many}]
-    fm.plot(fm.compare(pair), tmp_path / "compared.svg")
-    fm.plot(fm.results.summarize_by(many), tmp_path / "means.svg")
+    save(fm.compare(pair), tmp_path / "compared.svg")
+    save(fm.results.summarize_by(many), tmp_path / "means.svg")
     for name in ("compared", "means"):
         assert "the first 16 of 40 metrics are drawn" in texts(tmp_path / f"{name}.svg")
-    fm.plot(fm.results.histograms({"m": pa.array([None], pa.float64())}), tmp_path / "none.svg")
-    fm.plot(fm.vectors.project([[1.0, 2.0]]), tmp_path / "one.svg")
+    save(fm.results.histograms({"m": pa.array([None], pa.float64())}), tmp_path / "none.svg")
+    save(fm.vectors.project([[1.0, 2.0]]), tmp_path / "one.svg")
 
 
 def test_invalid_plots_raise(tmp_path, monkeypatch):
-    with pytest.raises(InputError, match="dict has no chart; give a result of histograms"):
-        fm.plot({}, tmp_path / "a.svg")
+    with pytest.raises(InputError, match="dict has no chart"):
+        save({}, tmp_path / "a.svg")
     with pytest.raises(OptionError, match=r"expected a file that ends in \.svg or \.png"):
-        fm.plot(fm.results.histograms(SCORES), tmp_path / "a.pdf")
+        save(fm.results.histograms(SCORES), tmp_path / "a.pdf")
     (tmp_path / "b.svg").write_text("")
     with pytest.raises(OutputError, match=r"b\.svg exists; choose overwrite=True"):
-        fm.plot(fm.results.histograms(SCORES), tmp_path / "b.svg")
+        picture_target(tmp_path / "b.svg", (), False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"needs matplotlib, .*\[plot\]"):
-        fm.plot(fm.results.histograms(SCORES), tmp_path / "c.svg")
+        save(fm.results.histograms(SCORES), tmp_path / "c.svg")
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"needs matplotlib, .*\[plot\]"):
+        fm.results.histograms(SCORES).plot()
 
 
 def test_commands_draw_their_results(tmp_path):

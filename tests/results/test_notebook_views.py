@@ -189,6 +189,7 @@ RESULTS = {
         Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, {}, None, None, {}, [BAD] * n
     ),
     "Report": lambda n: Report(BAD, n, n, 9),
+    "RiskCoverage": lambda n: fm.stats.risk_coverage(np.array(SCORES[:n], float), np.array(SCORES[:n], float)),
     "SearchRankings": rankings,
     "Sessions": lambda n: fm.logs.context_preservation(log(n)),
     "SideBySide": lambda n: fm.results.side_by_side({BAD: scored(n), "b": scored(n)}),

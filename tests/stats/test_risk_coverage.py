@@ -47,7 +47,7 @@ def in_batches(rows, chance):
 @given(rows)
 def test_equals_the_mean_over_all_orders_of_ties(rows):
     confidence, quality = (column.to_pylist() for column in columns(rows))
-    table = fm.stats.risk_coverage(*columns(rows))
+    table = fm.stats.risk_coverage(*columns(rows)).to_arrow()
     assert table["risk"].to_pylist() == pytest.approx(oracle.curve(confidence, quality), rel=1e-14, abs=1e-15)
     n = table.num_rows
     assert table["coverage"].to_pylist() == [i / n for i in range(1, n + 1)]
@@ -94,7 +94,7 @@ def test_long_table_equals_running_means():
     confidence, quality = chance.permutation(300_000) / 300_000, chance.random(300_000)
     losses = 1 - quality[np.argsort(-confidence)]
     expected = np.cumsum(losses) / np.arange(1, 300_001)
-    np.testing.assert_allclose(fm.stats.risk_coverage(confidence, quality)["risk"].to_numpy(), expected, rtol=1e-11)
+    np.testing.assert_allclose(fm.stats.risk_coverage(confidence, quality).risk, expected, rtol=1e-11)
 
 
 def test_constant_confidence_gives_the_risk_of_all_rows():

@@ -289,7 +289,6 @@ EXCEPTIONS = {
     "bradley_terry": "takes contests of three names each",
     "judge": "reads its table as answer does, and needs a server",
     "evaluate_rag": "writes a folder; tests/reporting/test_evaluate_rag.py compares each stage with its function",
-    "plot": "takes the result of another function; tests/reporting/test_plot.py has the column of colours",
     "report": "writes the results of other functions, and needs an extra",
 }
 """Public functions and classes without a call, and why."""
