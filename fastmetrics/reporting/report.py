@@ -51,7 +51,7 @@ def report(
     texts: Annotated[
         Any, Help("File that was scored, with the texts of the rows; may be repeated, once for each run.")
     ] = None,
-    baseline: Annotated[Any, Help("Score file that all others are compared with, or with a system its name.")] = None,
+    baseline: Annotated[Any, Help("The run that others are compared with: the name of one of them, or a file.")] = None,
     baseline_texts: Annotated[Any, Help("File with the baseline's answers.")] = None,
     judged: Annotated[
         Any,

@@ -40,7 +40,7 @@ from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.heat_maps import HeatMap
 from fastmetrics.results.main_metric import first_metrics
-from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.open_runs import open_run, open_runs, run_of
 from fastmetrics.results.pairing import with_row_ids
 from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_file import declared_better
@@ -360,7 +360,7 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     """Read the score files of a report and of its baseline."""
     opened = [_with_columns(run, options) for run in open_runs(scores, options.system, least=1)]
     sources = dict(text_sources(options, [run.name for run in opened]))
-    base = next((run for run in opened if options.system is not None and run.name == options.baseline), None)
+    base = run_of(opened, options.baseline) if len(opened) > 1 or options.system is not None else None
     if base is not None:
         opened = [run for run in opened if run is not base]
     elif options.baseline is not None:

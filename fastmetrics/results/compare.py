@@ -26,7 +26,7 @@ from fastmetrics.base.threads import cores
 from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
 from fastmetrics.results.main_metric import concern_of, first_metrics
-from fastmetrics.results.open_runs import open_run, open_runs
+from fastmetrics.results.open_runs import open_run, open_runs, run_of
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
 from fastmetrics.results.quantities import Counts, Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions, read_table
@@ -204,7 +204,9 @@ def compare(
     threads: shared.Threads = None,
     correction: shared.Correction = "holm",
     resamples: shared.Resamples = None,
-    baseline: shared.Baseline = None,
+    baseline: Annotated[
+        str | None, Help("The name of the run that all others are compared with, or its file; by default the first.")
+    ] = None,
     system: shared.System = None,
     on: shared.On = None,
     pairing: Annotated[
@@ -341,13 +343,13 @@ def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Comp
 
 
 def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
-    """The runs with the named baseline first; raises ``UnknownNameError`` for an unknown name."""
-    names = [run.name for run in runs]
+    """The runs with the baseline, a name or a file, first; raises ``UnknownNameError`` for an unknown one."""
     if baseline is None:
         return runs
-    if baseline not in names:
-        raise UnknownNameError.of("run", baseline, names)
-    return sorted(runs, key=lambda run: run.name != baseline)
+    first = run_of(runs, baseline)
+    if first is None:
+        raise UnknownNameError.of("run", baseline, [run.name for run in runs])
+    return sorted(runs, key=lambda run: run is not first)
 
 
 def _cells(

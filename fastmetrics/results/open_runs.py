@@ -80,6 +80,16 @@ def are_several(runs: Any) -> bool:
     return not runs or not isinstance(runs[0], Mapping) or all(map(is_column, runs[0].values()))
 
 
+def run_of(runs: Sequence[ScoreRun], wanted: Any) -> ScoreRun | None:
+    """The run of this name, or of the file at this path; None if it is none of them."""
+    if not isinstance(wanted, str | Path):
+        return None
+    file = shown_address(as_local(wanted))
+    return next(
+        (run for run in runs if str(wanted) == run.name or (run.file is not None and run.file.name == file)), None
+    )
+
+
 def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
     """The baseline and the compared run: by name, or the first and the second of two.
 

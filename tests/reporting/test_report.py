@@ -328,6 +328,19 @@ def test_tables_without_ids_meet_their_texts_and_the_baseline_by_position(tmp_pa
     assert without.count("answer 3") == with_ids.count("answer 3")
 
 
+def test_a_baseline_among_the_runs_is_counted_once(tmp_path):
+    """By its name or its file, as compare takes it."""
+    files = [tmp_path / f"v{n}.parquet" for n in range(3)]
+    for seed, file in enumerate(files):
+        pq.write_table(made(20, seed), file)
+    for baseline in (files[1], str(files[1])):
+        fm.report(files, tmp_path / "r.html", baseline=baseline, overwrite=True)
+        systems = read(tmp_path / "r.html")[2]["systems"]
+        assert (len(systems), systems[0]) == (3, fm.compare(files, baseline=str(files[1])).systems[0])
+        fm.report(files, tmp_path / "r.html", baseline=systems[0], overwrite=True)
+        assert read(tmp_path / "r.html")[2]["systems"] == systems
+
+
 def test_invalid_report_input_raises(tmp_path):
     out = tmp_path / "r.html"
     scores = made(5)
