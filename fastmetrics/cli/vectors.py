@@ -75,6 +75,15 @@ def vectors_project_command(
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The file of points.", metavar="PATH")],
     arguments: Annotated[Arguments, OptionsOf(project)],
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample",
+            "--limit",
+            help="Rows that pacmap and umap are fitted on; the others are placed by their neighbours.",
+        ),
+    ] = 5_000,
+    in_3d: Annotated[bool, typer.Option("--3d", help="Three dimensions, as dims 3.")] = False,
     overwrite: Overwrite = False,
     plot: Picture = None,
     color: Annotated[str | None, typer.Option(help="The column that colours the points of --plot.")] = None,
@@ -86,6 +95,8 @@ def vectors_project_command(
     if color is not None and place is None:
         raise OptionError("--color needs --plot: it colours the points that are drawn")
     colors = None if color is None else whole_table(open_source(vectors), {color: "any"})[color].to_pylist()
+    if in_3d:
+        arguments["dims"] = 3
     projection = arguments.call(project)
     write_whole(projection.to_arrow(), target, projection.to_dict(), {"id", "sampled"})
     draw(place, projection, colors)

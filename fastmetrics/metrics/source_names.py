@@ -168,8 +168,12 @@ NAMES: Sequence[SourceName] = [
     *_figures("S2", "logs chunks", ("chunk_utilization", "utilization_rate")),
     *_figures("S2", "logs topics", ("topic_coverage", ""), ("avg_chunks_per_topic", "avg_chunks_per_topic")),
     *_figures("S2", "logs domains", ("domain_analysis", "")),
-    *_figures("S2", "vectors project", ("--limit", "--sample", "the other rows are placed by their neighbours")),
-    *_figures("S2", "vectors project", ("--3d", "--dims 3"), ("UMAP", "", "principal components, then neighbours")),
+    *_figures(
+        "S2", "vectors project", ("--limit", "--limit, as --sample", "the other rows are placed by their neighbours")
+    ),
+    *_figures(
+        "S2", "vectors project", ("--3d", "--3d, as --dims 3"), ("UMAP", "", "principal components, then neighbours")
+    ),
     *_figures("S2", "score --suites tier0", ("Tier 0", ""), ("Embedding Quality (Intrinsic)", "")),
     *_figures("S2", "score --suites tier1", ("Tier 1", ""), ("Retrieval Accuracy", "")),
     *_figures("S2", "score --suites tier2", ("Tier 2", "")),

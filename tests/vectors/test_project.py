@@ -110,6 +110,10 @@ def test_project_command(tmp_path):
     expected = fm.vectors.project(rows, dims=3)
     assert made["x"].to_pylist() == expected.points[:, 0].tolist()
     assert told["trustworthiness"] == expected.trustworthiness
+    shorter = [tmp_path / "in.parquet", "--column", "v", "-o", out, "--overwrite", "--limit", "30", "--3d"]
+    assert program("vectors", "project", *shorter).code == 0
+    assert pq.read_table(out).drop(["sampled"]).equals(made.drop(["sampled"]))
+    assert sum(pq.read_table(out)["sampled"].to_pylist()) == 30
     again = program("vectors", "project", tmp_path / "in.parquet", "--column", "v", "-o", out)
     assert (again.code, "exists; choose --overwrite to replace it" in again.err) == (4, True)
     missing = program("vectors", "project", tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
