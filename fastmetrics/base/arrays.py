@@ -263,6 +263,15 @@ def _within(type_: pa.DataType) -> list[pa.Field]:
 # score some hundred rows.
 
 
+def known_true(flags: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The flags, with false for null; ``fill_null`` makes a scalar, for which Arrow imports pandas.
+
+    >>> known_true(pa.array([True, None, False])).to_pylist()
+    [True, False, False]
+    """
+    return pc.and_kleene(flags, flags.is_valid())
+
+
 def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags | None = None) -> pa.Array:
     """Numbers or booleans as an Arrow array of the type, null where ``missing``.
 

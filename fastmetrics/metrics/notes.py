@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, decoded, floats_of_arrow, is_list, is_text, plain
+from fastmetrics.base.arrays import Flags, decoded, floats_of_arrow, is_list, is_text, known_true, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
@@ -168,7 +168,7 @@ def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: 
     if not stripped:
         rows = int(np.count_nonzero(may_hold_thoughts(before)))
         return {f"{THOUGHTS}{name}": [rows, len(before)]} if rows else {}
-    changed = pc.fill_null(pc.not_equal(before, answers), fill_value=False)
+    changed = known_true(pc.not_equal(before, answers))
     rows, empty = (pc.sum(found).as_py() or 0 for found in (changed, pc.and_(changed, pc.equal(answers, ""))))
     return {f"{STRIPPED}{name}": [rows, len(before)], f"{CUT}{name}": [empty, rows]} if rows else {}
 

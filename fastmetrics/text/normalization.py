@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, map_texts, numpy_values
+from fastmetrics.base.arrays import Flags, arrow_numbers, known_true, map_texts, numpy_values
 from fastmetrics.base.options import NotAllowedError
 
 # The steps, and what each does with a text.
@@ -127,7 +127,7 @@ class Normalizer:
         return map_texts(column, self._texts)
 
     def _texts(self, texts: pa.Array) -> pa.Array:
-        odd = pc.fill_null(pc.invert(pc.string_is_ascii(texts)), fill_value=False)
+        odd = known_true(pc.invert(pc.string_is_ascii(texts)))
         found = texts.filter(odd).to_pylist()
         changed = {text: self(text) for text in dict.fromkeys(found)}
         if self._is_turkish:
@@ -172,9 +172,9 @@ def may_change(texts: pa.Array) -> Flags:
     [False, False, True, True, True, False, False]
     """
     found = np.zeros(len(texts), np.bool_)
-    odd = numpy_values(pc.fill_null(pc.invert(pc.string_is_ascii(texts)), fill_value=False))
+    odd = numpy_values(known_true(pc.invert(pc.string_is_ascii(texts))))
     if odd.any():
-        spelled = pc.match_substring_regex(texts.filter(pa.array(odd)), _spelled())
+        spelled = pc.match_substring_regex(texts.filter(arrow_numbers(odd, pa.bool_())), _spelled())
         found[odd] = numpy_values(spelled)
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, arrow_numbers, decoded, is_text, numpy_values
+from fastmetrics.base.arrays import Flags, arrow_numbers, decoded, is_text, known_true, numpy_values
 
 # The marks of thoughts.
 
@@ -252,7 +252,7 @@ def may_hold_thoughts(texts: pa.Array) -> Flags:
     for candidates, pattern in zip(_candidates(texts), _FAST, strict=True):
         if candidates.any():
             few = texts.take(arrow_numbers(np.flatnonzero(candidates), pa.int64()))
-            marked = pc.fill_null(pc.match_substring_regex(few, pattern), fill_value=False)
+            marked = known_true(pc.match_substring_regex(few, pattern))
             found[candidates] |= numpy_values(marked)
     return found
 
@@ -266,6 +266,6 @@ def without_thoughts(column: pa.Array) -> pa.Array:
     column = decoded(column)
     if not is_text(column.type):
         return column
-    marked = pc.fill_null(pc.match_substring_regex(column, _MARKS), fill_value=False)
+    marked = known_true(pc.match_substring_regex(column, _MARKS))
     answers = [split_thoughts(text).answer for text in column.filter(marked).to_pylist()]
     return pc.replace_with_mask(column, marked, pa.array(answers, column.type)) if answers else column
