@@ -56,9 +56,11 @@ def _instead(name: str, metrics: Any) -> str:
     if metrics.judged(name):
         return str(metrics.judged(name))
     meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
+    alike, spellings = metrics.alike(name)
+    names = [*VERBS, *CAUGHT, *IN_ROOMS, *alike]
     near = dict.fromkeys(
         metrics.function_of(spelling) if spelling in metrics.REGISTRY else spelling
-        for spelling in errors.nearest(name, [*public_names(), *IN_ROOMS], dict.fromkeys(meant), metrics.SPELLINGS)
+        for spelling in errors.nearest(name, names, dict.fromkeys(meant), spellings)
     )
     shown = [spelled(known).removeprefix("fm.") if known in IN_ROOMS else known for known in near]
     return f"; did you mean {errors.either(shown)}?{metrics.difference(name)}" if shown else ""

@@ -152,11 +152,20 @@ def find(name: str, cut: bool = False) -> Metric:
         raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
         listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
-        near = [known for known in REGISTRY if _may_be_meant(name, known)]
-        spelled = {other: known for other, known in SPELLINGS.items() if _may_be_meant(name, other)}
+        near, spelled = alike(name)
         error = UnknownNameError.of("metric", name, near, meant(name), spelled, listing)
         raise UnknownNameError(error.message, difference(name))
     return metric
+
+
+def alike(name: str) -> tuple[list[str], dict[str, str]]:
+    """The metrics of which a name may be a misspelling, and such further spellings with their metrics.
+
+    >>> alike("sematic_similarty")[0]
+    ['semantic_similarity']
+    """
+    near = [known for known in REGISTRY if _may_be_meant(name, known)]
+    return near, {other: known for other, known in SPELLINGS.items() if _may_be_meant(name, other)}
 
 
 def _may_be_meant(name: str, known: str) -> bool:
