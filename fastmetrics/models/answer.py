@@ -325,7 +325,7 @@ def answer(
     [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
 
     With ``output``, the answers are written to a file that ``score`` reads, and the result has its paths, the rows by
-    status (``counts``) and the ``spending``.
+    status and the ``spending``.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())

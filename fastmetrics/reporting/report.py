@@ -98,7 +98,7 @@ def report(
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the largest changes against the baseline, and rows where metrics disagree; ``rows="all"`` writes a folder with
-    all rows.  The page is self-contained, sends no request and opens from a file.  From 100,000 rows on, p values are
+    all rows.  The page is self-contained and sends no request.  From 100,000 rows on, p values are
     those of the paired t-test.  The result has the path and the numbers of rows.
 
     >>> import fastmetrics as fm

@@ -58,11 +58,9 @@ def worst_rows(
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
     question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``keep``
     adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted from 0,
-    and meet the answers by position.  ``best`` reverses the order.  Rows of equal scores are sorted by id; rows without
+    and meet the answers by position.  Rows of equal scores are sorted by id; rows without
     a score are omitted.  With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in
-    the output of ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.  With ``system``, the
-    column of ``scores`` that names several systems, ``baseline`` and ``other`` are two of those names; if the answers
-    have this column too, only those of ``other`` are used.  ``allow_differences`` is as in ``compare``.
+    the output of ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
