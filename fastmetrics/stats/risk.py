@@ -70,7 +70,7 @@ class RiskCoverage(NotebookTables):
         area = float(np.mean(self.risk))
         axes.plot(self.coverage, self.risk, color=PALETTE[0])
         axes.axhline(area, color=GREY, linewidth=0.8)
-        axes.set_xlabel("coverage: the share of rows that are answered, the most confident first")
+        axes.set_xlabel("coverage: share of rows, the most confident first")
         axes.set_ylabel("risk: the mean of 1 − quality")
         axes.set_title(f"area under the curve {area:.4f}, {len(self.risk):,} rows", fontsize=9)
         return drawn(figure)

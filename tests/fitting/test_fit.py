@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
@@ -83,6 +84,18 @@ def test_the_figures_are_printed_and_stored(fitted):
     assert json.loads(result.to_json())["recommended"] in ("mine", "token_f1")
     low, value, high = (getattr(result.evaluation.ranking, name) for name in ("low", "value", "high"))
     assert low < value < high
+
+
+@pytest.mark.slow
+def test_the_chart_is_the_calibration_and_the_table_the_metrics_alone(fitted):
+    result, _ = fitted
+    axes = result.plot(Figure())
+    curve = result.evaluation.curve
+    assert list(axes.lines[0].get_xdata()) == [part.score for part in curve]
+    assert list(axes.lines[0].get_ydata()) == [part.label for part in curve]
+    table = result.to_arrow()
+    assert table["name"].to_pylist() == ["mine", *(single.name for single in result.evaluation.singles)]
+    assert table["ranking_low"][0].as_py() == result.evaluation.ranking.low
 
 
 @pytest.mark.slow
