@@ -31,7 +31,7 @@ class Part:
         if self.metric is None:
             return ScoresIn().of(batch, self.name, {})
         options = {**{name: options[name] for name in self.metric.text_options if name in options}, **self.options}
-        return batch.read(options).scores(self.metric, options)
+        return batch.scores(self.metric, options)
 
     def needs(self) -> Iterator[tuple[str, Need]]:
         """The columns that it reads, and their representations."""

@@ -391,6 +391,7 @@ class Metric:
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, its columns among the needed ones, and whether each row is complete."""
+        batch = batch.read(options)
         if self.rows.prepare is not None:
             batch = self.rows.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]

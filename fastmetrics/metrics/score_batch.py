@@ -115,24 +115,23 @@ def score_batch(
     drift: dict[str, list[int]] = {}
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):
-            rows = given if isinstance(score.metric, FittedMetric) else given.read(score.options)
-            cautions |= score.metric.cautioned(score.name, rows, score.options)
+            cautions |= score.metric.cautioned(score.name, given, score.options)
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
                 if column not in columns:
-                    columns[column] = where_present(*score.metric.row_counts(rows, score.options))
+                    columns[column] = where_present(*score.metric.row_counts(given, score.options))
                 counts[score.name] = [len(columns[column]) - columns[column].null_count]
                 continue
             if score.metric.corpus is not None:
-                added, counted = score.metric.row_counts(rows, score.options)
+                added, counted = score.metric.row_counts(given, score.options)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
                 cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
                 if column is not None:
                     columns[column] = counts_array(added, counted)
                 continue
-            values, present = rows.scores(score.metric, score.options)
+            values, present = given.scores(score.metric, score.options)
             if isinstance(score.metric, FittedMetric):
-                drift[score.name] = score.metric.input_counts(rows, score.options)
+                drift[score.name] = score.metric.input_counts(given, score.options)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
     names = [*plan.keep, *plan.extracted, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)

@@ -40,6 +40,13 @@ JOBS = {
         ],
         {"cover_match": 0.5, "token_recall": 1.0},
     ),
+    "extraction.jsonl": (
+        [
+            ('Here you are:\n```json\n{"age": 31, "name": "Ann"}\n```', '{"name": "Ann", "age": 31}'),
+            ('{"age": 30, "name": "Bob"}', '{"name": "Bob", "age": 31}'),
+        ],
+        {"json_match": 0.75},
+    ),
     "arabic.jsonl": (
         [("إنه كِتَابٌ جَدِيدٌ", "كتاب جديد"), ("العدد هو ٤٢", "42"), ("القاهرة", "الرياض")],
         {"cover_match": 0.6667, "number_match": 1.0},

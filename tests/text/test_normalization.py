@@ -149,3 +149,8 @@ def test_all_batches_count_the_same_pairs(tmp_path):
         files = fm.tables.FileSettings(batch_rows=size)
         found = fm.score(path, "exact_match", output=tmp_path / f"{size}.parquet", files=files).summary
         assert "60 of 90 answers hold a reference but for its spelling" in found.notes[0]
+
+
+def test_a_metric_within_another_reads_texts_by_its_own_options():
+    field = fm.json_match(['{"t": "Straße"}'], ['{"t": "STRASSE"}'], fields="t=token_f1(normalize='casefold')")
+    assert field.tolist() == [1.0]
