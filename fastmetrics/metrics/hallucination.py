@@ -171,9 +171,9 @@ def hallucination(
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
     context, no two of them more than ``window`` words apart; the verb is not compared.  A number without support also
     fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may") and courtesy claim
-    nothing, but their numbers are anchors.  The verbs are English and Russian.  With ``claims="words"``, each content word of an object is an anchor, which must occur near a word of its
-    subject.  ``claims="spacy:MODEL"``, or ``"spacy"`` for the small English model, takes the triples from spaCy's
-    parses.
+    nothing, but their numbers are anchors.  The verbs are English and Russian.  With ``claims="words"``, each content
+    word of an object is an anchor, which must occur near a word of its subject.  ``claims="spacy:MODEL"``, or
+    ``"spacy"`` for the small English model, takes the triples from spaCy's parses.
 
     Time grows with the length of the row, or with the occurrences of the rarest word of each claim in the contexts.
 
