@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import decoded, is_text, map_texts, plain
+from fastmetrics.base.arrays import decoded, is_text, known_true, map_texts, plain
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
@@ -292,7 +292,7 @@ def without_working(column: pa.Array, specs: Sequence[str]) -> pa.Array:
 
     def change(texts: pa.Array) -> pa.Array:
         for mark, way in ways:
-            marked = pc.fill_null(pc.match_substring(texts, mark), fill_value=False)
+            marked = known_true(pc.match_substring(texts, mark))
             found = [way(text, 0) or text for text in texts.filter(marked).to_pylist()]
             texts = pc.replace_with_mask(texts, marked, pa.array(found, texts.type)) if found else texts
         return texts
