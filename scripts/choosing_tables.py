@@ -43,10 +43,11 @@ class Question:
 
 QUESTIONS = {
     "correct": Question(
-        {"evouna_qa": "human_correct", "openqa_nq301_judged": "human_correct"},
+        {"evouna_qa": "human_correct", "openqa_nq301_judged": "human_correct", "truthfulqa": "label_correct"},
         (
             *("cover_match", "keyword_recall", "token_recall", "token_f1", "squad_f1", "exact_match", "squad_em"),
-            *("levenshtein_ratio", "wer", "token_precision", "rougeL_f1", "chrf", "bleu", "jaccard", "answer_words"),
+            *("number_match", "levenshtein_ratio", "wer", "cer", "token_precision", "rougeL_f1", "chrf", "bleu"),
+            *("jaccard", "answer_words"),
         ),
         positive=1,
         columns=("judge_gpt4_correct",),
@@ -54,7 +55,8 @@ QUESTIONS = {
     "complete": Question(
         {"mtrag_human_eval": "human_completeness_mean", "haluquestqa": "human_completeness"},
         (
-            *("keyword_recall", "token_recall", "token_f1", "rougeL_f1", "chrf", "bleu"),
+            *("keyword_recall", "token_recall", "token_f1", "rougeL_f1", "chrf", "bleu", "cover_match", "number_match"),
+            *("levenshtein_ratio", "wer", "cer"),
             *("writing_completeness", "overall_quality", "politeness", "answer_words"),
         ),
     ),
