@@ -31,7 +31,7 @@ NEVER = (
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
-    "delimiter encoding records sheet extract normalize main"
+    "delimiter encoding records sheet extract normalize main predicted expected"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -81,6 +81,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "metrics": {"name": "token_f1", **MADE},
     "columns": {"table": [ROWS]},
+    "classification": {"table": [ROWS], "predicted": "answer", "expected": "reference"},
     "summarize": {"scores": [OLD, NEW], **MADE},
     "compare": {
         "runs": [OLD, NEW],
