@@ -47,6 +47,7 @@ KINDS = {
     "time": "date, time in ISO 8601, or number of seconds since 1970",
     "vector": "list of numbers, fixed or variable in length",
     "vectors": "list of numbers, or a list of such lists",
+    "any": "names, objects or JSON",
 }
 
 

@@ -83,6 +83,18 @@ _ALL = (
     ),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
     Column("choices", "texts", "the texts of the choices of a multiple-choice question, A first", ("options",)),
+    Column(
+        "tool_calls",
+        "any",
+        "the calls of tools that the system made: names, calls in the shape of OpenAI, Anthropic or MCP, or messages",
+        ("tools_called", "actual_tool_calls", "predicted_trajectory"),
+    ),
+    Column(
+        "expected_tool_calls",
+        "any",
+        "the calls of tools that are expected, in the same shapes",
+        ("reference_tool_calls", "expected_tools", "reference_trajectory"),
+    ),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
     Column(
         "confidence",

@@ -475,7 +475,7 @@ def metric(
     ] = None,
     columns: Annotated[
         Mapping[str, str] | None,
-        Help('The meanings of columns that no other metric reads: {"tool_calls": "the tools that were called"}.'),
+        Help('The meanings of columns that no other metric reads: {"tools_used": "the tools that were called"}.'),
     ] = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
@@ -498,9 +498,9 @@ def metric(
     ...     return float(answer.split()[:1] == reference.split()[:1])
     >>> fm.score({"answer": ["in Rome", "Rome"], "reference": ["in Paris", None]}, "shares_first_word")[0].to_pylist()
     [1.0, None]
-    >>> @fm.metric(bounds=(0, 1), better="higher", columns={"tool_calls": "the tools that the system called"})
-    ... def searched(tool_calls: list[str]) -> float:
-    ...     return float("search" in tool_calls)
+    >>> @fm.metric(bounds=(0, 1), better="higher", columns={"tools_used": "the tools that the system called"})
+    ... def searched(tools_used: list[str]) -> float:
+    ...     return float("search" in tools_used)
     >>> fm.searched([["search", "answer"], []]).tolist()
     [1.0, 0.0]
 

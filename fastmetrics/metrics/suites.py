@@ -19,6 +19,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "matching": ("matching", "choices", "numbers"),
     "edit_distance": ("edit_distance", "ter"),
     "structure": ("structure",),
+    "tools": ("tool_calls",),
     "answerability": ("abstention", "answerability", "risk"),
     "grounding": ("abstention", "grounding", "citations"),
     "generation": ("rouge", "bleu", "chrf", "corpus_chrf", "tfidf"),

@@ -24,6 +24,7 @@ SHARED = {
     "answerable": [True] * 2,
     "relevant_ids": [["a", "b"]] * 2,
     "relevance": [[1, 2]] * 2,
+    "expected_tool_calls": [["search"]] * 2,
     "reference_embedding": [[1.0, 0.0]] * 2,
 }
 ROWS = SHARED | {
@@ -38,6 +39,7 @@ ROWS = SHARED | {
     "judge_answer_relevance": [1.0, 0.0],
     "judge_correctness": [5.0, 1.0],
     "judge_e2e": [1.0, 0.0],
+    "tool_calls": [["search"], ["search", "read"]],
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
 SILENT = {
@@ -49,6 +51,7 @@ IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
     **dict.fromkeys(["json_valid", "json_match", "json_f1"], IN_JSON),
+    "tool_call_recall": {"tool_calls": [["search"], ["read"]]},
     "choice_match": {"choices": [["It is solar.", GOOD]] * 2},
     "answer_in_context": {"contexts": [[GOOD], [BAD]]},
     "aurc": {"confidence": [0.9] * 2},

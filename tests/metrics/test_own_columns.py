@@ -15,21 +15,21 @@ from tests.support.program import jsonl, program
 PLUGIN = """
 import fastmetrics as fm
 
-MEANINGS = {"tool_calls": "the tools", "category": "the area", "steps": "what was done", "weight": "w", "urgent": "u"}
+MEANINGS = {"tools_used": "the tools", "category": "the area", "steps": "what was done", "weight": "w", "urgent": "u"}
 
 @fm.metric(bounds=(0, 1), better="higher", columns=MEANINGS)
 def tool_use(
-    answer: str, tool_calls: list[str], steps: list, weight: float, urgent: bool, category: str | None = None
+    answer: str, tools_used: list[str], steps: list, weight: float, urgent: bool, category: str | None = None
 ) -> float:
-    assert isinstance(steps, list) and isinstance(tool_calls, list)
-    return float("search" in tool_calls) * weight * (category != "smalltalk") * bool(urgent)
+    assert isinstance(steps, list) and isinstance(tools_used, list)
+    return float("search" in tools_used) * weight * (category != "smalltalk") * bool(urgent)
 """
 WHOLE = {"answer": "a", "steps": [], "weight": 1, "urgent": True}
 ROWS = [
-    {**WHOLE, "id": 1, "tool_calls": ["search"], "steps": [{"n": 1}], "category": "x"},
-    {**WHOLE, "id": 2, "tool_calls": [], "category": None},
-    {**WHOLE, "id": 3, "tool_calls": None, "category": "x"},
-    {**WHOLE, "id": 4, "tool_calls": ["search"], "weight": 0.5, "category": "y"},
+    {**WHOLE, "id": 1, "tools_used": ["search"], "steps": [{"n": 1}], "category": "x"},
+    {**WHOLE, "id": 2, "tools_used": [], "category": None},
+    {**WHOLE, "id": 3, "tools_used": None, "category": "x"},
+    {**WHOLE, "id": 4, "tools_used": ["search"], "weight": 0.5, "category": "y"},
 ]
 SCORES = [1.0, 0.0, None, 0.5]
 
@@ -42,7 +42,7 @@ def plugin(tmp_path: Path) -> Path:
 
 def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path) -> None:
     rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
-    words = ("score", rows, "-m", "tool_use", "--plugin", plugin, "--keep", "category,tool_calls")
+    words = ("score", rows, "-m", "tool_use", "--plugin", plugin, "--keep", "category,tools_used")
     done = program(*words, "-o", tmp_path / "scores.parquet")
     assert (done.code, done.err) == (0, "")
     by = program("summarize", "--intervals", tmp_path / "scores.parquet", "--by", "category", "-m", "tool_use")
@@ -53,21 +53,21 @@ def test_the_columns_are_read_from_files_and_tables(tmp_path: Path, plugin: Path
     renamed = pa.Table.from_pylist(ROWS).rename_columns({"category": "area"})
     assert fm.score(renamed, "tool_use", columns={"category": "area"})["tool_use"].to_pylist() == SCORES
     assert fm.tool_use(["a"], [["search"]], [[]], [1.0], [True]).tolist() == [1.0]
-    with pytest.raises(ColumnError, match="tool_use needs the column 'tool_calls'"):
+    with pytest.raises(ColumnError, match="tool_use needs the column 'tools_used'"):
         fm.score({"answer": ["a"], "steps": [[]], "weight": [1], "urgent": [True]}, "tool_use")
 
 
 def test_the_columns_go_with_the_metric(plugin: Path) -> None:
     assert set(COLUMNS) == BUILT_IN
     fm.metrics.load_plugin(plugin)
-    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "weight", "urgent"}
+    assert set(COLUMNS) - BUILT_IN == {"tools_used", "category", "steps", "weight", "urgent"}
     plugin.write_text(PLUGIN.replace('"weight": "w", ', "").replace("weight: float, ", "").replace("* weight", ""))
     fm.metrics.load_plugin(plugin)
-    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
+    assert set(COLUMNS) - BUILT_IN == {"tools_used", "category", "steps", "urgent"}
     plugin.write_text(PLUGIN + "1 / 0\n")
     with pytest.raises(PluginError, match="ZeroDivisionError"):
         fm.metrics.load_plugin(plugin)
-    assert set(COLUMNS) - BUILT_IN == {"tool_calls", "category", "steps", "urgent"}
+    assert set(COLUMNS) - BUILT_IN == {"tools_used", "category", "steps", "urgent"}
 
 
 def test_whole_columns(plugin: Path) -> None:

@@ -29,6 +29,7 @@ from tests.reference import (
     packages,
     retrieval,
     structure,
+    tool_calls,
     writing,
 )
 from tests.reference.abstention import Refusing
@@ -107,6 +108,14 @@ def function(chance: random.Random) -> str:
     indent = chance.choice(("  ", "    ", "\t"))
     body = [indent + chance.choice(("x += 1", "x+=1", "x += 'a # b'")) for _ in range(chance.choice((0, 1)))]
     return "\n".join([head, *body, chance.choice(("", "\n")) + indent + chance.choice(("return 2*x", "return 2 * x"))])
+
+
+def calls(chance: random.Random) -> str:
+    """A few calls of tools with arguments, in JSON."""
+    names = chance.choices(("search", "read", "add"), k=chance.choice((0, 1, 1, 2, 3)))
+    return json.dumps(
+        [{"name": name, "arguments": chance.choice(({}, {"a": 1}, {"a": "1", "b": 2}))} for name in names]
+    )
 
 
 def maybe(chance: random.Random) -> bool | None:
@@ -314,6 +323,10 @@ CASES = {
     "json_f1": Case(each(record, records), structure.json_f1, 1e-15),
     "sql_match": Case(each(query, lambda chance: [query(chance)]), structure.sql_match),
     "code_match": Case(each(function, lambda chance: [function(chance)]), structure.code_match),
+    **{
+        f"tool_call_{name}": Case(each(calls, calls), getattr(tool_calls, f"tool_call_{name}"), 1e-15)
+        for name in ("precision", "recall", "f1", "match", "accuracy")
+    },
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},
