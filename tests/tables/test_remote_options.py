@@ -107,6 +107,7 @@ CASES: dict[str, dict[str, Any]] = {
         "baseline": OLD,
         "baseline_texts": ROWS,
         "judged": In("judged.parquet"),
+        "labels": In("labels.csv"),
         "usage": [In("usage.json")],
         "vectors": VECTORS,
         "runs": In("runs"),
