@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,33 +152,38 @@ def rank_command(
 
 
 def metrics_command(
-    name: Annotated[str | None, typer.Argument(help="The metric to explain.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The metric to explain, or the family to list.")] = None,
     *,
     plugin: Plugins = None,
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """A name of the sources, such as "Avg EM", is explained too."""
+    families = _families()
+    lines: Iterable[str]
     if rank:
         lines = _measures()
-    elif name is not None:
-        lines = _meant(name)
+    elif name is None:
+        lines = [f"{family}:  {', '.join(metric.name for metric in some)}" for family, some in families.items()]
+    elif name in families and name not in [metric.name for some in families.values() for metric in some]:
+        width = max(len(metric.name) for metric in families[name])
+        lines = [
+            f"{metric.name:{width}}  {_columns(metric)}: {metric.summary.replace('`', '')}" for metric in families[name]
+        ]
     else:
-        lines = _by_family()
+        lines = _meant(name)
     print_folded(lines)
 
 
-def _by_family() -> Iterator[str]:
-    """The metrics by family, each with its columns and its summary."""
+def _families() -> dict[str, list[Metric]]:
+    """The metrics of each family, which is the module that declares them."""
     import fastmetrics.metrics.suites  # noqa: F401 - declares the metrics
     from fastmetrics.metrics.metric import REGISTRY
 
-    width = max(map(len, REGISTRY))
-    families = itertools.groupby(REGISTRY.values(), lambda metric: metric.function.__module__.rpartition(".")[2])
-    for number, (family, metrics) in enumerate(families):
-        yield from [""] * bool(number)
-        yield f"{family.replace('_', ' ')}:"
-        for metric in metrics:
-            yield f"{metric.name:{width}}  {_columns(metric)}: {metric.summary}"
+    families: dict[str, list[Metric]] = {}
+    for metric in REGISTRY.values():
+        family = metric.function.__module__.rpartition(".")[2].replace("_", " ")
+        families.setdefault(family, []).append(metric)
+    return families
 
 
 def _meant(name: str) -> Iterator[str]:

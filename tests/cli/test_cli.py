@@ -290,10 +290,12 @@ def test_invalid_outputs_raise(tmp_path):
 
 
 def test_metrics_lists_and_explains_each():
-    listed = ok("metrics").splitlines()
-    titles = [line for line in listed if line.endswith(":")]
-    assert [line.split()[0] for line in listed if line and line not in titles] == list(REGISTRY)
-    assert (titles[0], len(titles)) == ("lexical:", len(families.FAMILIES))
+    listed = dict(line.split(":  ") for line in ok("metrics").splitlines())
+    assert [name for names in listed.values() for name in names.split(", ")] == list(REGISTRY)
+    assert (next(iter(listed)), len(listed)) == ("lexical", len(families.FAMILIES))
+    lexical = ok("metrics", "lexical")
+    assert [line.split()[0] for line in lexical.splitlines()] == listed["lexical"].split(", ")
+    assert "`" not in lexical
     for name, metric in REGISTRY.items():
         explained = ok("metrics", name)
         assert explained.startswith(f"{name}: {metric.level} metric, ")
