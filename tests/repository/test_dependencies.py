@@ -74,6 +74,7 @@ def test_messages_about_missing_packages_name_extras_that_have_them() -> None:
         "check",
         "bench",
         "model-server",
+        "notebook",
         "postgres-server",
         "datasets",
     }

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import runpy
+import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from tests.support.optional_parts import needs
 
 pytestmark = pytest.mark.slow
 
@@ -95,3 +97,18 @@ def test_a_score_is_fitted_to_labels() -> None:
     assert "correctness" in printed.splitlines()[1]
     assert "labelled 'correct'" in printed
     assert json.loads(printed.splitlines()[-1].replace("'", '"').replace("None", "null"))[0]["id"] == "q0001"
+
+
+@needs("nbclient", "ipykernel")
+def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    import nbclient
+    import nbformat
+
+    for name in ("answers.jsonl", "brief_answers.jsonl"):
+        shutil.copy(FOLDER / name, tmp_path)
+    notebook = nbformat.read(FOLDER / "first_look.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not committed"
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = "".join(str(output) for cell in notebook.cells for output in cell.get("outputs", ()))
+    for part in ("text/html", "image/png", "token_recall.drop", "FAILED"):
+        assert part in shown
