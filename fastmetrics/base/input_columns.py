@@ -188,6 +188,15 @@ def is_repeat(name: str) -> bool:
     return name.lower() == REPEAT
 
 
+def is_system(name: str) -> bool:
+    """Whether a column of this name names the system that answered.
+
+    >>> is_system("System"), is_system("systems")
+    (True, False)
+    """
+    return name.lower() == "system"
+
+
 def is_round(name: str) -> bool:
     """Whether a column of this name numbers the rounds of an answer, of which each is a row.
 

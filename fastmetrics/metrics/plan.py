@@ -28,6 +28,7 @@ from fastmetrics.base.input_columns import (
     is_id,
     is_repeat,
     is_round,
+    is_system,
     kept_columns,
     listed,
     milliseconds_in,
@@ -496,6 +497,8 @@ def plan(
         check_columns(score.name, score.metric, names, mapping)
     _check_distinct(scores)
     _check_stored_alike(scores)
+    if ids:  # readers tell systems apart that answer under the same ids
+        keep += [name for name in names if is_system(name) and name not in keep]
     if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
         keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
     clash = [score.name for score in scores if score.name in keep]

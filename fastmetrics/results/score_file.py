@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import floats_of_arrow, is_list
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
-from fastmetrics.base.input_columns import is_axis, is_cost, is_id, is_repeat, is_round
+from fastmetrics.base.input_columns import is_axis, is_cost, is_id, is_repeat, is_round, is_system
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
@@ -289,14 +289,15 @@ class ScoreFile:
         the rows may be rounds whose tokens add up.
         """
         declared = {} if self.metadata is None else self.metadata.declared or {}
-        keys = self.key_columns if columns_that_add_up(self.scores, declared) else []
+        added = columns_that_add_up(self.scores, declared)
+        keys = [name for name in self.key_columns if added or is_system(name)]
         return [*self.scores, *self._lists, *self._counts, *keys]
 
     @cached_property
     def key_columns(self) -> list[str]:
-        """The columns with ids, the numbers of repeats and those of rounds."""
+        """The columns with ids, the numbers of repeats and of rounds, and the names of systems."""
         names = [name for name in self.source.schema.names if name not in self.scores]
-        return [name for is_key in (is_id, is_repeat, is_round) for name in names if is_key(name)]
+        return [name for is_key in (is_id, is_repeat, is_round, is_system) for name in names if is_key(name)]
 
     @property
     def _counted(self) -> Sequence[str]:

@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.input_columns import adds_up
+from fastmetrics.base.input_columns import adds_up, is_system
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes
@@ -43,7 +43,9 @@ from fastmetrics.stats.summed_scores import (
     Sums,
     added_up,
     list_columns,
+    pooled_note,
     score_columns,
+    systems_of,
 )
 from fastmetrics.stats.sums import State, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
@@ -341,9 +343,17 @@ def summary_of_run(
     columns = [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
     infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
-    notes = [*rounds.notes, *infinite, *remarks, *notes_of(planned, sums)]
+    pooled = pooled_note(_systems(output) if any(map(is_system, planned.keep)) else ())
+    notes = [*rounds.notes, *pooled, *infinite, *remarks, *notes_of(planned, sums)]
     labels = declared_labels(states, stored)
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
+
+
+def _systems(output: str | Path) -> dict[str, None]:
+    """The names of the systems in an output, in their order."""
+    file = ScoreFile.open(output)
+    batches = file.batches([name for name in file.key_columns if is_system(name)])
+    return {name: None for batch in batches for name in systems_of(batch)}
 
 
 def _answers(output: str | Path) -> Ints | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, is_list, plain_table, text_of_arrow
 from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round
+from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round, is_system
 from fastmetrics.base.score_metadata import (
     METADATA,
     InputDrift,
@@ -145,10 +145,10 @@ class RoundKeys:
     """The columns of a table, added batch by batch, that tell which rows are rounds of one answer."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        tests = (is_id, is_repeat)
+        tests = (is_id, is_repeat, is_system)
         self.columns = [next((name for name in names if is_key(name)), None) for is_key in tests]
         self.has_rounds = any(map(is_round, names))
-        self._keys: list[list[Uint64s]] = [[], []]
+        self._keys: list[list[Uint64s]] = [[], [], []]
 
     def add(self, piece: Piece) -> None:
         """Add the ids of some rows."""
@@ -161,7 +161,9 @@ class RoundKeys:
         """The number of each row's answer, as by ``answers_of_rounds``; and how many rows each id has, 1 if not as
         many.
         """
-        ids, repeats = (np.concatenate([*keys, _NO_KEYS]) for keys in self._keys)
+        ids, repeats, systems = (np.concatenate([*keys, _NO_KEYS]) for keys in self._keys)
+        if len(systems):  # systems answer under the same ids; a multiple of the golden ratio parts sums of equal hashes
+            ids = np.where(ids == 0, 0, ids + systems * np.uint64(0x9E3779B97F4A7C15))
         if not (np.diff(np.sort(ids)) == 0).any():
             return None, 1
         codes = np.unique(ids, return_inverse=True)[1]
@@ -172,6 +174,20 @@ class RoundKeys:
 
 
 _NO_KEYS = np.zeros(0, np.uint64)
+
+
+def systems_of(piece: Piece) -> list[str]:
+    """The names of the systems that some rows name, if they do."""
+    name = next((name for name in piece.schema.names if is_system(name)), None)
+    return [] if name is None else [str(one) for one in piece.column(name).unique().to_pylist() if one is not None]
+
+
+def pooled_note(systems: Iterable[str]) -> list[str]:
+    """The note on means over the rows of several systems."""
+    names = list(systems)
+    shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    ways = "by='system' (--by system) shows each, compare(system='system') compares them"
+    return [f"the rows of {len(names):,} systems are pooled ({shown}); {ways}"] if len(names) > 1 else []
 
 
 # Scores in any form, split by file and summed part by part.
@@ -262,7 +278,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name)}
+    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name) or is_system(name)}
     others = [field for field in schema if field.name not in keys and field.name not in labels]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
@@ -298,6 +314,7 @@ class Sums:
         """Per part, its number of rows, and the number of each row's answer if rows are rounds."""
         self._alike: dict[int, list[str]] = {}
         """The columns of tokens and prices of parts in which each id has this number of rows."""
+        self._systems: dict[str, None] = {}
         self._names: list[str] | None = None
         self._notes: dict[str, None] = dict.fromkeys(notes)
         self._part: _Part | None = None
@@ -322,6 +339,7 @@ class Sums:
             self._part = _Part(metadata, names, piece.schema)
             self._declare(self._part.metadata.declared or {})
         self._part.add(piece)
+        self._systems |= dict.fromkeys(systems_of(piece))
 
     def close(self) -> None:
         """End the current part, whose number of rows is then known."""
@@ -408,7 +426,8 @@ class Sums:
             "that they are rounds, which add up"
             for n, names in self._alike.items()
         ]
-        return [*self._notes, *([left_out] if torn else []), *lacking, *drift, *alike]
+        pooled = pooled_note(self._systems)
+        return [*self._notes, *pooled, *([left_out] if torn else []), *lacking, *drift, *alike]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1

@@ -221,6 +221,19 @@ def test_pooled_files_and_systems_have_rounds_of_their_own(tmp_path):
     assert changes[0].delta == (630 + 105 - 330 - 55) / 2
 
 
+@pytest.mark.parametrize("output", ["scores.parquet", "scores.csv"])
+def test_systems_in_one_table_are_no_rounds_and_a_note_says_that_they_are_pooled(tmp_path, output):
+    rows = [{"id": row, "system": name, "total_tokens": 10} for name, n in (("a", 3), ("b", 2)) for row in range(n)]
+    table = pa.Table.from_pylist(rows)
+    note = "the rows of 2 systems are pooled (a, b)"
+    in_file = fm.score(table, "total_tokens", output=tmp_path / output)
+    for found in (in_file.summary, fm.summarize(tmp_path / output), fm.summarize(fm.score(table, "total_tokens"))):
+        assert (found["total_tokens"].n, found["total_tokens"].mean) == (5, 10.0)
+        assert [one.startswith(note) for one in found.notes] == [True]
+    alone = fm.summarize(fm.score(table.slice(0, 3), "total_tokens"))
+    assert not alone.notes
+
+
 def test_segments_and_gates_read_the_sums():
     scores = {**ROWS, "round": [1, 2, 1], "total_tokens": [110.0, 220.0, 55.0], "language": ["ru", "ru", "en"]}
     scores = {name: scores[name] for name in ("id", "round", "total_tokens", "language")}
