@@ -63,6 +63,27 @@ JOBS = {
         [("答案是北京。", "北京"), ("会议在１２月举行", "12月"), ("中国的首都是北京市", "上海")],
         {"cover_match(tokenizer='unicode')": 0.6667},
     ),
+    "tools.jsonl": (
+        [
+            {
+                "messages": [
+                    {"role": "user", "content": "How warm is it in Rome?"},
+                    {
+                        "role": "assistant",
+                        "tool_calls": [
+                            {"type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}
+                        ],
+                    },
+                ],
+                "expected_tool_calls": [{"name": "weather", "arguments": {"city": "Rome"}}],
+            },
+            {
+                "messages": [{"role": "assistant", "content": "It is warm."}],
+                "expected_tool_calls": [{"name": "weather", "arguments": {"city": "Oslo"}}],
+            },
+        ],
+        {"tool_call_f1": 0.5, "tool_call_accuracy": 0.5},
+    ),
     "labels.jsonl": ([("spam", "spam"), ("ham", "spam"), ("ham", "ham"), ("ham", "ham")], {"accuracy": 0.75}),
 }
 """The rows of each job, and its figures."""
@@ -76,7 +97,11 @@ def test_every_command_of_the_page_has_a_job():
 def test_one_command_gives_the_right_number(name, tmp_path, monkeypatch):
     rows, figures = JOBS[name]
     monkeypatch.chdir(tmp_path)
-    jsonl(tmp_path / name, *(dict(zip(("answer", "reference", "choices"), row, strict=False)) for row in rows))
+    named = [
+        row if isinstance(row, dict) else dict(zip(("answer", "reference", "choices"), row, strict=False))
+        for row in rows
+    ]
+    jsonl(tmp_path / name, *named)
     done = program(*COMMANDS[name])
     assert done.code == 0, done.err
     for figure, value in figures.items():
