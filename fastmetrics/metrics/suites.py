@@ -152,7 +152,8 @@ def find(name: str, cut: bool = False) -> Metric:
     if metric is None and judged(name):
         raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
-        listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
+        own = "a metric of your own needs --plugin FILE, in Python metrics.load_plugin"
+        listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}; {own}"
         near, spelled = alike(name)
         error = UnknownNameError.of("metric", name, near, meant(name), spelled, listing)
         raise UnknownNameError(error.message, difference(name))

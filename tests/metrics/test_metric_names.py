@@ -134,7 +134,9 @@ def test_a_name_of_another_number_is_no_alias_and_the_error_says_the_difference(
 def test_unrelated_name_error_points_to_the_metric_list(typed):
     with pytest.raises(UnknownNameError) as caught:
         parse(typed)
-    assert str(caught.value).endswith(f"; `fastmetrics metrics` lists all {len(REGISTRY)}")
+    listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
+    own = "a metric of your own needs --plugin FILE, in Python metrics.load_plugin"
+    assert str(caught.value).endswith(f"; {listing}; {own}")
     assert len(str(caught.value)) < 250
 
 
