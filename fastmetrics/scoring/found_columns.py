@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -23,7 +24,8 @@ from fastmetrics.tables.file_columns import Widened, fields_of
 from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_rows import good_batches
+from fastmetrics.tables.table_chunks import Chunk, batch_of
+from fastmetrics.tables.table_rows import good_rows
 
 _SHOWN = 60
 """The characters of a value, and the paths, that are shown."""
@@ -166,6 +168,12 @@ def columns(
     )
 
 
+_TRIED = 8
+"""The chunks in which a row that can be read is looked for."""
+
+_OF_TEXT = (".content", ".text", ".value")
+"""The ends of paths under which chats and tools keep a text."""
+
 _APART = re.compile(r" (?:\|\||unless|since) ")
 """What stands between the parts of a path."""
 
@@ -182,27 +190,49 @@ def _looked_up(source: TableSource, mapping: Mapping[str, str]) -> dict[str, Fou
             faults[name] = str(error)
         else:
             kinds.setdefault(path, kind)
-    batch = _first_rows(source, kinds)
+    first_rows = _first_rows(source, kinds)
     found = {}
     for name, path in mapping.items():
         if name in faults:
             found[name] = FoundColumn(path, fault=faults[name])
             continue
-        column = batch.column(batch.schema.names.index(path))
-        filled = len(column) - column.null_count
+        chunk = _first_rows(source, {path: kinds[path]}) if first_rows.rejects else first_rows
+        column = chunk.batch.column(chunk.batch.schema.names.index(path))
+        rows, filled = len(column) + len(chunk.rejects), len(column) - column.null_count
         first = column.drop_null()[0].as_py() if filled else None
-        found[name] = FoundColumn(path, len(column), filled, first)
+        fault = None if filled or not chunk.rejects else _fault(name, path, source, chunk.rejects[0].reason)
+        found[name] = FoundColumn(path, rows, filled, first, fault)
     return found
 
 
-def _first_rows(source: TableSource, kinds: Mapping[str, str]) -> pa.RecordBatch:
+def _first_rows(source: TableSource, kinds: Mapping[str, str]) -> Chunk:
+    """The first rows, with those rejected that do not fit one of the columns."""
     selection = source.select(kinds)
     while True:
         try:
-            nothing = pa.RecordBatch.from_pylist([], selection.schema)
-            return next(good_batches(source, selection, skip=True), nothing)
+            found = Chunk(0, np.empty(0, np.int64), batch_of(selection.schema))
+            for chunk in islice(source.chunks(selection), _TRIED):
+                good = good_rows(source, selection, chunk, skip=True)
+                found = replace(good, rejects=(*found.rejects, *good.rejects))
+                if len(found.rows):
+                    break
+            return found
         except Widened as wider:  # a row has another type than the first ones, as in scoring
             selection = selection.widen(wider.name, wider.type)
+
+
+def _fault(name: str, path: str, source: TableSource, reason: str) -> str:
+    """Why no row of a column can be read; for objects of text, the path that reads their text."""
+    within = [
+        other
+        for other, kind in _paths_of(source).items()
+        if re.match(rf"{re.escape(path)}(\[\])?\.", other) and kind == "text"
+    ]
+    if not within:
+        return reason
+    read = min(within, key=lambda other: not other.endswith(_OF_TEXT))
+    read = read.replace("[]", "[0]") if COLUMNS[name].kind == "text" else read
+    return f"objects, not text; try --columns {name}={read}"
 
 
 def _paths_of(source: TableSource) -> dict[str, str]:

@@ -66,9 +66,22 @@ def test_bad_rows_and_a_later_one_of_another_type_do_not_stop_it(tmp_path: Path)
     (tmp_path / "rows.jsonl").write_text('{"id": 1, "latency_ms": "slow"}\n{"id": "b", "latency_ms": 7}')
     found = fm.columns(tmp_path / "rows.jsonl").columns
     assert {name: (column.first, column.rows) for name, column in found.items()} == {
-        "id": ("b", 1),
-        "latency_ms": (7, 1),
+        "id": (1, 1),
+        "latency_ms": (7, 2),
     }
+
+
+def test_a_column_of_objects_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    chat, contexts = [{"role": "user", "content": "hi"}], [{"text": "a"}, {"text": "b"}]
+    row = {"id": 1, "question": chat, "answer": "x", "reference": {"n": 1}, "contexts": contexts}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    found = fm.columns(tmp_path / "rows.jsonl").columns
+    assert (found["answer"].first, found["answer"].filled, found["id"].first) == ("x", 1, 1)
+    assert found["question"].fault == "objects, not text; try --columns question=question[0].content"
+    assert found["reference"].fault == "expected a string or a list of strings, got an object"
+    assert found["contexts"].fault == "objects, not text; try --columns contexts=contexts[].text"
+    named = fm.columns(tmp_path / "rows.jsonl", columns={"question": "question[0].content"})
+    assert named.columns["question"].first == "hi"
 
 
 def test_a_document_names_its_lists(tmp_path: Path) -> None:
