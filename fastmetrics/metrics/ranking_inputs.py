@@ -135,7 +135,7 @@ def _short(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | No
 
 _SHORT = Caution(
     "have fewer retrieved documents than the cut-off",
-    "the search was not asked for {k}: the scores are those of what it returned",
+    "the search was not asked for {k}, or found no more: the scores are those of what it returned",
     _short,
     least=1.0,
 )

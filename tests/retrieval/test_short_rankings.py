@@ -110,7 +110,7 @@ def test_a_cut_off_that_no_ranking_reaches_has_a_note() -> None:
     notes = fm.summarize(fm.score(rows, "hit_rate@3,ndcg@10,recall@10,P@4,mrr")).notes
     assert [note.partition(": ")[0] for note in notes] == ["ndcg@10, retrieval_recall@10", "retrieval_precision@4"]
     assert all(short in note for note in notes)
-    assert "the search was not asked for 10" in notes[0]
+    assert "the search was not asked for 10, or found no more: the scores" in notes[0]
     result = fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@10,P@2,mrr,recall@100")
     assert result.notes == ["ndcg@10, recall@100: the ranking has at most 2 documents for a query"]
     assert fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@2").notes == []
