@@ -51,6 +51,8 @@ class Pilot:
     """The variance of the difference over that of the samples."""
     given: bool = False
     """Whether ω² was given."""
+    bounds: Bounds | None = None
+    """The smallest and the largest score that the metric declares."""
 
     @property
     def n(self) -> int | None:
@@ -135,7 +137,7 @@ def _pilot(units: PairedRuns, metric: str, groups: Ints | None, bounds: Bounds |
     within = [0.0 if run is None else run.scores(metric).within for run in units.repeated] or [0.0]
     noise = sum(one.within * float(np.mean(1.0 / one.counts)) for one in answers)
     between = factor * max(sum(variance(sample.values) for sample in samples) - noise, 0.0)
-    return Pilot(metric, between, (within[0], within[-1]), separated, samples, factor)
+    return Pilot(metric, between, (within[0], within[-1]), separated, samples, factor, bounds=bounds)
 
 
 def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -> Pilot:
@@ -293,9 +295,9 @@ def power(
     >>> [(plan.repeats, plan.n) for plan in fm.power(between=0.05, within=0.1, delta=0.05)]
     [(1, 787), (2, 473), (3, 369), (5, 285), (10, 222)]
 
-    Raises ``OptionError`` unless exactly one of ``delta`` and ``n`` is given, for variances that are missing or
-    negative, and for ``repeats`` above 1 if σ² is unknown; ``InputError`` for a pilot of fewer than 2 questions; and
-    the errors of :func:`compare`.
+    Raises ``OptionError`` unless exactly one of ``delta`` and ``n`` is given, for a difference that the bounds of a
+    metric do not allow, for variances that are missing or negative, and for ``repeats`` above 1 if σ² is unknown;
+    ``InputError`` for a pilot of fewer than 2 questions; and the errors of :func:`compare`.
 
     Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640).
     """
@@ -315,10 +317,21 @@ def power(
     pilots, notes = _pilots(pilot, listed(metrics), cluster, (baseline, other), on, system, correlation, pairing)
     plans = []
     for measured in pilots:
+        _check_reach(measured, delta, margin)
         planned = _with_given(measured, between, within, repeats)
         sizes = _REPEATS if sum(planned.within) > 0 and repeats == 1 else [repeats]
         plans += [_plan(planned, size, margin if delta is None else delta, n, aim, confidence) for size in sizes]
     return PowerReport(plans, power, confidence, aim, "n" if n is None else "delta", notes)
+
+
+def _check_reach(pilot: Pilot, delta: float | None, margin: float | None) -> None:
+    """Raise ``OptionError`` for a difference as large as the width of the metric's bounds, or larger."""
+    name, size = ("delta", delta) if margin is None else ("margin", margin)
+    if size is None or pilot.bounds is None or size < (width := pilot.bounds[1] - pilot.bounds[0]):
+        return
+    low, high = pilot.bounds
+    share = f", and {size:g} % of that is {size / 100 * width:g}" if size < 100 else ""
+    raise OptionError(Argument(name, size), f": {pilot.metric} goes from {low:g} to {high:g}{share}")
 
 
 def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, aim: Aim, confidence: float) -> PowerPlan:

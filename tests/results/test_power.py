@@ -255,3 +255,12 @@ def test_a_pilot_is_compared_with_the_run_that_is_left(names):
     [plan, *_] = fm.power(runs, delta=0.2, **names)
     [expected, *_] = fm.power({"b": runs["b"], "a": runs["a"]}, delta=0.2)
     assert plan == expected
+
+
+def test_a_difference_beyond_the_bounds_is_refused():
+    runs = [{"id": list(range(40)), "exact_match": [0.0, 1.0] * 20}, {"id": list(range(40)), "exact_match": [1.0] * 40}]
+    for name in ("delta", "margin"):
+        with pytest.raises(OptionError, match=rf"{name}=2\.0: exact_match goes from 0 to 1, and 2 % of that is 0\.02"):
+            fm.power(runs, **{name: 2.0})
+        assert fm.power(runs, **{name: 0.99})[0].n
+    assert fm.power(pilot(), metrics="m", delta=2.0)[0].n, "no bounds are declared"
