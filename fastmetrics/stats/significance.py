@@ -24,7 +24,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import InputError
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import ROUNDING, Bounds, Interval, Sample, Spread, between, whole, without_noise
-from fastmetrics.stats.mean_interval import drawn, mean_interval, shape_note, shifted_tails
+from fastmetrics.stats.mean_interval import drawn, exact_interval, mean_interval, shape_note, shifted_tails
 from fastmetrics.stats.sums import exact_sum
 
 # Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
@@ -665,6 +665,11 @@ def variance_bound(differences: Sample, confidence: float) -> tuple[float, str |
     spread = differences.spread
     normal = n * spread.error**2 * spread.freedom / float(chdtri(spread.freedom, confidence))
     note = interval.note
+    if differences.kind == "flags" and differences.sizes is None and not differences.agree:
+        ones = int(differences.values.sum())
+        note = exact_interval(ones, n, confidence).note  # 0 and 1 are all values: none is missing near a bound
+    elif interval.kind == "worst_case" and not differences.agree:
+        note = "rather too wide than too narrow: all values are equally far from their mean"
     if note is None and interval.skew > _FEW_DECIDE:
         note = "approximate: a few questions decide the variance"
     return interval.high if math.isnan(interval.high) else max(interval.high, normal), note

@@ -264,3 +264,18 @@ def test_a_difference_beyond_the_bounds_is_refused():
             fm.power(runs, **{name: 2.0})
         assert fm.power(runs, **{name: 0.99})[0].n
     assert fm.power(pilot(), metrics="m", delta=2.0)[0].n, "no bounds are declared"
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([0.0, 1.0] * 200, None),
+        ([0.0] * 46 + [1.0] * 54, None),
+        ([0.0] * 90 + [1.0] * 10, "few rows of 0 or few of 1"),
+        ([0.25, 0.75] * 50, "all values are equally far from their mean"),
+        ([1.0] * 50, "all values agree"),
+    ],
+)
+def test_the_note_on_the_most_questions_is_on_the_scores(values, note):
+    [plan] = fm.power({"id": list(range(len(values))), "token_f1": values}, metrics="token_f1", delta=0.1)
+    assert plan.note == (note and f"rather too wide than too narrow: {note}")
