@@ -226,7 +226,7 @@ def million(rows: int, repeats: int) -> list[dict[str, Any]]:
         path = Path(folder) / "vectors.npy"
         np.save(path, clustered(rows))
         for metric in ("cosine", "euclidean"):
-            command = ["-m", "fastmetrics", "geometry", str(path), "--metric", metric]
+            command = ["-m", "fastmetrics", "vectors", "geometry", str(path), "--metric", metric]
             ran = run(command)
             seconds = round(ran.seconds, 1)
             results.append({"name": f"geometry, {metric}", "rows": rows, "seconds": seconds, "peak_mb": ran.peak_mb})

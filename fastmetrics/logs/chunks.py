@@ -472,6 +472,9 @@ class ChunkUse(Shown):
             notes.append(f"{self.missing:,} rows without a ranking were left out")
         if self.total_chunks is None:
             notes.append("without a table of chunks, unused chunks are unknown and gini covers the used chunks only")
+        if self.unused_ids:
+            some = ", ".join(map(str, self.unused_ids[:_SHOWN])) + (", …" if len(self.unused_ids) > _SHOWN else "")
+            notes.append(f"never retrieved: {some}")
         if self.unknown_chunks:
             some = ", ".join(map(repr, self.unknown_ids[:3]))
             notes.append(f"{self.unknown_chunks:,} retrieved ids are not in the table of chunks: {some}, ...")

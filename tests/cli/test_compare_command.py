@@ -29,7 +29,7 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
     told = json.loads(program(*arguments, "--json", "--threads", "1").out)
     assert told == json.loads(fm.compare({"old": OLD, "new": NEW}, by="language").to_json())
     assert program(*arguments, "--markdown").out.startswith(
-        "| metric | old | new | Δ | interval | p | verdict |\n| --- |"
+        "| metric | verdict | old | new | Δ | interval | p |\n| --- |"
     )
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
 

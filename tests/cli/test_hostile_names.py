@@ -45,7 +45,7 @@ GATE = ("gate", "new.parquet", "--baseline", "old.parquet", "-r", "token_f1 >= 0
         ("summarize", "new.parquet", "--worst", "token_f1", "--baseline", "old.parquet"),
         ("runs", "list", "."),
         ("runs", "list", ".", "--json"),
-        ("trend", ".", "token_f1"),
+        ("runs", "trend", ".", "token_f1"),
         ("compare", f"no{EVIL}.parquet", "new.parquet"),
     ],
     ids=lambda words: " ".join((words[0], *(word for word in words if word in ("--json", "--markdown")))),

@@ -176,16 +176,16 @@ def test_programs_print_and_write_the_figures(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", *rows)
     bare = jsonl(tmp_path / "bare.jsonl", {"question": "a", "session": 1})
     for command, figure, value in (
-        ("logs", "cache", "cache_hit_rate", 0.5),
-        ("logs", "context", "context_preservation", 1.0),
+        ("cache", "cache_hit_rate", 0.5),
+        ("context", "context_preservation", 1.0),
     ):
-        done = program(command, log, "-o", tmp_path / f"{command}.json")
+        done = program("logs", command, log, "-o", tmp_path / f"{command}.json")
         assert (done.code, done.err) == (0, "")
         figures = json.loads((tmp_path / f"{command}.json").read_text())
         assert figures[figure] == value
-        streamed = program(command, "-", "--format", "jsonl", "--json", stdin=log.read_bytes())
+        streamed = program("logs", command, "-", "--format", "jsonl", "--json", stdin=log.read_bytes())
         assert json.loads(streamed.out) == figures
-        without = program(command, bare)
+        without = program("logs", command, bare)
         assert (without.code, "--embedder wordllama" in without.err) == (3, True)
 
 

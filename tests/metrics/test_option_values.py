@@ -220,12 +220,12 @@ COMMANDS = [
     (["rank", "r.json", "q.json", "-M", HUGE], "--depth"),
     (["rank", "r.json", "q.json", "-M", "0"], "--depth"),
     (["rank", "r.json", "q.json", "--threads", HUGE], "--threads"),
-    (["geometry", "v.npy", "-k", HUGE], "-k"),
-    (["geometry", "v.npy", "--sample", HUGE], "--sample"),
-    (["geometry", "v.npy", "--seed", HUGE], "--seed"),
-    (["geometry", "v.npy", "--threads", HUGE], "--threads"),
-    (["search", "index", "v.npy", "-o", "r.jsonl", "-k", HUGE], "-k"),
-    (["search", "index", "v.npy", "-o", "r.jsonl", "--recall", "nan"], "--recall"),
+    (["vectors", "geometry", "v.npy", "-k", HUGE], "-k"),
+    (["vectors", "geometry", "v.npy", "--sample", HUGE], "--sample"),
+    (["vectors", "geometry", "v.npy", "--seed", HUGE], "--seed"),
+    (["vectors", "geometry", "v.npy", "--threads", HUGE], "--threads"),
+    (["vectors", "search", "index", "v.npy", "-o", "r.jsonl", "-k", HUGE], "-k"),
+    (["vectors", "search", "index", "v.npy", "-o", "r.jsonl", "--recall", "nan"], "--recall"),
     (["match", "f.jsonl", "f.jsonl", "-o", "a.jsonl", "--threads", HUGE], "--threads"),
 ]
 
@@ -238,7 +238,7 @@ def test_command_error_names_option_and_allowed_values(tmp_path, monkeypatch, ar
     (tmp_path / "r.json").write_text('{"q": {"a": 1}}')
     (tmp_path / "q.json").write_text('{"q": {"a": 1}}')
     np.save(tmp_path / "v.npy", np.eye(4, dtype=np.float32))
-    if arguments[0] == "search":
+    if arguments[1] == "search":
         assert program("vectors", "index", "v.npy", "-o", "index").code == 0
     done = program(*arguments)
     assert (done.code, done.out) == (2, "")

@@ -100,6 +100,7 @@ def test_command_states_tokens_and_cost_once(tmp_path):
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
         command = [
             "judge",
+            "run",
             path,
             "-o",
             tmp_path / "o.parquet",

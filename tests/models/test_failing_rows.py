@@ -171,13 +171,13 @@ def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):
         common += ["--client", client_file(tmp_path, tries=1)]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
-            ["judge", runs.path, "-o", tmp_path / "a.jsonl", "--rubrics", "safety", *common],
+            ["judge", "run", runs.path, "-o", tmp_path / "a.jsonl", "--rubrics", "safety", *common],
             ["answer", runs.path, "-o", tmp_path / "b.jsonl", "--keep", "id", "--bot", "given-contexts", "--template",
              tmp_path / "t.txt", *common],
         ):  # fmt: skip
             for more in ([], ["--overwrite"], ["--overwrite", "--quiet"]):
                 done = program(*command, *more)
-                assert (done.code, command[3].exists()) == (9, True), done.err
+                assert (done.code, command[command.index("-o") + 1].exists()) == (9, True), done.err
                 assert "2 rows without a reply, since their calls failed (2 http)" in done.err
                 assert "--overwrite" in done.err
                 assert ("2 http" in done.out) == (more[1:] == [])

@@ -203,7 +203,7 @@ def test_judge_stops_if_no_first_reply_has_a_score(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(reply=lambda body: PROSE) as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        command = ["judge", path, "-o", tmp_path / "o.jsonl", *options]
+        command = ["judge", "run", path, "-o", tmp_path / "o.jsonl", *options]
         done = program(*command)
         assert (done.code, done.out, judge.count) == (7, "", 20)
         assert "none of the first 20 replies of 'm' has a score" in done.err
@@ -349,7 +349,7 @@ def test_limit_below_the_cost_of_one_call_is_refused_with_the_limits_that_work(t
     client = ["--client", client_file(tmp_path, prices=PER_REPLY)]
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        command = ["judge", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
+        command = ["judge", "run", path, "-o", tmp_path / "o.jsonl", *options, "--max-cost", 4]
         done = program(*command, *client)
         assert (done.code, judge.count, (tmp_path / "o.jsonl").exists()) == (2, 0, False)
         assert "--max-cost 4.0: no call was made, since the first one may cost 4.096 (a prompt of " in done.err
@@ -381,7 +381,7 @@ def test_dry_run_predicts_the_run(tmp_path):
     path = written(tmp_path / "rows.jsonl", 12)
     with judge_server() as judge:
         common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        dry = ["judge", path, *common, "--dry-run", "--repeats", 2]
+        dry = ["judge", "run", path, *common, "--dry-run", "--repeats", 2]
         done = program(*dry)
         assert (done.code, judge.count) == (0, 0)
         assert done.out.startswith("12 rows: 24 calls to make, 0 already stored\n")
@@ -416,7 +416,7 @@ def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path / "rows.jsonl", 30)
     with judge_server() as judge:
-        command = ["judge", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
+        command = ["judge", "run", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
         command += ["--store", "s.sqlite", "-o", "o.parquet"]
         spent = program(*command, "--max-calls", "24")
         assert (spent.code, "24 of 30 rows judged in" in spent.out) == (10, True)
@@ -425,7 +425,7 @@ def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeyp
         again = program(*command, "--overwrite")
         assert (again.code, "\n30 rows judged in" in again.out) == (0, True)
     with judge_server(reply=lambda body: PROSE) as judge:
-        command = ["judge", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
+        command = ["judge", "run", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
         unread = program(*command, "--store", "t.sqlite", "-o", "p.parquet", "--max-unparsed", "0")
         assert (unread.code, "0 of 30 rows judged in" in unread.out) == (11, True)
         assert "judge_safety: none of 30 replies can be read" in unread.err

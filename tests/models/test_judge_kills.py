@@ -105,7 +105,7 @@ def test_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery, full
             store, out = ["--store", tmp_path / "killed.sqlite"], ["-o", tmp_path / "killed.parquet", "--resume"]
             wanted = rng.randrange(0, 20)
             judge.limit = before + wanted + CONCURRENCY  # however late the kill comes, the run is not over
-            child = nursery.start("judge", path, *common, *store, *out)
+            child = nursery.start("judge", "run", path, *common, *store, *out)
             wait_until(lambda wanted=wanted, before=before: judge.count >= before + wanted)
             time.sleep(rng.random() * 0.02)
             os.kill(child, signal.SIGKILL)
@@ -113,10 +113,12 @@ def test_kills_lose_the_calls_under_way_and_nothing_else(tmp_path, nursery, full
             assert not (tmp_path / "killed.parquet").exists()
             judge.limit = math.inf
             wait_until(lambda: judge.under_way == 0)
-        nursery.start("judge", path, *common, *store, *out)
+        nursery.start("judge", "run", path, *common, *store, *out)
         assert nursery.code() == 0
         assert count <= judge.count <= count + kills * CONCURRENCY
-        nursery.start("judge", path, *common, "--store", tmp_path / "b.sqlite", "-o", tmp_path / "undisturbed.parquet")
+        nursery.start(
+            "judge", "run", path, *common, "--store", tmp_path / "b.sqlite", "-o", tmp_path / "undisturbed.parquet"
+        )
         assert nursery.code() == 0
     assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "undisturbed.parquet").read_bytes()
     assert sorted(one.name for one in tmp_path.iterdir() if "partial" in one.name) == []
@@ -126,7 +128,7 @@ def test_an_interrupt_ends_a_run_at_once_and_cleanly(tmp_path, nursery):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(200)))
     with judge_server(delay=0.02, limit=60) as judge:
         common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        child = nursery.start("judge", path, *common, "-o", tmp_path / "o.parquet", "--concurrency", CONCURRENCY)
+        child = nursery.start("judge", "run", path, *common, "-o", tmp_path / "o.parquet", "--concurrency", CONCURRENCY)
         wait_until(lambda: judge.count > 60)
         os.kill(child, signal.SIGINT)
         assert nursery.code() == 130
@@ -140,7 +142,7 @@ def test_two_runs_that_share_a_store_pay_for_each_question_once(tmp_path, nurser
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": "a"} for n in range(150)))
     with judge_server(delay=0.005) as judge:
         common = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        nursery.start("judge", path, *common, "-o", tmp_path / "one.parquet")
+        nursery.start("judge", "run", path, *common, "-o", tmp_path / "one.parquet")
         done = program("judge", "run", path, *common, "-o", tmp_path / "two.parquet")
         assert (nursery.code(), done.code) == (0, 0)
         assert judge.count == 150

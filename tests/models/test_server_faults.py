@@ -259,7 +259,7 @@ ADDRESSES = [
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_addresses_with_a_user_are_refused_and_shown_without(tmp_path, monkeypatch, address):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
-    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
+    command = ["judge", "run", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
     done = program(*command, "--base-url", address)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     for ended in (done, program(*command)):
@@ -275,7 +275,7 @@ def test_query_of_an_address_goes_with_each_request_and_is_not_shown(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     secret = "hidden+0123456789é"
     query = f"?api-version=2&key={urllib.parse.quote(secret)}"
-    command = ["judge", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
+    command = ["judge", "run", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety"]
     command += ["--client", client_file(tmp_path, tries=1)]
     common = [*command, "--store", tmp_path / "s.sqlite", "--overwrite"]
     with rogue_server("good") as server:
@@ -355,22 +355,23 @@ def test_resume_of_a_finished_output_says_how_to_ask_again(tmp_path):
         common += ["--client", client_file(tmp_path, tries=1)]
         (tmp_path / "t.txt").write_text("{question}")
         for command in (
-            ["judge", path, "-o", tmp_path / "o.jsonl", "--rubrics", "safety", *common],
+            ["judge", "run", path, "-o", tmp_path / "o.jsonl", "--rubrics", "safety", *common],
             ["answer", path, "-o", tmp_path / "a.parquet", "--keep", "id", "--bot", "given-contexts", "--template",
              tmp_path / "t.txt", *common],
         ):  # fmt: skip
+            output = command[command.index("-o") + 1]
             assert program(*command).code == 9
             done = program(*command, "--resume")
             assert (done.code, done.out) == (4, "")
             assert done.err == (
-                f"error: {command[3]} is complete, and calls of 1 row failed in it (1 http); to ask for them again, "
+                f"error: {output} is complete, and calls of 1 row failed in it (1 http); to ask for them again, "
                 "use --overwrite: all other replies come from the store\n"
             )
         server.mode = "good"
         assert program(*command, "--overwrite").code == 0
-        before = command[3].read_bytes()
+        before = output.read_bytes()
         assert program(*command, "--resume").code == 0
-        assert command[3].read_bytes() == before
+        assert output.read_bytes() == before
 
 
 def test_refused_connection_is_no_missing_file(tmp_path):

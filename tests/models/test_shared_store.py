@@ -360,6 +360,6 @@ def test_an_output_must_not_be_the_store(tmp_path, monkeypatch, command):
         assert (store.read_bytes(), store.is_file()) == (before, True)
     inside = [("new/s.sqlite", "new/"), ("o.jsonl.meta.json", "o.jsonl"), ("p.csv.partial/s", "p.csv")]
     for path, out in inside if command != "judge store" else ():
-        done = program(command, rows, *options, "--store", path, "-o", out)
+        done = program(*words, rows, *options, "--store", path, "-o", out)
         assert (done.code, "is the store of calls" in done.err) == (4, True), (out, done.err)
         assert not (tmp_path / path).exists()

@@ -129,7 +129,7 @@ def test_points_of_project_are_shown_where_they_are(tmp_path, dims, form):
     for at, name in enumerate("xyz"[:dims]):
         np.testing.assert_allclose(points[name], placed.points[points["at"], at], rtol=1e-5)
     assert ("z" in points, 'id="point-turn"' in page) == (dims == 3, dims == 3)
-    assert "where the command project placed them" in page
+    assert "where vectors project placed them" in page
     with pytest.raises(ColumnError, match="expected lists of numbers, got double"):
         fm.report(made(25), tmp_path / "n.html", vectors=given if form == "table" else placed.to_arrow(),
                   vectors_column="x")  # fmt: skip

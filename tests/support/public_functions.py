@@ -231,6 +231,10 @@ OF_TABLES: dict[str, Call] = {
     "sample_rows": of_table(
         lambda table: fm.results.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
     ),
+    "classification": of_table(
+        lambda table: fm.classification(table, predicted="predicted", expected="expected", by="language"),
+        {"predicted": WORDS, "expected": WORDS[::-1], "language": LANGUAGES},
+    ),
     "check_dataset": of_table(
         lambda table: fm.logs.check_dataset(table, labels="language"),
         {"id": IDS, "question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS, "language": LANGUAGES},
