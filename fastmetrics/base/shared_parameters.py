@@ -160,9 +160,9 @@ StripThoughts = Annotated[
 Suites = Annotated[
     Sequence[str] | str,
     Help(
-        "Suites, as far as the columns allow: lexical, matching, edit_distance, answerability, grounding,"
-        " generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, all; or tiers of "
-        "a RAG benchmark: tier0, tier1, tier2, tier3; or primary, for summarize --primary. Default: core, which is "
+        "Suites, as far as the columns allow: lexical, matching, edit_distance, structure, tools, "
+        "answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, "
+        "all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3; or primary, for summarize --primary. Default: core, which is "
         "lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost."
     ),
 ]

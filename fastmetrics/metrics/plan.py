@@ -49,7 +49,6 @@ from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, TEXT_OPTIONS, Metric
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.source_names import spec_of
-from fastmetrics.metrics.suites import TIERS
 from fastmetrics.tables.input_files import local_path, read_text
 
 # Names of score columns: one name for each metric with its options, however a user spells them.
@@ -164,12 +163,25 @@ def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapp
         raise ColumnError(f"{name} needs the column {either}; the table has: {quoted(names)}; set its name with ", way)
 
 
-def without_columns(suite: str, names: Sequence[str], members: Iterable[Metric]) -> ColumnError:
-    """The error for a suite none of whose metrics has its columns."""
-    some = "no metric" if suite in ("core", "all") else f"no metric of the suite {suite!r}"
-    required = dict.fromkeys(column for metric in members for column in metric.required)
-    reads = f"; it reads {', '.join(required)}" if suite in TIERS else ""
-    return ColumnError(f"{some} can be computed from the columns {quoted(names)}{reads}")
+def without_columns(
+    suite: str, names: Sequence[str], members: Iterable[Metric], columns: Mapping[str, str]
+) -> ColumnError:
+    """The error for a suite none of whose metrics has its columns: what it lacks, or for ``core`` what others can."""
+    why = f"can be computed from the columns {quoted(names)}"
+    if suite not in ("core", "all"):
+        lacks = dict.fromkeys(column for metric in members for column in metric.required if column not in columns)
+        also = f"; it also reads {', '.join(lacks)}" if lacks else ""
+        return ColumnError(f"no metric of the suite {suite!r} {why}{also}")
+    able = [
+        name
+        for name in families.SUITES
+        if any(metric.fits(columns) for metric in families.suite(name) if metric.level == "row")
+    ]
+    if not able:
+        return ColumnError(f"no metric {why}")
+    return ColumnError(
+        f"no metric of the suite {suite!r} {why}; name suites that can: ", Argument("suites", ",".join(able))
+    )
 
 
 def lacking(name: str, metric: Metric, columns: Mapping[str, str]) -> str:
@@ -484,7 +496,7 @@ def plan(
         members = [_embedding(score, mapping, embedding) for score in _of_suite(asked, common)]
         able = [score for score in members if score.metric.fits(mapping)]
         if not able:
-            raise without_columns(suite, names, [score.metric for score in members])
+            raise without_columns(suite, names, [score.metric for score in members], mapping)
         if suite in families.TIERS and len(able) < len(members):
             left_out[suite] = [
                 lacking(score.name, score.metric, mapping) for score in members if not score.metric.fits(mapping)

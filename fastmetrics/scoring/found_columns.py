@@ -20,7 +20,7 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.metrics import suites as families
-from fastmetrics.tables.file_columns import Widened, fields_of
+from fastmetrics.tables.file_columns import HOLDS_TEXT, Widened, fields_of
 from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
@@ -171,9 +171,6 @@ def columns(
 _TRIED = 8
 """The chunks in which a row that can be read is looked for."""
 
-_OF_TEXT = (".content", ".text", ".value")
-"""The ends of paths under which chats and tools keep a text."""
-
 _APART = re.compile(r" (?:\|\||unless|since) ")
 """What stands between the parts of a path."""
 
@@ -230,7 +227,7 @@ def _fault(name: str, path: str, source: TableSource, reason: str) -> str:
     ]
     if not within:
         return reason
-    read = min(within, key=lambda other: not other.endswith(_OF_TEXT))
+    read = min(within, key=lambda other: not other.endswith(tuple(f".{end}" for end in HOLDS_TEXT)))
     read = read.replace("[]", "[0]") if COLUMNS[name].kind == "text" else read
     return f"objects, not text; try --columns {name}={read}"
 

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
-from fastmetrics.base.paths import Path, PathError
+from fastmetrics.base.paths import Path, PathError, spelled
 from fastmetrics.base.text_structure import is_value, number_text
 
 
@@ -48,6 +48,12 @@ class Selection:
             return coerce(value, self.schema.field(name).type, self.kinds[name])
         except PathError as error:
             raise WrongValueError(str(error)) from None
+        except WrongValueError as error:
+            within = text_within(value) if self.kinds[name] in _OF_TEXTS else None
+            if within is None:
+                raise
+            path = name if name in self.paths else spelled((name,))
+            raise WrongValueError(f"{error}; columns (--columns) can name a path within, as {path}{within}") from None
         except WiderTypeError as wider:
             raise Widened(name, wider.type) from None
 
@@ -59,6 +65,32 @@ class Selection:
     def without(self, names: Collection[str]) -> Selection:
         """The same selection without some columns."""
         return replace(self, schema=pa.schema([field for field in self.schema if field.name not in names]))
+
+
+_OF_TEXTS = ("text", "texts", "value", "values")
+"""The kinds of columns of text."""
+
+HOLDS_TEXT = ("text", "content", "value")
+"""The names under which chats and tools usually keep the text of an object."""
+
+
+def text_within(value: Any, depth: int = 4) -> str | None:
+    """The path from a value to the text in the first object that it is or holds; None if it is deeper.
+
+    >>> text_within([{"type": "text", "text": "hi"}]), text_within({"message": {"content": "hi"}}), text_within(["a"])
+    ('[0].text', '.message.content', None)
+    """
+    if isinstance(value, list) and depth:
+        within = text_within(value[0], depth - 1) if value else None
+        return None if within is None else f"[0]{within}"
+    if not isinstance(value, dict) or not depth:
+        return None
+    usual = [*(name for name in HOLDS_TEXT if name in value), *value]
+    text = next((name for name in usual if isinstance(value[name], str)), None)
+    if text is not None:
+        return f".{spelled((text,))}"
+    inner = ((name, text_within(item, depth - 1)) for name, item in value.items())
+    return next((f".{spelled((name,))}{within}" for name, within in inner if within is not None), None)
 
 
 class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts again with a wider type

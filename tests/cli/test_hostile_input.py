@@ -7,6 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import fastmetrics as fm
+from fastmetrics.base.shared_parameters import helps
+from fastmetrics.metrics.suites import SUITES
 from tests.support.program import jsonl, program
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
@@ -42,6 +45,15 @@ def test_a_missing_column(tmp_path):
     )
     jsonl(tmp_path / "t.jsonl", {"foo": "a", "bar": "b"})
     assert refused(tmp_path, "t.jsonl") == "no metric can be computed from the columns 'foo', 'bar'"
+    jsonl(tmp_path / "t.jsonl", {"tool_calls": [{"name": "f"}], "expected_tool_calls": [{"name": "f"}]})
+    assert refused(tmp_path, "t.jsonl").endswith("'expected_tool_calls'; name suites that can: --suites tools")
+    jsonl(tmp_path / "t.jsonl", {"id": 1, "tool_calls": [{"name": "f"}]})
+    assert refused(tmp_path, "t.jsonl", "--suites", "tools").endswith("'tool_calls'; it also reads expected_tool_calls")
+
+
+def test_the_help_of_suites_lists_all() -> None:
+    listed = helps(fm.score)["suites"]
+    assert [name for name in SUITES if f" {name}," not in listed] == []
 
 
 def test_two_aliases_of_one_column(tmp_path):

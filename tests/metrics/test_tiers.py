@@ -160,7 +160,9 @@ def test_metrics_without_their_columns_are_left_out_and_named(tmp_path):
         jsonl(tmp_path / "w.jsonl", *pa.table(TABLE).to_pylist()), output=tmp_path / "w.parquet", suites="tier2"
     )
     assert not any("not scored" in note for note in whole.summary.notes)
-    with pytest.raises(ColumnError, match=r"no metric of the suite 'tier1' can be computed .*; it reads retrieved_ids"):
+    with pytest.raises(
+        ColumnError, match=r"no metric of the suite 'tier1' can be computed .*; it also reads retrieved_ids"
+    ):
         fm.score({"answer": ["a"]}, suites="tier1")
 
 

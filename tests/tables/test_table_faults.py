@@ -169,6 +169,11 @@ BAD_LINES = [
     (b'{"answer": 7}', "expected a string, got the number 7", "answer"),
     (b'{"answer": ["a"]}', "expected a string, got a list", "answer"),
     (b'{"answer": {"a": 1}}', "expected a string, got an object", "answer"),
+    (
+        b'{"answer": [{"type": "text", "text": "hi"}]}',
+        "expected a string, got a list; columns (--columns) can name a path within, as answer[0].text",
+        "answer",
+    ),
     (b'{"answer": "a"} {"answer": "b"}', "malformed JSON: Extra data at character 17", None),
     (b'{"answer": "a", "latency_ms": "fast"}', "expected a number, got the string 'fast'", "latency_ms"),
     (b'{"answer": "a", "latency_ms": true}', "expected a number, got true", "latency_ms"),
