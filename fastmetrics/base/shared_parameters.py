@@ -162,8 +162,8 @@ Suites = Annotated[
     Help(
         "Suites, as far as the columns allow: lexical, matching, edit_distance, structure, tools, "
         "answerability, grounding, generation, verdict, novelty, writing, retrieval, semantic, latency_and_cost, "
-        "all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3; or primary, for summarize --primary. Default: core, which is "
-        "lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost."
+        "all; or tiers of a RAG benchmark: tier0, tier1, tier2, tier3; or primary, for summarize --primary. "
+        "Default: core, which is lexical (without jaccard and politeness), retrieval, semantic and latency_and_cost."
     ),
 ]
 System = Annotated[str | None, Help("The column of one file that names the systems.")]
