@@ -45,12 +45,15 @@ _MANY_BITS = 1024
 class Argument:
     """An argument in a message, optionally with its current or expected value.
 
+    ``otherwise`` is what a command says that has no option for it.
+
     >>> print(Argument("threads", 0), Argument("columns", {"answer": ...}), Argument("format"))
     threads=0 columns={'answer': ...} format=
     """
 
     name: str
     value: Any = _NOTHING
+    otherwise: str = ""
 
     @property
     def has_value(self) -> bool:

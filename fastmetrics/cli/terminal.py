@@ -94,7 +94,7 @@ def _option(argument: Argument, options: Mapping[str, str]) -> str:
     """An argument as an option: ``--threads 0``, ``--columns answer=...``, ``--overwrite``."""
     option = options.get(argument.name)
     if option is None:
-        return str(argument)
+        return argument.otherwise or str(argument)
     if not argument.has_value or argument.value is True:
         return option
     if isinstance(argument.value, Mapping):

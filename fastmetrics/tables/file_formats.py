@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -80,6 +81,10 @@ def sniff(head: bytes) -> str | None:
     return next(by_magic, None) or next(by_looks, None)
 
 
+_RANKING = re.compile(rb"\S+\s+Q0\s")
+_AS_RANKING = "; it looks like a ranking, which rank reads, or compare with --qrels, in Python compare_rankings"
+
+
 class AllowedFormats(NamedTuple):
     """The format named for an input, if any, and the allowed formats of its files."""
 
@@ -96,8 +101,9 @@ class AllowedFormats(NamedTuple):
         name = self.format or sniff(head)
         if name in self.formats:
             return str(name)
-        expected = f" ({', '.join(self.formats)})"
-        raise FileFormatError(f"{path}: unknown format; name it with ", Argument("format"), expected)
+        way = Argument("format", otherwise="the suffix of the file")
+        expected = f" ({', '.join(self.formats)}){_AS_RANKING if _RANKING.match(head) else ''}"
+        raise FileFormatError(f"{path}: unknown format; name it with ", way, expected)
 
 
 # The formats of outputs: by the suffix of a name, and the encoder of each.

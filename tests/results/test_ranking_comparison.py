@@ -39,6 +39,13 @@ def files(tmp_path, monkeypatch):
     return ["poor.txt", "fair.txt", "good.txt", "qrels.txt"]
 
 
+def test_rankings_without_judgements_say_the_option(files):
+    done = program("compare", "poor.txt", "good.txt", "-m", "ndcg@10")
+    assert done.code == 3
+    assert "poor.txt: unknown format; name it with the suffix of the file (parquet, " in done.err
+    assert "; it looks like a ranking, which rank reads, or compare with --qrels" in done.err
+
+
 def test_comparison_equals_comparison_of_values_per_query():
     found = fm.results.compare_rankings(RUNS, QRELS, MEASURES, tests="fisher,t", baseline="fair", threads=1)
     ranked = {name: fm.rank(run, QRELS, MEASURES, missing="zero") for name, run in RUNS.items()}
