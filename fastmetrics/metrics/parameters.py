@@ -8,6 +8,7 @@ import math
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, decoded
-from fastmetrics.base.errors import PluginError, UnknownNameError, shown
+from fastmetrics.base.errors import InputError, PluginError, UnknownNameError, shown
 from fastmetrics.base.input_columns import BUILT_IN, COLUMNS, Column
 from fastmetrics.base.options import Allowed, LimitedText, Real, Whole, description_of, of_hint
 from fastmetrics.metrics.batch import Batch, Need, Options
@@ -97,13 +98,22 @@ _OPTIONS: dict[Any, Allowed] = {int: Whole(-(2**63), 2**63 - 1), float: Real(-_L
 
 @dataclass(frozen=True)
 class ValuesIn:
-    """One Python value per row, None for null; with ``lists``, the whole list of a row."""
+    """One Python value per row, None for null; with ``lists``, the whole list of a row.
+
+    Numbers have the type ``number``: ``int``, ``float`` or ``bool``; None leaves them as they are.
+    """
 
     lists: bool
+    number: Any = None
 
     def of(self, batch: Batch, column: str, options: Options) -> NDArray[np.object_]:
         """The column's values, or, in a column of lists read item by item, the value of each item."""
-        return batch.remember(("values", column, self.lists), lambda: _objects(self._values(batch, column)))
+
+        def make() -> NDArray[np.object_]:
+            values = self._values(batch, column)
+            return _objects(values if self.number is None else _typed(values, self.number, column))
+
+        return batch.remember(("values", column, self.lists, self.number), make)
 
     def _values(self, batch: Batch, column: str) -> list[Any]:
         kind = COLUMNS[column].kind
@@ -114,7 +124,7 @@ class ValuesIn:
             text = batch.text(column)
             strings: list[Any] = text.strings()
             return strings if text.groups is not None else _nulls(strings, text.valid.tolist())
-        if kind in ("number", "amounts", "flag"):
+        if kind in ("number", "amounts", "flag") and not pa.types.is_integer(batch.columns[column].type):
             numbers = batch.numbers(column).values.tolist()
             return _nulls(numbers, batch.present(column).tolist())
         return list(batch.columns[column].to_pylist())
@@ -151,7 +161,9 @@ def need_of(hint: Any, column: str) -> ValuesIn | ArrowIn | None:
     ):
         expected = "a list" if not lists else "one value a row"
         raise TypeError(f"{column}: the annotation {plain} does not match the column, which holds {expected}")
-    return ValuesIn(lists)
+    items = typing.get_args(plain)[0] if lists and typing.get_args(plain) else plain
+    number = next((one for one in (items, *typing.get_args(items)) if one in _EXPECTED), None)
+    return ValuesIn(lists, number)
 
 
 def option_of(hint: Any) -> Allowed:
@@ -220,6 +232,29 @@ def _score(function: Callable[..., Any], row: dict[str, Any], options: dict[str,
 
 def _outside(function: Callable[..., Any], score: Any, bounds: tuple[float, float]) -> str:
     return f"metric {function.__name__}: the score {score:g} is outside its bounds, {bounds[0]:g} to {bounds[1]:g}"
+
+
+_EXPECTED: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _typed(values: list[Any], kind: Any, column: str) -> list[Any]:
+    """The values, or the lists of them, with their numbers as ``kind``; raises ``InputError`` for another number."""
+
+    def convert(value: Any, row: int) -> Any:
+        if not isinstance(value, int | float | Decimal):
+            return value
+        if kind is float:
+            return float(value)
+        if math.isnan(value):  # as pandas writes missing values
+            return None
+        if value not in (0, 1) if kind is bool else value % 1 != 0:
+            raise InputError(f"column {column!r}: expected {_EXPECTED[kind]}, got {shown(value)}", row=row)
+        return kind(value)
+
+    return [
+        [convert(item, row) for item in value] if isinstance(value, list) else convert(value, row)
+        for row, value in enumerate(values)
+    ]
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, PluginError
+from fastmetrics.base.errors import ColumnError, InputError, PluginError
 from fastmetrics.base.input_columns import BUILT_IN, COLUMNS
 from tests.support.program import jsonl, program
 
@@ -125,3 +125,34 @@ def test_parameters_may_have_the_aliases_of_columns() -> None:
         @fm.metric(bounds=(0, 1), better="higher")
         def twice(answer: str, response: str) -> float:
             return 1.0
+
+
+def test_values_have_the_type_of_their_annotation() -> None:
+    seen = []
+
+    @fm.metric(bounds=(0, 9), better=None, columns=dict.fromkeys(("big", "oks", "counts", "shares", "done"), "x"))
+    def typed(
+        turn: int,
+        total_tokens: int,
+        big: int,
+        oks: list[bool],
+        counts: list[int],
+        shares: list[float],
+        done: bool,
+        round: int | None = None,
+    ) -> float:
+        seen.append((turn, total_tokens, big, oks, counts, shares, done, round))
+        return 1.0
+
+    rows = {"turn": [3.0], "total_tokens": [[5, 6]], "big": [2**60 + 1], "oks": [[1.0, False, None]]}
+    rows |= {"counts": [[1.0, 2.0]], "shares": [[1, 2]], "done": [1.0], "round": [float("nan")]}
+    wanted = "(3, 11, 1152921504606846977, [True, False, None], [1, 2], [1.0, 2.0], True, None)"
+    for table in (rows, pa.table({**rows, "oks": [[True, False, None]], "done": [True]})):
+        fm.score(table, "typed")
+        assert repr(seen.pop()) == wanted
+    fm.typed(*rows.values())
+    assert repr(seen.pop()) == wanted
+    for bad, expected in (("turn", "a whole number"), ("counts", "a whole number"), ("done", "true or false")):
+        value = [[1.0, 2.5]] if bad == "counts" else [2.5]
+        with pytest.raises(InputError, match=f"^row 1: column '{bad}': expected {expected}, got 2.5"):
+            fm.score({name: given + (value if name == bad else given) for name, given in rows.items()}, "typed")
