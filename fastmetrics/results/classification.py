@@ -255,6 +255,9 @@ def _texts(column: Any, name: str) -> pa.Array:
     return texts.cast(pa.large_string())
 
 
+_NUMBER, _WHOLE = re.compile(r"[+-]?\d+(\.\d+)?"), re.compile(r"\.0+$")
+
+
 @dataclass(frozen=True)
 class _Labels:
     """The class of each row, −1 for none, and the names of the classes in their order."""
@@ -265,13 +268,18 @@ class _Labels:
 
 
 def _labels(expected: pa.Array, predicted: pa.Array, change: Callable[[str], str], extract: Sequence[str]) -> _Labels:
-    """The classes, after ``change`` of the labels of both sides and ``extract`` from predictions."""
+    """The classes, after ``change`` of the labels of both sides and ``extract`` from predictions.
+
+    If all are numbers, 1.0 is 1: pandas writes whole numbers so in a column that has an empty cell.
+    """
     wanted, asked = _distinct(expected)
     stated, named = _distinct(predicted)
     wanted = [change(text) for text in wanted]
     ways = [_named(wanted) if spec == "label" else extractor(spec) for spec in extract]
     stated = [_extracted(ways, text, row) for row, text in enumerate(stated)] if ways else stated
     stated = [change(text) for text in stated]
+    if all(_NUMBER.fullmatch(text) for text in {*wanted, *stated} - {NOTHING}):
+        wanted, stated = ([_WHOLE.sub("", text) for text in side] for side in (wanted, stated))
     names = _ordered({*wanted, *stated})
     place = {name: code for code, name in enumerate(names)}
     return _Labels(names, _codes(wanted, place)[asked], _codes(stated, place)[named])
@@ -354,7 +362,7 @@ def classification(
     ``table`` is a table in memory, or files of rows in any format.  The figures are those of scikit-learn over the rows
     with both labels: macro F1 is the mean over all classes that either side has, balanced accuracy the mean recall of
     the expected ones (0/0 is 0); rows without one of the labels (null) are counted.  Labels are text, numbers or flags;
-    white space around them does not count.
+    white space around them does not count, and 1.0 is 1 if all labels are numbers.
 
     Each figure has an interval: exact for accuracy and figures of classes, Student's t on Fisher's scale for the
     others; with ``cluster``, both over clusters of rows.

@@ -254,3 +254,13 @@ def test_the_command(tmp_path):
     assert found["accuracy"]["value"] == pytest.approx(2 / 3)
     printed = program("classification", str(rows)).out
     assert "expected ↓ predicted →" in printed
+
+
+@pytest.mark.parametrize(("more", "labels"), [("2.5", ["0", "1", "2.5"]), ("a", ["0", "0.0", "1", "1.0", "a"])])
+def test_whole_numbers_of_pandas_are_those_without_decimals(tmp_path, more, labels):
+    """Only if all labels are numbers: a text such as a version may mean another thing by 1.0."""
+    path = tmp_path / "rows.csv"
+    path.write_text(f"label,expected_label\n1.0,1\n0.0,0\n,1\n{more},{more}\n")
+    found = fm.classification(path)
+    assert found.confusion.labels == labels
+    assert found.accuracy.value == pytest.approx(1.0 if more == "2.5" else 1 / 3)
