@@ -349,6 +349,9 @@ COSTS = (PROMPT_TOKENS, COMPLETION_TOKENS, LATENCY)
 CALL = "_call"
 """The suffix of the column with the id of a row's first call; rows of the same id share all their calls."""
 
+REPAIRS = "_repairs"
+"""The suffix of the column with what was repaired in a reply; empty, and so of no type, if nothing was."""
+
 LATENCIES = "_latencies_ms"
 """The suffix of the column with the latency of each repeat."""
 

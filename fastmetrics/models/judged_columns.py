@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import Argument, OutputError
-from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS
+from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS, REPAIRS
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import open_output
@@ -62,7 +62,7 @@ def judge_columns(
         "": pa.array([_mean([judgement.score for judgement in row]) for row in rows], pa.float64()),
         "_reason": _texts([judgement.reason for judgement in first]),
         "_status": pa.array([judgement.status for judgement in first], pa.string()),
-        "_repairs": pa.array([_BETWEEN.join(judgement.repairs) or None for judgement in first], pa.string()),
+        REPAIRS: pa.array([_BETWEEN.join(judgement.repairs) or None for judgement in first], pa.string()),
         PROMPT_TOKENS: pa.array([total(judgement.prompt_tokens for judgement in row) for row in rows], pa.int64()),
         COMPLETION_TOKENS: pa.array(
             [total(judgement.completion_tokens for judgement in row) for row in rows], pa.int64()

@@ -13,6 +13,7 @@ has not passed. The default minimum of rows is that below which all intervals of
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -41,7 +42,7 @@ from fastmetrics.results.score_file import (
     directions,
     unknown_metric,
 )
-from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.score_run import UNSCORED, ScoreRun, first_declared, is_unscored, shared_metrics
 from fastmetrics.results.segments import DISTINCT, ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval
@@ -636,8 +637,45 @@ class GateMetrics:
     def of(self, rule: Rule) -> tuple[list[AnyMetric], list[str]]:
         """The metrics that a rule covers, and notes on those that it does not.
 
-        Raises ``UnknownNameError`` for an unknown name, ``OptionError`` for a drop of a metric without a direction.
+        Raises ``UnknownNameError`` for an unknown name, ``OptionError`` for a drop of a metric without a direction, and
+        for a limit that every possible value of these metrics meets, or none.
         """
+        metrics, notes = self._covered(rule)
+        decided = [why for why in map(partial(self._decided, rule), metrics) if why is not None]
+        if len(decided) == len(metrics):
+            raise OptionError(f"rule {rule.text!r}: {decided[0]}")
+        return metrics, notes
+
+    def _decided(self, rule: Rule, metric: AnyMetric) -> str | None:
+        """Why no score can decide a rule, whose limit lies outside the bounds of a metric; None if scores can."""
+        name, bounds = metric.name, self._bounds(metric.name)
+        figure = rule.figure or (metric.usual if isinstance(metric, RowMetric) else "mean")
+        if figure in SHARES:
+            name, bounds = figure, (0.0, 1.0)
+        elif not (rule.is_change or figure in ("mean", "min", "max") or re.match(r"p\d", figure)):
+            return None
+        if bounds is None or not all(map(math.isfinite, bounds)) or (rule.is_change and rule.percent):
+            return None
+        width = bounds[1] - bounds[0]
+        low, high = (-width, width) if rule.is_change else bounds
+        if low <= rule.limit <= high or isinstance(rule.unpaired, float):
+            return None
+        if isinstance(metric, RowMetric) and figure not in SHARES:
+            values = self.rows.scores(name).values
+            if ((values < bounds[0]) | (values > bounds[1])).any():  # a column of the user's own, on another scale
+                return None
+        what = "value"
+        if rule.is_change:
+            what = "margin" if rule.is_margin else "drop" if rule.is_directed else "change"
+        met = f"{'every' if rule.met(low) else 'no'} {what} meets {rule.compare} {rule.limit_text}"
+        share = rule.limit / 100
+        points = (
+            f"; {rule.limit:g} points are {share:g}" if width == 1 and not rule.percent and low <= share <= high else ""
+        )
+        return f"{name} goes from {number(bounds[0])} to {number(bounds[1])}, so {met}{points}"
+
+    def _covered(self, rule: Rule) -> tuple[list[AnyMetric], list[str]]:
+        """The metrics that a rule covers, and notes on those that it does not."""
         if not rule.is_change:
             return [self._figure(rule)], []
         shared = [
@@ -728,7 +766,8 @@ class GateMetrics:
 
     def _unknown(self, rule: Rule, names: Sequence[str]) -> UnknownNameError:
         near = unknown_metric(str(rule.metric), names, self._stored).message
-        return UnknownNameError(f"rule {rule.text!r}: {near}")
+        advice = f"; the table {UNSCORED}" if is_unscored(self.rows.run, str(rule.metric)) else ""
+        return UnknownNameError(f"rule {rule.text!r}: {near}{advice}")
 
 
 def _no_direction(rule: Rule, names: Sequence[str]) -> OptionError:

@@ -19,7 +19,7 @@ from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, i
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
 from fastmetrics.metrics.stored_metadata import Declared
-from fastmetrics.results.score_file import ScoreFile, column_named, stored_declarations, unknown_metric
+from fastmetrics.results.score_file import ScoreFile, column_named, declared, stored_declarations, unknown_metric
 
 # Ids in sorted order: the duplicates among them, and the ids that several runs share.
 #
@@ -356,7 +356,8 @@ def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counte
             if name not in names:
                 _check_counted(run, name, counted)
                 near = unknown_metric(name, names, run.declared).message
-                raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near)
+                advice = f"; it {UNSCORED}" if is_unscored(run, name) else ""
+                raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
     metrics = list(requested) or [name for name in shared if not is_cost(name)] or shared
     metrics += (
@@ -368,6 +369,17 @@ def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counte
         scores = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
         raise ColumnError(f"the runs share no score column: {scores}")
     return metrics
+
+
+UNSCORED = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
+"""What is said of a table of answers where scores are expected."""
+
+
+def is_unscored(run: ScoreRun, metric: str) -> bool:
+    """Whether a run without scores of a metric is a table of answers: its numbers were logged with them."""
+    answer = ("answer", *COLUMNS["answer"].aliases)
+    scored = [name for name in declared(run.scores, run.declared) if name not in COLUMNS]
+    return bool(declared([metric], {})) and not scored and any(name.lower() in answer for name in run.columns)
 
 
 def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:

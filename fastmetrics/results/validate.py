@@ -17,14 +17,23 @@ from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import listed
+from fastmetrics.base.input_columns import PREFIX, REPAIRS, is_cost, listed
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
-from fastmetrics.stats.labels import as_table, clusters_of, join, positive_from, ratings_of, same_precision, truth_of
+from fastmetrics.stats.labels import (
+    ROW,
+    as_table,
+    clusters_of,
+    join,
+    positive_from,
+    ratings_of,
+    same_precision,
+    truth_of,
+)
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.promises import (
     CutPromises,
@@ -73,8 +82,9 @@ def validate(
     High labels are assumed to be good.  If lower is better for a metric, low scores are treated as positive;
     correlations keep their sign.  Labels of at least ``positive`` are positive: 1 for labels 0 and 1, the higher of any
     other two values, and no default for graded labels.  ``cluster`` names the column of groups whose rows are
-    dependent. ``promises`` finds cuts that keep a precision, recall or risk with ``confidence``.  The figures and their
-    intervals are those of :func:`fastmetrics.stats.association.associate`.
+    dependent.  Row numbers and the cost of a judge's calls are no metrics unless named.  ``promises`` finds cuts that
+    keep a precision, recall or risk with ``confidence``.  The figures and their intervals are those of
+    :func:`fastmetrics.stats.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1])
     >>> found["token_f1"].auc.value
@@ -99,7 +109,7 @@ def validate(
     rows, joined_by = join(left, right, on)
     groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
     label, ratings = ratings_of(right, label, raters, keys)
-    chosen = metrics or [name for name in names if name not in (*keys, *raters, label)]
+    chosen = metrics or [name for name in names if name not in (*keys, *raters, label) and not _is_about_rows(name)]
     if not chosen:
         kinds = "numbers or booleans"
         raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
@@ -173,6 +183,11 @@ def _toward(metric: MetricValidation, positive: float | None) -> float:
     if positive is None and metric.opposed:
         figure = -figure
     return abs(figure) if metric.better is None else figure
+
+
+def _is_about_rows(name: str) -> bool:
+    """Whether a column has the numbers of rows, or numbers about a judge's calls."""
+    return name == ROW or is_cost(name) or (name.startswith(PREFIX) and name.endswith(REPAIRS))
 
 
 def _best(metrics: Mapping[str, MetricValidation], positive: float | None) -> str:

@@ -168,7 +168,7 @@ def test_a_rule_needs_a_minimum_of_rows():
         "2 clusters, expected at least 12; a rule over fewer states it, as in 'with n >= 2'",
     )
     assert not fm.gate(two, "token_f1.drop <= 0.5 with n >= 3", baseline=found_base(two), cluster="session").passed
-    assert fm.gate(two, "token_f1.drop <= 9 with n >= 2", baseline=found_base(two), cluster="session").passed
+    assert fm.gate(two, "token_f1.drop <= 1 with n >= 2", baseline=found_base(two), cluster="session").passed
 
 
 def test_intervals_are_corrected_on_request():
@@ -364,3 +364,43 @@ def test_percentiles_of_repeated_questions_are_those_of_the_answers():
     failed = {**scores, "latency_ms": [None, *values[1:]]}
     (one,) = fm.gate(failed, "latency_ms.max <= 60000 with unpaired=60000", baseline=scores)
     assert (one.value, one.n, one.n_worst) == (60_000.0, 299, 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("token_f1.drop <= 2", "token_f1 goes from 0 to 1, so every drop meets <= 2; 2 points are 0.02"),
+        ("drop.point <= 2", "token_f1 goes from 0 to 1, so every drop meets <= 2; 2 points are 0.02"),
+        ("token_f1 <= 2", "token_f1 goes from 0 to 1, so every value meets <= 2; 2 points are 0.02"),
+        ("token_f1.p95.low >= -1", "token_f1 goes from 0 to 1, so every value meets >= -1"),
+        ("token_f1 >= 60", "token_f1 goes from 0 to 1, so no value meets >= 60; 60 points are 0.6"),
+        ("token_f1.share_missing <= 5", "share_missing goes from 0 to 1, so every value meets <= 5; 5 points are 0.05"),
+    ],
+)
+def test_a_limit_that_no_score_can_break_is_refused(rule, message):
+    with pytest.raises(OptionError) as error:
+        one(rule)
+    assert str(error.value) == f"rule {rule!r}: {message}"
+
+
+def test_limits_at_the_bounds_on_other_scales_and_on_some_metrics_remain():
+    assert one("token_f1.drop <= 1").met
+    assert one("token_f1 <= 1").met
+    own = {"id": IDS, "token_f1": 100 * AFTER}
+    assert not fm.gate(own, "token_f1 >= 101").passed
+    both = {**NEW, "chrf": 100 * AFTER}
+    assert len(fm.gate(both, "drop <= 2", baseline=both)) == 3
+
+
+def test_a_table_of_answers_is_said_to_have_no_scores():
+    answers = {"id": ["q0", "q1"], "answer": ["a", "b"], "latency_ms": [5.0, 6.0]}
+    advice = "holds answers, not scores: run `fastmetrics score`"
+    for rule in ("token_f1 >= 0.5", "token_f1.drop <= 0.5"):
+        with pytest.raises(UnknownNameError, match=f"the table {advice}"):
+            one(rule, answers)
+    with pytest.raises(UnknownNameError, match=f"old has no scores of 'token_f1': .*; it {advice}"):
+        fm.compare({"old": answers, "new": answers}, metrics="token_f1")
+    scored = {**answers, "chrf": [10.0, 20.0]}
+    with pytest.raises(UnknownNameError) as error:
+        fm.gate(scored, "token_f1 >= 0.5")
+    assert "holds answers" not in str(error.value)

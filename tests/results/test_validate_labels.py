@@ -173,3 +173,10 @@ def test_id_column_is_not_a_label() -> None:
     assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}).label == "c"
     with pytest.raises(ColumnError, match="candidates: none"):
         validate({"f1": [0.1]}, {"c": [["yes"]]})
+
+
+def test_the_columns_about_a_judges_calls_are_no_metrics():
+    judged = {"row": [0, 1, 2, 3], "judge_x": [1.0, 2.0, 1.0, 3.0], "judge_x_repairs": [None] * 4}
+    judged |= {f"judge_x_{what}": [5, 6, 7, 9] for what in ("prompt_tokens", "completion_tokens", "latency_ms")}
+    assert list(validate(judged, [0, 1, 0, 1])) == ["judge_x"]
+    assert list(validate(judged, [0, 1, 0, 1], metrics=["judge_x_latency_ms"])) == ["judge_x_latency_ms"]
