@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from fastmetrics.base.display import Grid, json_text
 from fastmetrics.base.errors import OptionError, one_line
+from fastmetrics.base.input_columns import distinct
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
@@ -35,9 +37,10 @@ from fastmetrics.results.distributions import correlations, histograms
 from fastmetrics.results.main_metric import main_of_project
 from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.primary import primary_table
+from fastmetrics.results.score_file import column_named
 from fastmetrics.results.summary import side_by_side, summarize
 from fastmetrics.results.trend import trend
-from fastmetrics.results.worst_rows import worst_rows
+from fastmetrics.results.worst_rows import TEXTS, worst_rows
 from fastmetrics.tables.outputs import table_target, write_whole
 
 # ``fastmetrics summarize``: what scores say, in one of several ways.
@@ -145,7 +148,9 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
         echo(json_text(rows.to_pylist()))
     if place is None:
         if not arguments["as_json"]:
-            echo("\n\n".join(_printed(row, metric) for row in rows.to_pylist()) or "no row has a score")
+            segment = "segment" if arguments.get("by") and not arguments.get("segment") else None
+            blocks = _blocks(rows, column_named(metric, rows.column_names), segment, distinct(arguments.get("keep")))
+            echo("\n\n".join(blocks) or "no row has a score")
         return
     quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=arguments["guard"], excel=arguments["excel"])
     echo_line(f"{rows.num_rows:,} rows: {output}")
@@ -153,28 +158,40 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
         echo(guarded(quoted))
 
 
-def _printed(row: dict[str, Any], metric: str) -> str:
-    """A row as lines of at most 80 characters: its id and score, then its texts."""
+def _blocks(rows: pa.Table, metric: str, segment: str | None, keep: Sequence[str]) -> Iterator[str]:
+    """The rows, those of each segment, as the column ``segment`` has it, under its name."""
+    last = None
+    for row in rows.to_pylist():
+        if segment is not None and row[segment] != last:
+            last = row[segment]
+            yield one_line(last)
+        yield _printed(row, metric, keep)
+
+
+def _printed(row: dict[str, Any], metric: str, keep: Sequence[str]) -> str:
+    """A row as lines of at most 80 characters: its id and score, then its texts and the user's own columns."""
     if "change" in row:
         score = f"{metric} {row['score']:.4f}, was {row['baseline']:.4f} ({row['change']:+.4f})"
     else:
         score = f"{metric} {row[metric]:.4f}"
-    texts = [(name, row[name]) for name in ("question", "reference", "answer", "contexts") if row.get(name) is not None]
+    names = [name for name in dict.fromkeys((*TEXTS, *keep)) if row.get(name) is not None]
+    width = max(map(len, (*TEXTS, *keep)))
     return "\n".join(
         [
             one_line(f"{row.get('id', row.get('row'))}  {score}"),
-            *(line for name, value in texts for line in _lines(name, value)),
+            *(line for name in names for line in _lines(one_line(name).ljust(width), row[name])),
         ]
     )
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """One or several texts under their name, truncated and without control characters."""
-    for place, text in enumerate(value if isinstance(value, list) else [value]):
-        plain = " ".join("".join(c if c.isprintable() else " " for c in text or "").split()) or "(empty)"
-        lines = textwrap.wrap(plain, _WIDTH - 13, max_lines=_LINES, placeholder=" …")
+    """One or several texts or other values under their name, truncated and without control characters."""
+    for place, one in enumerate(value if isinstance(value, list) else [value]):
+        text = "" if one is None else str(one)
+        plain = " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(empty)"
+        lines = textwrap.wrap(plain, max(_WIDTH - len(name) - 4, 20), max_lines=_LINES, placeholder=" …")
         for number, line in enumerate(lines):
-            yield f"  {name if not (place or number) else '':9}  {line}"
+            yield f"  {' ' * len(name) if place or number else name}  {line}"
 
 
 # ``fastmetrics report``: scores, their texts and a comparison as one page that opens from a file.

@@ -76,7 +76,7 @@ def sample_rows(
         rows = _stratified(paired.scores(0, score), count, generator)
     else:
         rows = _apart(_spread(paired, score), count, generator)
-    return _sheet(paired, sorted(rows), label, texts)
+    return _sheet(paired, sorted(rows), label, texts, on)
 
 
 def _stratified(scores: Floats, count: int, generator: random.Random) -> list[int]:
@@ -116,7 +116,7 @@ def _apart(spread: Floats, count: int, generator: random.Random) -> list[int]:
     return sorted(range(len(spread)), key=lambda row: (-spread[row], ties[row]))[:count]
 
 
-def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Table:
+def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any, on: str | None) -> pa.Table:
     assert paired.ids is not None
     sheet = pa.table({"id": paired.ids.take(pa.array(rows, pa.int64()))})
     columns = {}
@@ -129,7 +129,7 @@ def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any) -> pa.Ta
         sheet = sheet.append_column(name, column)
     if texts is not None:
         n_rows = paired.n if paired.runs[0].is_numbered else None
-        answers = with_texts(sheet.select(["id"]), texts, None, n_rows=n_rows)
+        answers = with_texts(sheet.select(["id"]), texts, None, n_rows=n_rows, on=on)
         for name in answers.column_names:
             if name in _TEXTS and name not in columns:
                 sheet = sheet.append_column(name, answers.column(name))

@@ -55,12 +55,12 @@ def worst_rows(
     Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
 
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
-    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, adds
-    question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.  ``keep``
-    adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted from 0,
-    and meet the answers by position.  Rows of equal scores are sorted by id; rows without
-    a score are omitted.  With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in
-    the output of ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.
+    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, or ``on``,
+    adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
+    ``keep`` adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted
+    from 0, and meet the answers by position.  Rows of equal scores are sorted by id; rows without a score are omitted.
+    With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in the output of
+    ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
@@ -91,7 +91,7 @@ def worst_rows(
     rows = _of_one(runs[0], request) if len(runs) == 1 else _changed(runs, request, allow_differences)
     if answers is not None:
         wanted = [*TEXTS, *(name for name in request.keep if name not in rows.column_names)]
-        rows = with_texts(rows, answers, of, wanted, n_rows=_length(runs[-1]))
+        rows = with_texts(rows, answers, of, wanted, n_rows=_length(runs[-1]), on=on)
     lacking = [name for name in request.keep if name not in rows.column_names]
     if lacking:
         sources = "scores" if answers is None else "scores nor the answers"
@@ -212,21 +212,23 @@ def with_texts(
     texts: Sequence[str] = TEXTS,
     seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
     n_rows: int | None = None,
+    on: str | None = None,
 ) -> pa.Table:
     """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
 
     ``seen`` is called with the columns of each chunk of the answers as it is read.  With ``n_rows``, the number of
-    scored rows without ids, the ids of ``rows`` are row numbers.
+    scored rows without ids, the ids of ``rows`` are row numbers; with ``on``, they are in this column of the answers.
     """
     row_ids = rows["id"].combine_chunks()
-    columns, pieces = text_pieces(answers, texts, of, n_rows)
+    columns, pieces = text_pieces(answers, texts, of, n_rows, on)
+    found = [name for name in texts if name in columns]
     matches = []
     for piece in pieces:
         if seen is not None:
             seen({name: piece.column(column) for name, column in columns.items()})
         ids = piece.column(columns["id"]).cast(pa.large_string())
         here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
-        matches.append(piece.set_column(piece.schema.get_field_index(columns["id"]), "id", ids).filter(here))
+        matches.append(pa.table({**{name: piece.column(columns[name]) for name in found}, "id": ids}).filter(here))
     matched = pa.concat_tables(matches) if matches else None
     if len(row_ids) and (matched is None or matched.num_rows == 0):
         raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
@@ -240,22 +242,25 @@ def with_texts(
             f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
         )
     places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
-    for name in texts:
-        if name in columns:
-            rows = rows.append_column(name, matched[columns[name]].take(places))
+    for name in found:
+        rows = rows.append_column(name, matched[name].take(places))
     return rows
 
 
 def text_pieces(
-    answers: Any, texts: Sequence[str], of: tuple[str, str] | None = None, n_rows: int | None = None
+    answers: Any,
+    texts: Sequence[str],
+    of: tuple[str, str] | None = None,
+    n_rows: int | None = None,
+    on: str | None = None,
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
     """The names of the id and text columns of a file or table, and its rows piece by piece.
 
     ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.  With
-    ``n_rows``, the number of scored rows without ids, the ids are row numbers.
+    ``n_rows``, the number of scored rows without ids, the ids are row numbers; ``on`` is the column of the ids.
     """
     source = open_table(answers, name="answers")
-    columns = _columns_of(source.names, texts, n_rows is not None)
+    columns = _columns_of(source.names, texts, on, n_rows is not None)
     if n_rows is not None:
         named, pieces = _text_pieces(source, {name: column for name, column in columns.items() if name != "id"}, of)
         return {**named, "id": _ROW}, _numbered(pieces, n_rows)
@@ -296,8 +301,11 @@ def _text_pieces(
     return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
 
 
-def _columns_of(names: Sequence[str], texts: Sequence[str], by_position: bool) -> dict[str, str]:
+def _columns_of(names: Sequence[str], texts: Sequence[str], on: str | None, by_position: bool) -> dict[str, str]:
     resolved = {name: name for name in texts if name in names} | resolve(names, needed=("id", *texts))
-    if "id" not in resolved and not by_position:
-        raise ColumnError(f"the answers have no id column to match rows by; the columns are {', '.join(names)}")
+    if on is not None:
+        resolved |= {"id": on}
+    if resolved.get("id") not in names and not by_position:
+        key = "id column" if on is None else f"column {on!r}"
+        raise ColumnError(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
     return {name: resolved[name] for name in ("id", *texts) if name in resolved}

@@ -85,6 +85,8 @@ def good_rows(
     where no limit can be set.
     """
     batch = source.conform(chunk, selection) if len(chunk.rows) else batch_of(selection.schema)
+    if not batch.num_columns:  # most formats lose the number of rows with the last column
+        batch = pa.record_batch([pa.nulls(len(chunk.rows))], ["nothing"]).select([])
     most = source.max_row_bytes
     long = {} if any_length else dict.fromkeys(long_rows(batch, most), (None, too_long(most)))
     bad = {**bad_text(batch), **long}
@@ -178,9 +180,9 @@ def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator
     for chunk in source.chunks(selection, threads=threads):
         if chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
-        rows += chunk.batch.num_rows
+        rows += len(chunk.rows)
         report(WorkDone("reading", rows, "rows", source.rows))
-        yield Piece(chunk.batch.num_rows, partial(_finished, source, selection, chunk))
+        yield Piece(len(chunk.rows), partial(_finished, source, selection, chunk))
 
 
 def _streamed(source: FrameSource, columns: Mapping[str, str]) -> tuple[pa.Schema, Iterator[Piece]]:

@@ -128,3 +128,13 @@ def test_a_sheet_of_rows_without_ids_finds_them_again():
     assert texts["answer"].to_pylist() == sheet["answer"].to_pylist()
     with pytest.raises(InputError, match="expected each row once"):
         fm.results.estimate(judged, pa.concat_tables([labelled, labelled]))
+
+
+@pytest.mark.parametrize("on", [None, "nr"])
+def test_texts_of_files_without_ids_meet_by_position_or_by_a_column(tmp_path, on):
+    judged, order = tmp_path / "judged.jsonl", "abcd" if on is None else "dbca"
+    judged.write_text("".join(f'{{"nr": "n{one}", "judge_x": 1.0, "judge_x_status": "ok"}}\n' for one in "abcd"))
+    texts = {"nr": [f"n{one}" for one in order], "answer": list(order)}
+    sheet = fm.results.sample_rows(judged, n=3, score="judge_x", texts=texts, on=on).to_pylist()
+    assert len(sheet) == 3
+    assert all(row["answer"] == ("abcd"[row["row"]] if on is None else row["id"][1:]) for row in sheet)

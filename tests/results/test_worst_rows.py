@@ -308,3 +308,60 @@ def test_the_command_prints_the_score_what_it_was_and_the_change(tmp_path):
         "q1  token_f1 0.1250, was 0.5000 (-0.3750)",
         "q0  token_f1 0.7500, was 0.2500 (+0.5000)\n",
     ]
+
+
+UNNAMED = {
+    "question": ["Who?", "Where?", "When?", "Why?"],
+    "reference": ["Ann", "here", "now", "because"],
+    "answer": ["Ann", "there", "now or never", "no"],
+    "nr": [7, 8, 9, 10],
+    "language": ["en", "ru", "en", "ru"],
+    "team of authors": ["a", "b", None, "d"],
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "arrow", "parquet"])
+def test_scores_without_ids_meet_answers_by_position_in_any_format(tmp_path, suffix):
+    fm.score(UNNAMED, "token_f1", output=tmp_path / f"scores.{suffix}")
+    found = fm.worst_rows(tmp_path / f"scores.{suffix}", "token_f1", n=2, answers=UNNAMED).to_pylist()
+    assert [(row["row"], row["answer"]) for row in found] == [(1, "there"), (3, "no")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_answers_are_matched_by_a_column_of_the_user(tmp_path, suffix):
+    fm.score(UNNAMED, "token_f1", keep=["nr", "question"], output=tmp_path / f"scores.{suffix}")
+    answers = pa.table(UNNAMED).take([3, 1, 0, 2])
+    fm.score(answers, "answer_words", keep=[*UNNAMED], output=tmp_path / f"answers.{suffix}")
+    for on in ("nr", "question"):
+        files = (tmp_path / f"scores.{suffix}", tmp_path / f"answers.{suffix}")
+        found = fm.worst_rows(files[0], "token_f1", n=3, answers=files[1], on=on).to_pylist()
+        expected = [*sorted((1, 3), key=lambda row: str(UNNAMED[on][row])), 2]
+        assert [row["id"] for row in found] == [str(UNNAMED[on][row]) for row in expected]
+        assert [row["question"] for row in found] == [UNNAMED["question"][row] for row in expected]
+        assert [row["answer"] for row in found] == [UNNAMED["answer"][row] for row in expected]
+    with pytest.raises(ColumnError, match="the answers have no column 'nr' to match rows by; the columns are answer"):
+        fm.worst_rows(files[0], "token_f1", answers={"answer": ["a"]}, on="nr")
+
+
+def test_the_command_prints_segments_and_the_users_own_columns(tmp_path):
+    fm.score(UNNAMED, "token_f1", keep=["language"], output=tmp_path / "scores.csv")
+    pq.write_table(pa.table(UNNAMED), tmp_path / "answers.parquet")
+    words = ("summarize", tmp_path / "scores.csv", "--worst", "Token_F1", "--answers", tmp_path / "answers.parquet")
+    done = program(*words, "--by", "language", "--keep", "nr,team of authors", "-n", 1)
+    assert done.out.split("\n\n") == [
+        "language=en",
+        "2  token_f1 0.5000\n"
+        "  question         When?\n"
+        "  reference        now\n"
+        "  answer           now or never\n"
+        "  nr               9",
+        "language=ru",
+        "1  token_f1 0.0000\n"
+        "  question         Where?\n"
+        "  reference        here\n"
+        "  answer           there\n"
+        "  nr               8\n"
+        "  team of authors  b\n",
+    ]
+    one = program(*words, "--by", "language", "--segment", "language=ru", "-n", 1)
+    assert one.out.splitlines()[0] == "1  token_f1 0.0000"
