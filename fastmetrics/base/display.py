@@ -433,6 +433,15 @@ def _interval(of: Any) -> str:
     return interval(of.low, of.high)
 
 
+def row_count(n: int) -> str:
+    """A number of rows, in words.
+
+    >>> row_count(1), row_count(2_000)
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
 def first_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
     """The table of the first rows."""
     return Grid(header, list(islice(rows, FIRST)))

@@ -138,7 +138,7 @@ def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, A
 
     if ":" in choice.bot:
         return _function_bot(choice, settings)
-    bot = argument("bot", choice.bot, Choice(*_BOTS))
+    bot = argument("bot", choice.bot, Choice(*_BOTS, "FILE.py:FUNCTION"))
     if bot == "faq":
         if choice.faq is None:
             raise OptionError("--bot faq needs --faq FILE, a table with the columns question and answer")

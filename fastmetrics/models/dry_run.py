@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.models.answer import AnswerMaker, check_prompts, plan_answering
@@ -45,7 +46,7 @@ class CallsEstimate:
             else f"estimated cost {self.cost:,.4g} by the table of prices"
         )
         return (
-            f"{self.rows:,} rows: {self.calls:,} calls to make, {self.stored_calls:,} already stored\n"
+            f"{row_count(self.rows)}: {self.calls:,} calls to make, {self.stored_calls:,} already stored\n"
             f"about {self.prompt_tokens:,} prompt tokens and {self.completion_tokens:,} completion tokens; {cost}"
         )
 

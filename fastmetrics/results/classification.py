@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, is_number, is_text
 from fastmetrics.base.columns import as_array, table_of_records
-from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.display import Grid, Shown, number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, some
 from fastmetrics.base.input_columns import COLUMNS, distinct
 from fastmetrics.base.options import Real, argument
@@ -136,12 +136,12 @@ class Classification(LabelFigures, Shown):
 
     def remarks(self) -> Sequence[str]:
         """What was compared, rows left out, kinds of intervals, and labels that only one side has."""
-        notes = [f"{self.predicted} against {self.expected}: {self.n:,} rows"]
+        notes = [f"{self.predicted} against {self.expected}: {row_count(self.n)}"]
         if self.n_no_prediction:
             notes.append(
-                f"{_rows(self.n_no_prediction)} without a prediction left out; a failed answer may count as wrong"
+                f"{row_count(self.n_no_prediction)} without a prediction left out; a failed answer may count as wrong"
             )
-        notes += [f"{_rows(self.n_no_label)} without an expected label left out"] if self.n_no_label else []
+        notes += [f"{row_count(self.n_no_label)} without an expected label left out"] if self.n_no_label else []
         if len(self.classes) > _MANY:
             notes.append(f"the {_MANY} most frequent of {len(self.classes):,} labels; to_dict() and --json have all")
         return [*notes, *self.notes, *interval_notes(self._intervals(), self.confidence)]
@@ -196,10 +196,6 @@ def _segment_cells(part: LabelFigures) -> tuple[str, ...]:
         number(part.kappa.value),
         number(part.mcc.value),
     )
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} row{'s' * (n != 1)}"
 
 
 # The columns, and their labels as texts.
@@ -451,13 +447,15 @@ def _notes(labels: _Labels, confusion: Confusion) -> list[str]:
     notes = []
     if unknown.any():
         some_of = _most(confusion.labels, unknown)
-        notes.append(f"{_rows(int(unknown.sum()))} with a predicted label that no row expects, all wrong: {some_of}")
+        notes.append(
+            f"{row_count(int(unknown.sum()))} with a predicted label that no row expects, all wrong: {some_of}"
+        )
     if never.any():
         notes.append(f"never predicted: {_most(confusion.labels, never)}")
     asked = {label.casefold() for label, n in zip(confusion.labels, confusion.expected.tolist(), strict=True) if n}
     cased = [code for code in np.flatnonzero(unknown).tolist() if confusion.labels[code].casefold() in asked]
     if cased:
-        rows = _rows(int(unknown[cased].sum()))
+        rows = row_count(int(unknown[cased].sum()))
         notes.append(f"{rows} with an expected label in another case; {Argument('lowercase', True)} ignores case")
     return notes
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.display import Grid, ShownSequence, interval, number
+from fastmetrics.base.display import Grid, ShownSequence, interval, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
@@ -147,8 +147,8 @@ class CheckedRule:
         rule, limit = self.rule, f"{self.rule.compare} {self.rule.limit_text}"
         if self.why is not None:
             return self.why
-        over = f"over {self.n:,} rows" + (
-            f" and {self.n_worst:,} that count as {number(self.worst)}"
+        over = f"over {row_count(self.n)}" + (
+            f" and {self.n_worst:,} that count{'s' * (self.n_worst == 1)} as {number(self.worst)}"
             if self.worst is not None and self.n_worst
             else ""
         )
@@ -176,7 +176,7 @@ class CheckedRule:
             parts.append(f"{self.confidence * 100:g} % interval {self._bounds}: {NAMES[self.interval]}")
         parts += [self.interval_note] if self.interval_note is not None else []
         parts.append(f"n = {self.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters"))
-        parts += [f"{self.n_worst:,} rows without a score"] if self.n_worst else []
+        parts += [f"{row_count(self.n_worst)} without a score"] if self.n_worst else []
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -336,11 +336,17 @@ def _unscored(check: CheckedRule) -> Iterator[str]:
     where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
     lacking = "that the run failed to score" if not check.rule.is_change else "that only the baseline scores"
     if check.n_worst and check.worst is not None:
-        yield f"{where}: {check.n_worst:,} rows {lacking} count as {number(check.worst)}"
+        count = "counts" if check.n_worst == 1 else "count"
+        yield f"{where}: {row_count(check.n_worst)} {lacking} {count} as {number(check.worst)}"
     if check.n_ignored:
-        yield f"{where}: {check.n_ignored:,} rows {lacking} are ignored (unpaired=ignore)"
+        yield f"{where}: {row_count(check.n_ignored)} {lacking} {_is(check.n_ignored)} ignored (unpaired=ignore)"
     if check.n_new:
-        yield f"{where}: {check.n_new:,} rows that the baseline does not score are in no change"
+        new = row_count(check.n_new)
+        yield f"{where}: {new} that the baseline does not score {_is(check.n_new)} in no change"
+
+
+def _is(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _some(lines: Iterable[str]) -> list[str]:
@@ -435,7 +441,8 @@ class GateChecks:
         metrics, notes = self.metrics.of(rule)
         self.notes += notes
         if rule.where and self.rows.n_rejected:
-            self.notes.append(f"{rule.text}: {self.rows.n_rejected:,} rows that scoring rejected are in no segment")
+            rejected = self.rows.n_rejected
+            self.notes.append(f"{rule.text}: {row_count(rejected)} that scoring rejected {_is(rejected)} in no segment")
         for metric in metrics:
             counting = self.settings.counting(rule)
             least = max(self.settings.least(rule), 1) if rule.several else 0
@@ -448,7 +455,7 @@ class GateChecks:
             if large:
                 yield _Tasks(rule, metric, large)
             else:
-                why = f"no segment has at least {least:,} rows" if segments else "there are no rows"
+                why = f"no segment has at least {row_count(least)}" if segments else "there are no rows"
                 yield _Tasks(rule, metric, [Segment(None, self.rows.none)], why)
 
     def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
@@ -490,7 +497,7 @@ class GateChecks:
         least = self.settings.least(rule)
         clusters = value.n_clusters if rule.reads_interval else None
         if value.lacks_worst:
-            rows = f"{value.n_worst:,} rows have no score, and {name} has no "
+            rows = f"{row_count(value.n_worst)} {'has' if value.n_worst == 1 else 'have'} no score, and {name} has no "
             ignore = "add 'with unpaired=ignore' to the rule"
             if not value.has_row_scores:
                 return f"{rows}scores of rows, of which one could count for them; {ignore}"
@@ -499,12 +506,12 @@ class GateChecks:
             way = (
                 "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
             )
-            return f"{value.n:,} row{'s' * (value.n != 1)} with a score, expected at least {least:,}{way}"
+            return f"{row_count(value.n)} with a score, expected at least {least:,}{way}"
         if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
             way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
             return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
         if math.isnan(value.value):
-            return f"undefined over {value.n:,} rows"
+            return f"undefined over {row_count(value.n)}"
         if rule.reads_interval and math.isnan(value.interval.low):
             return value.interval.note or "no interval"
         return None

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_text, rounding_error
-from fastmetrics.base.display import number
+from fastmetrics.base.display import number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
@@ -211,7 +211,7 @@ class RowMetric:
                 scored = segment.rows[~np.isnan(merit[segment.rows])]
                 if FEWER <= len(scored) < len(rows) and (worst is None or exact_mean(merit[scored]) < worst[0]):
                     mean = number(exact_mean(values[scored]))
-                    worst = exact_mean(merit[scored]), f"{segment.name} (mean {mean} over {len(scored):,} rows)"
+                    worst = exact_mean(merit[scored]), f"{segment.name} (mean {mean} over {row_count(len(scored))})"
         return None if worst is None else worst[1]
 
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:

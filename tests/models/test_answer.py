@@ -254,7 +254,8 @@ def test_invalid_answer_calls_raise(tmp_path):
     for arguments, message in (
         (["--bot", "faq"], "--bot faq needs --faq"),
         (["--bot", "full-context", "--model", "m"], "--bot full-context needs --knowledge"),
-        (["--bot", "none"], "--bot none: expected 'full-context', 'given-contexts' or 'faq'"),
+        (["--bot", "none"], "--bot none: expected 'full-context', 'given-contexts', 'faq' or 'FILE.py:FUNCTION'"),
+        (["--bot", "mine.py"], "'faq' or 'FILE.py:FUNCTION'"),
     ):
         done = program("answer", tmp_path / "q.jsonl", "-o", tmp_path / "o.parquet", *arguments)
         assert (done.code, message in done.err) == (2, True), done.err

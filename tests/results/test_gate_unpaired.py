@@ -132,10 +132,12 @@ def test_a_corpus_metric_with_rows_without_a_score_names_the_only_option(keep_co
         (one,) = fm.gate(scores, rule)
         assert (one.met, one.reason) == (
             False,
-            "1 rows have no score, and corpus_bleu has no scores of rows, of which one could count for them; add 'with "
+            "1 row has no score, and corpus_bleu has no scores of rows, of which one could count for them; add 'with "
             "unpaired=ignore' to the rule",
         )
-    assert fm.gate(scores, "corpus_bleu >= 5 with n >= 1, unpaired=ignore").passed
+    ignored = fm.gate(scores, "corpus_bleu >= 5 with n >= 1, unpaired=ignore")
+    assert ignored.passed
+    assert "corpus_bleu: 1 row that the run failed to score is ignored (unpaired=ignore)" in str(ignored)
 
 
 def test_rows_that_only_the_scores_have_are_in_no_change():
