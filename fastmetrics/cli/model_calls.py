@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.progress import add_to_progress
 from fastmetrics.cli.options import OptionsOf
@@ -69,15 +70,16 @@ def exit_with_lacking_rows(
     if failed:
         by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
         print_error(
-            f"{sum(failed.values()):,} rows without a reply, since their calls failed ({by_status}); the output is "
+            f"{row_count(sum(failed.values()))} without a reply, since their calls failed ({by_status}); the output is "
             f"complete. {again} to ask for them: all other replies come from the store"
         )
         raise typer.Exit(FAILED_ROWS)
     without = sum(statuses.get("budget", 0) for statuses in asked.values())
     if without:
+        have = "has" if without == 1 else "have"
         print_error(
-            f"{without:,} rows have the status budget. {again} to make their calls: all other replies come from the "
-            "store"
+            f"{row_count(without)} {have} the status budget. {again} to make their calls: all other replies come from "
+            "the store"
         )
         raise typer.Exit(SPENT_BUDGET)
     for name, statuses in asked.items():

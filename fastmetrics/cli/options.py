@@ -23,6 +23,7 @@ import typer.models
 
 from fastmetrics.base import input_columns as lists
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.shared_parameters import help_of, helps
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_error, print_result
@@ -527,7 +528,7 @@ def draw(place: Target | None, result: Any, color: Any = None) -> None:
 def print_bad_rows(run: Any) -> None:
     """Print how many rows of a run were rejected, and how many cells begin with a quote."""
     if run.rejects is not None:
-        echo_line(f"{run.rejected:,} rows rejected: {run.rejects}")
+        echo_line(f"{row_count(run.rejected)} rejected: {run.rejects}")
     if run.guarded:
         echo(guarded(run.guarded))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.options import (
     Arguments,
@@ -58,7 +59,7 @@ def score_command(
     print_result(run.summary)
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
     echo("")
-    echo_line(f"{run.rows:,} rows{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
+    echo_line(f"{row_count(run.rows)}{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
 
 
@@ -73,7 +74,7 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
         scored = arguments.call(score, output=Path(folder, "scores.parquet"))
     print_result(scored.summary)
     echo(
-        f"\n{scored.rows:,} rows scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
+        f"\n{row_count(scored.rows)} scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
 

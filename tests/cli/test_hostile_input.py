@@ -51,6 +51,11 @@ def test_a_missing_column(tmp_path):
     assert refused(tmp_path, "t.jsonl", "--suites", "tools").endswith("'tool_calls'; it also reads expected_tool_calls")
 
 
+def test_one_row_is_no_rows(tmp_path):
+    jsonl(tmp_path / "t.jsonl", GOOD)
+    assert "\n1 row scored in" in f"\n{program('score', 't.jsonl', '-o', 'o.parquet', *METRICS).out}"
+
+
 def test_the_help_of_suites_lists_all() -> None:
     listed = helps(fm.score)["suites"]
     assert [name for name in SUITES if f" {name}," not in listed] == []
