@@ -45,9 +45,13 @@ EXCEPTIONS: dict[str, set[str]] = {
         "_vectors_of: Vectors.of(name)",
         "PairedRows.part: as_numbers(name)",
         "MatchedScores.scores: as_numbers(name)",
-        "_validated: as_numbers(name)",
+        "_Labelled.beside: as_numbers(name)",
         "ScoreRun.values: as_numbers(name)",
         "tokens: as_text(name)",
+    },
+    "a chart has no place for notes": {
+        "IntervalSummary.plot: drawn(notes)",
+        "Summary.plot: drawn(notes)",
     },
     "the texts have been read by these options": {
         "_matched: StrictMatchBot(columns)",
