@@ -263,7 +263,7 @@ def options_of(owner: Any, taken: Container[str], spelled: Mapping[str, Spelling
 def _kinds(hint: Any) -> tuple[Any, ...]:
     """The types that an annotation allows, without None.
 
-    >>> _kinds(Annotated[int | None, Help("Number of rows.")])
+    >>> _kinds(Annotated[int | None, "the number of rows"])
     (<class 'int'>,)
     """
     kind = typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint

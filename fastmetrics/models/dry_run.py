@@ -72,7 +72,7 @@ def estimate_judging(
     >>> _ = (folder / "rows.jsonl").write_text('{"question": "Capital of France?", "answer": "Paris"}')
     >>> settings = JudgeSettings("safety", "m", store=folder / "calls.sqlite")
     >>> print(estimate_judging(folder / "rows.jsonl", settings))  # doctest: +ELLIPSIS
-    1 rows: 1 calls to make, 0 already stored
+    1 row: 1 calls to make, 0 already stored
     about ... prompt tokens and 120 completion tokens; cost unknown: no prices given
 
     Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.

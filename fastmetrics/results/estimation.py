@@ -46,10 +46,10 @@ def estimate(
 
     >>> found = estimate([1, 2, 3, 4, 5, 5, 4, 5], [1, 2, 3, 5, None, None, None, None])
     >>> print(found)
-    mean                 value       low     high  rows
-    prediction-powered  3.5561  -0.3042†  7.4164†     8
-    labels alone        2.7500   0.0325†  5.4675†     4
-    judge alone         3.6250                        8
+    mean                value       low    high  rows
+    prediction-powered  3.556  -0.3042†  7.416†     8
+    labels alone        2.750   0.0325†  5.468†     4
+    judge alone         3.625                       8
     <BLANKLINE>
     lambda 0.3583
     95 % intervals: Student's t

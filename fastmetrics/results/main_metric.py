@@ -205,7 +205,7 @@ def headline(baseline: str, other: str, changes: Sequence[Change], dissent: Mapp
 
     >>> quality = Change("quality", "token_recall", 0.735, 0.833, "better")
     >>> headline("old", "new", [quality, Change("cost", "total_tokens", 120.0, 156.0, "worse")])
-    'new is better than old (token_recall 0.7350 → 0.8330); 30 % dearer (total_tokens 120.0 → 156.0)'
+    'new is better than old (token_recall 0.7350 → 0.8330); 30 % dearer (total_tokens 120 → 156)'
     >>> headline("old", "new", [Change("quality", "token_recall", 0.735, 0.741, "–")])
     'new against old: quality undecided (token_recall 0.7350 → 0.7410)'
     """

@@ -121,9 +121,12 @@ def test_a_plugin_on_the_command_line(tmp_path: Path) -> None:
     spec, scores = "token_f1(tokenizer='letters')", tmp_path / "scores.parquet"
     done = program("score", rows, "-m", spec, "--plugin", plugin, "-o", scores)
     assert (done.code, done.err) == (0, "")
-    for command in ("summarize", "histograms", "gate"):
-        rule = ("-r", f"{spec} >= 0.5 with n >= 1") if command == "gate" else ("--json",)
-        read = program(command, scores, *rule)
+    for command, *more in (
+        ("summarize", "--json"),
+        ("summarize", "--histograms", "--json"),
+        ("gate", "-r", f"{spec} >= 0.5 with n >= 1"),
+    ):
+        read = program(command, scores, *more)
         assert (read.code, read.err) == (0, ""), read.err
         assert "0.5" in read.out
     assert json.loads(program("summarize", scores, "--json").out)["metrics"][spec]["mean"] == 0.5

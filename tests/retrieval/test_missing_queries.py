@@ -237,11 +237,11 @@ def test_files_of_query_values_keep_the_counts_and_every_reader_tells_them(files
     assert NOTES[rule] in unfolded(program("summarize", new).out)
     assert NOTES[rule] in json.loads(program("summarize", new, "--json").out)["notes"]
     compared = fm.compare([f"old.{suffix}", new])
-    assert f"{new}: {NOTES[rule]}" in compared.notes
+    assert f"new: {NOTES[rule]}" in compared.notes
     assert compared["mrr"].delta == fm.results.compare_rankings(RUNS, QRELS, "mrr", missing=rule)["mrr"].delta
     gate = fm.gate(f"old.{suffix}", ["mrr >= 0.1"], baseline=new)
-    assert f"{new}: {NOTES[rule]}" in gate.notes
-    assert f"{new}: {NOTES[rule]}" in unfolded(program("gate", new, "-r", "mrr >= 0.1").out)
+    assert f"new: {NOTES[rule]}" in gate.notes
+    assert f"new: {NOTES[rule]}" in unfolded(program("gate", new, "-r", "mrr >= 0.1").out)
 
 
 def test_values_in_memory_carry_the_counts():

@@ -49,9 +49,9 @@ def test_gate_and_compare_have_the_note_of_each_run(path, tmp_path):
     scores = {"far": fm.score({"id": list(range(N)), **FAR}, path), "near": near}
     start = "these 400 rows are far"
     (note,) = drift_notes(fm.gate(far, ["mine >= 0"], baseline=near).notes)
-    assert note.startswith(f"far.parquet: mine: {start}")
+    assert note.startswith(f"far: mine: {start}")
     (note,) = drift_notes(fm.gate(near, ["mine.drop <= 1"], baseline=far).notes)
-    assert note.startswith("far.parquet: mine: ")
+    assert note.startswith("far: mine: ")
     assert drift_notes(fm.gate(scores["far"], ["mine >= 0"]).notes)
     assert not drift_notes(fm.gate(near, ["mine >= 0"]).notes)
     (note,) = drift_notes(fm.compare(scores).notes)

@@ -52,7 +52,7 @@ LOADED = "import json, sys; print(json.dumps([name for name in sys.modules if na
 
 
 def test_program_imports_only_the_command_that_is_called():
-    commands = {f"fastmetrics.cli.{module}" for module in COMMANDS.values()}
+    commands = {f"fastmetrics.cli.{command.module}" for command in COMMANDS.values()}
     assert not commands & set(said(start(f"import fastmetrics.cli.program\n{LOADED}")))
     arguments = "['judge', 'store', '--help']"
     call = f"import sys\nfrom fastmetrics.cli import program\nsys.argv[1:] = {arguments}\ntry:\n    program.main()"

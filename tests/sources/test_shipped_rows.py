@@ -57,7 +57,7 @@ def test_metrics_equal_their_definitions() -> None:
                 assert math.isclose(ours, theirs, rel_tol=max(CASES[name].tolerance, 1e-15)), (name, row)
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", [suite for suite in SUITES if suite != "tools"])  # the rows call none
 def test_suites_score_the_file_by_the_program(tmp_path: Path, suite: str) -> None:
     scored = []
     for threads in ("1", "2"):

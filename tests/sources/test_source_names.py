@@ -167,7 +167,7 @@ def test_options_follow_a_name():
     assert parse("Avg F1(tokenizer='char')").spec == "token_f1(tokenizer='char')"
 
 
-@pytest.mark.parametrize("name", ["density_scor", "edit_distance", "tool_call_accuracy", "answer_rating"])
+@pytest.mark.parametrize("name", ["density_scor", "edit_distance", "answer_rating"])
 def test_other_words_are_no_misspelling(name):
     with pytest.raises(UnknownNameError) as error:
         parse(name)

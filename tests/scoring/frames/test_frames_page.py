@@ -25,4 +25,4 @@ def test_examples_run(code: str) -> None:
 
 
 def test_the_page_has_examples() -> None:
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
