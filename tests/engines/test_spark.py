@@ -88,7 +88,9 @@ def test_default_metrics_and_requested_columns(frame, table):
 def test_scores_can_be_written_to_files_and_summarized(frame, table, tmp_path):
     fm.score(frame, ["latency_ms", "token_f1"]).write.parquet(str(tmp_path / "scores"))
     expected = fm.summarize(fm.score(table, ["latency_ms", "token_f1"]))
-    assert fm.summarize(pq.read_table(tmp_path / "scores")).to_json() == expected.to_json()
+    # a DataFrame stores no notes on its rows
+    without = replace(expected, notes=[])
+    assert fm.summarize(pq.read_table(tmp_path / "scores")).to_json() == without.to_json()
 
 
 def test_names_with_special_meaning_in_spark(spark):
