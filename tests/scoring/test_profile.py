@@ -118,7 +118,7 @@ COMPILING = """
 import sys, threading
 import fastmetrics as fm
 from fastmetrics.base.progress import COMPILING, WATCHERS
-from fastmetrics.scoring import profile
+from fastmetrics.scoring import profiling
 
 compiled, measured = [], []
 
@@ -127,7 +127,7 @@ def listen(work):
         compiled.append(work)
         measured.extend(threading.current_thread().__dict__.get("watched", []))
 
-plainly = profile.Watch.on
+plainly = profiling.Watch.on
 
 def on(self, name):
     from contextlib import contextmanager
@@ -140,7 +140,7 @@ def on(self, name):
         names.pop()
     return watched()
 
-profile.Watch.on = on
+profiling.Watch.on = on
 WATCHERS.append(listen)
 fm.scoring.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
 print(len(compiled), sorted(set(measured)))
