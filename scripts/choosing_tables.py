@@ -46,7 +46,7 @@ QUESTIONS = {
         {"evouna_qa": "human_correct", "openqa_nq301_judged": "human_correct", "truthfulqa": "label_correct"},
         (
             *("cover_match", "keyword_recall", "token_recall", "token_f1", "squad_f1", "exact_match", "squad_em"),
-            *("number_match", "levenshtein_ratio", "wer", "cer", "token_precision", "rougeL_f1", "chrf", "bleu"),
+            *("number_match", "levenshtein_ratio", "wer", "cer", "ter", "token_precision", "rougeL_f1", "chrf", "bleu"),
             *("jaccard", "answer_words"),
         ),
         positive=1,
@@ -56,7 +56,7 @@ QUESTIONS = {
         {"mtrag_human_eval": "human_completeness_mean", "haluquestqa": "human_completeness"},
         (
             *("keyword_recall", "token_recall", "token_f1", "rougeL_f1", "chrf", "bleu", "cover_match", "number_match"),
-            *("levenshtein_ratio", "wer", "cer"),
+            *("levenshtein_ratio", "wer", "cer", "ter"),
             *("writing_completeness", "overall_quality", "politeness", "answer_words"),
         ),
     ),
