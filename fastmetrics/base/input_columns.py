@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fastmetrics.base.conversations import LastTurn
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
-from fastmetrics.base.paths import Names
+from fastmetrics.base.paths import Names, spelled
 from fastmetrics.base.presets import PRESETS, Preset
 
 # Every input column: its canonical name, aliases, kind and meaning.
@@ -83,6 +84,13 @@ _ALL = (
     ),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
     Column("choices", "texts", "the texts of the choices of a multiple-choice question, A first", ("options",)),
+    Column(
+        "messages",
+        "any",
+        "a conversation: messages of the user, the assistant and tools as APIs have them; `answer`, `question` and "
+        "`tool_calls` are those of its last turn if the table has no column of their own",
+        ("conversation", "conversations", "dialogue", "dialog"),
+    ),
     Column(
         "tool_calls",
         "any",
@@ -239,7 +247,8 @@ def resolve(
     An explicit ``columns={canonical: yours}`` wins over the preset ``schema``, or the one by which files were
     recognised, and that over detection by name: the canonical name, or else its aliases, whatever their case.  Where
     two names fit equally well - two aliases, or the canonical name and its plural or another case of it - nothing but
-    ``columns`` can tell which is meant.  ``columns={"reference": "contexts"}`` gives the contexts two roles.
+    ``columns`` can tell which is meant.  ``columns={"reference": "contexts"}`` gives the contexts two roles.  Of a
+    conversation, the last turn has what no column has: ``messages[turn=last].answer``.
 
     >>> resolve(["Query", "answer", "response", "gold"])
     {'question': 'Query', 'answer': 'answer', 'reference': 'gold'}
@@ -265,6 +274,10 @@ def resolve(
                 raise ColumnError(f"columns {both} both match {column.name!r}; choose one with ", way)
             if rivals:
                 mapping[column.name] = rivals[0]
+    chat = mapping.get("messages", "")
+    if chat and ("messages" in (columns or {}) or names.has_messages(chat)):
+        path = spelled((chat,)) if chat in list(names) else chat
+        mapping = {name: f"{path}[turn=last].{name}" for name in LastTurn._fields} | mapping
     return {name: mapping[name] for name in COLUMNS if name in mapping}
 
 

@@ -7,6 +7,8 @@ A path is a column where the data are nested: ``output.answer``, ``docs[].text``
 - ``a[0]`` is the first item of a list, ``a[-1]`` the last.
 - ``a[]`` is every item of a list, so that the path gives one list; two of them give one flat list.
 - ``a[role=user]`` is the first object in a list whose field "role" is the text ``user``.
+- ``a[turn=last]`` is the last turn of a list of messages with an answer: ``.question`` and ``.answer`` are the texts of
+  the last message of the assistant and of the user before it, ``.tool_calls`` the messages between (JSON).
 - ``a || b`` is the first of several paths that has a value in the row.
 - ``a unless b`` is ``a``, and missing where ``b`` has a value: the answer of a call unless it has an error.
 - ``a since b`` is the time from ``b`` to ``a`` in milliseconds, of times in ISO 8601 or in numbers since 1970.
@@ -31,6 +33,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import (
+    array_of_strings,
     as_lists,
     decoded,
     is_list,
@@ -40,7 +43,9 @@ from fastmetrics.base.arrays import (
     numpy_values,
     plain,
 )
+from fastmetrics.base.conversations import LastTurn, last_turn
 from fastmetrics.base.errors import ColumnError, UnknownNameError, shown
+from fastmetrics.base.text_structure import as_json
 
 # What a path is, and its text.
 
@@ -58,8 +63,14 @@ class First:
     value: str
 
 
+@dataclass(frozen=True)
+class Turn:
+    """The step ``[turn=last]``: the last turn of a conversation that has an answer."""
+
+
 EVERY: Final = Every()
-Step: TypeAlias = str | int | Every | First
+LAST_TURN: Final = Turn()
+Step: TypeAlias = str | int | Every | First | Turn
 """A field, the position of an item, or one of the above."""
 Steps: TypeAlias = tuple[Step, ...]
 
@@ -219,7 +230,7 @@ def _steps(choice: str, text: str) -> Steps:
         fields = found.groupdict() if found is not None else {}
         name = next((fields[kind] for kind in ("name", "double", "single") if fields.get(kind) is not None), None)
         if found is None or (name is not None and bool(fields["dot"]) != bool(steps)) or (name is None and not steps):
-            forms = "a.b, a[0], a[-1], a[], a[key=value], 'a || b', 'a unless b', or 'a since b'"
+            forms = "a.b, a[0], a[-1], a[], a[key=value], a[turn=last], 'a || b', 'a unless b', or 'a since b'"
             raise ColumnError(f"path {shown(text)}: not understood from {shown(choice[at:])} on; expected {forms}")
         if name is not None:
             steps.append(name.strip())
@@ -228,7 +239,8 @@ def _steps(choice: str, text: str) -> Steps:
         elif fields["item"] is not None:
             steps.append(int(fields["item"]))
         else:
-            steps.append(First(fields["key"].strip(), fields["value"].strip().strip("\"'")))
+            first = First(fields["key"].strip(), fields["value"].strip().strip("\"'"))
+            steps.append(LAST_TURN if first == First("turn", "last") else first)
         at = found.end()
     return tuple(steps)
 
@@ -247,7 +259,7 @@ def spelled(steps: Sequence[Step]) -> str:
         elif isinstance(step, First):
             parts.append(f"[{step.key}={step.value}]")
         else:
-            parts.append("[]" if isinstance(step, Every) else f"[{step}]")
+            parts.append({EVERY: "[]", LAST_TURN: "[turn=last]"}.get(step, f"[{step}]"))
     return "".join(parts)
 
 
@@ -279,6 +291,8 @@ def _named(steps: Steps, schema: pa.Schema) -> tuple[Steps, pa.DataType]:
     at = 0
     while at < len(steps):
         step, taken = steps[at], 1
+        if isinstance(step, Turn):
+            raise PathError("a turn is of whole messages, whose types differ from row to row")
         if pt.is_null(type_):  # the first rows do not say what it is
             named.append(step)
         elif isinstance(step, str) and pt.is_struct(type_):
@@ -356,10 +370,19 @@ def _follow(value: Any, steps: Steps, at: int) -> Any:
         if isinstance(step, First):
             fitting = (item for item in value if isinstance(item, Mapping) and item.get(step.key) == step.value)
             value = next(fitting, None)
+        elif isinstance(step, Turn):
+            value = _last_turn(value, steps, at)
         else:
             value = value[step] if -len(value) <= step < len(value) else None
         at += 1
     return value
+
+
+def _last_turn(messages: Sequence[Any], steps: Steps, at: int) -> dict[str, str | None]:
+    try:
+        return last_turn(messages)._asdict()
+    except ValueError as error:
+        raise PathError(f"{error} (in {spelled(steps[:at])!r})") from None
 
 
 def records_at(record: Mapping[str, Any], steps: Steps) -> Iterator[dict[str, Any]]:
@@ -448,12 +471,22 @@ def _reach(array: pa.Array, steps: Steps, at: int) -> pa.Array:
         return _reach(pc.struct_field(array, [fields.index(name)]), steps, at + taken)
     if not (is_list(type_) or is_list_view(type_)):
         raise _other_type(steps, at, type_)
+    if isinstance(step, Turn):
+        return _reach(_last_turns(as_json(array, several=False), steps, at), steps, at + 1)
     lists = as_lists(array)
     if isinstance(step, Every):
         return _each(lists, _reach(lists.values, steps, at + 1), deeper=EVERY in steps[at + 1 :])
     if isinstance(step, First):
         return _reach(lists.values.take(_first_with(lists, step, steps, at)), steps, at + 1)
     return _reach(lists.values.take(_item(lists, step)), steps, at + 1)
+
+
+def _last_turns(texts: pa.Array, steps: Steps, at: int) -> pa.Array:
+    """The last turn of each conversation, of texts of JSON."""
+    nothing = dict.fromkeys(LastTurn._fields)
+    turns = [nothing if text is None else _follow(text, steps[: at + 1], at) or nothing for text in texts.to_pylist()]
+    fields = [array_of_strings([turn[name] for turn in turns]) for name in LastTurn._fields]
+    return pa.StructArray.from_arrays(fields, LastTurn._fields)
 
 
 def _other_type(steps: Steps, at: int, type_: pa.DataType) -> PathError:
@@ -588,6 +621,17 @@ class Names(list[str]):
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and is_path(name) and not self._failure(name))
+
+    def has_messages(self, name: str) -> bool:
+        """Whether a column or path is known to hold conversations: lists of objects with a role or sender."""
+        type_ = self.types.get(name, pa.null())
+        if is_path(name) and not list.__contains__(self, name) and not self._failure(name):
+            path = parse(name)
+            type_ = path.column(
+                {root: pa.nulls(0, self.types.get(root, pa.null())) for root in path.columns(self)}
+            ).type
+        item = type_.value_type if is_list(type_) else pa.null()
+        return pt.is_struct(item) and any(field.name in ("role", "from") for field in item)
 
     def unknown(self, name: str) -> str:
         """Why a name is none of a column, with the nearest names."""

@@ -85,7 +85,8 @@ STRUCTURES: Mapping[str, Structure] = {
         b"",
         r'(?s)^\[\s*\{.*"role"\s*:.*\}\s*\]\s*$',
         ("text is a history of messages in JSON", "texts are histories of messages in JSON"),
-        "columns={{{column!r}: '{name}[-1].content'}} (--columns '{column}={name}[-1].content') reads the last message",
+        "columns={{{column!r}: '{name}[turn=last].answer'}} (--columns '{column}={name}[turn=last].answer') reads "
+        "the last answer",
     ),
     "records": Structure(
         ("text", "texts"),

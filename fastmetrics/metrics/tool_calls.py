@@ -57,7 +57,7 @@ def calls_of(value: Any) -> Iterator[Call]:
         raise ValueError(f"expected the name of a tool or a call, got {shown(value)}")
     elif "role" in value or "tool_calls" in value:  # a message
         yield from calls_of(value.get("tool_calls") or value.get("toolCalls") or [])
-        content = value.get("content")
+        content = value.get("content") or value.get("parts")
         blocks = content if isinstance(content, list) else []
         yield from calls_of([block for block in blocks if isinstance(block, Mapping) and _is_call(block)])
     elif _is_call(value):

@@ -297,7 +297,13 @@ def test_a_list_that_numpy_cut_short_is_none() -> None:
     ("column", "value", "start", "option", "read"),
     [
         ("answer", '{"answer":"Rome"}', "answer: 2 texts are objects in JSON", {"answer": "answer.answer"}, 1),
-        ("answer", CHAT, "answer: 2 texts are histories of messages in JSON", {"answer": "answer[-1].content"}, 1),
+        (
+            "answer",
+            CHAT,
+            "answer: 2 texts are histories of messages in JSON",
+            {"answer": "answer[turn=last].answer"},
+            1,
+        ),
         ("reference", '{"text": "Rome"}', "reference: 2 texts are objects in JSON", {"reference": "reference.text"}, 1),
         (
             "reference",
@@ -326,7 +332,7 @@ def test_structure_is_named_with_the_option_that_reads_it(
     options = {"columns": option} if isinstance(option, dict) else {"lists": option}
     (given,) = options.values()
     words = str(given) if isinstance(given, dict) else f"{given!r}"
-    assert words.replace(".answer'", ".FIELD'").replace(".text'", ".FIELD'") in note
+    assert words.replace("answer.answer'", "answer.FIELD'").replace(".text'", ".FIELD'") in note
     assert told(table, **options) == ([read] * 2, [])
 
 
