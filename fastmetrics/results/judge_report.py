@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, is_list
-from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.arrays import Floats, arrow_numbers, is_list
+from fastmetrics.base.columns import as_array, as_matrix, as_numbers
 from fastmetrics.base.display import Grid, Shown, flat, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import (
@@ -384,12 +384,17 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
     if labels is not None:
         scores, truth = labels.beside(table.column(axis))
         how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
-    if how.kind == "decision":  # the decision of most of the repeats; an even split is none
-        scores = np.where(scores == 0.5, np.nan, np.where(scores > 0.5, 1.0, np.where(scores < 0.5, 0.0, np.nan)))
+    verdicts = table.column(_verdict_column(axis))
+    verdicts = as_numbers(verdicts) if labels is None else labels.beside(verdicts)[0]
+    if how.kind == "decision":
+        scores = verdicts
     statuses = _statuses(table, axis)
     latencies = _latencies(table, axis)
     values = scores[~np.isnan(scores)]
     both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
+    people = None
+    if truth is not None and both is not None:
+        people = _people(scores[both], verdicts[both], truth[both], how)
     calls = _one_row_per_call(table, axis)
     prompt_tokens, completion_tokens = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
     priced = how.price is not None and prompt_tokens is not None and completion_tokens is not None
@@ -408,7 +413,7 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         cost=how.price.cost(prompt_tokens or 0, completion_tokens or 0) if how.price is not None and priced else None,
         length_spearman=_with_length(table, scores),
         segments=_segments(table, scores, how.by),
-        people=None if truth is None or both is None else _people(scores[both], truth[both], how),
+        people=people,
         powered=None
         if truth is None or both is None or not both.any()
         else powered_mean(scores, truth, how.confidence),
@@ -416,6 +421,48 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         systems=how.systems if how.kind == "pairwise" else (),
         decisions=_decided(table, axis, scores, truth, how.confidence) if how.kind == "decision" else None,
     )
+
+
+def _verdict_column(axis: str) -> str:
+    return f"{axis} verdict"
+
+
+def _with_verdicts(run: ScoreRun) -> ScoreRun:
+    """The run in memory, with a column of verdicts beside each column of scores."""
+    table = run.read(run.columns)
+    for axis in axes_of(run.columns):
+        settings = run.metadata.settings_of(axis)
+        verdicts = _verdicts_of(table, axis, settings)
+        column = table.column(axis)
+        type_ = column.type if pa.types.is_floating(column.type) else pa.float64()
+        table = table.append_column(_verdict_column(axis), arrow_numbers(verdicts, type_))
+    types = dict(zip(table.column_names, table.schema.types, strict=True))
+    return replace(run, columns=table.column_names, read=table.select, types=types, sorted={})
+
+
+_BY_SIDE = ("decision", "pairwise")
+"""Kinds of rubrics whose scores are 0, 1 or, for a tie, 0.5."""
+
+
+def _verdicts_of(table: pa.Table, axis: str, settings: Mapping[str, Any]) -> Floats:
+    """The verdict of each row, a grade as people give it; its score may be a mean of repeats, which is none.
+
+    The verdict is the median of the repeats; between two grades, the lower one.  A comparison and a decision go to the
+    side of most repeats; an even split is a tie, and no decision.  NaN if the table lacks the repeats.
+    """
+    means = as_numbers(table.column(axis))
+    if settings.get("kind") in _BY_SIDE:
+        even = np.nan if settings["kind"] == "decision" else 0.5
+        return np.select([means > 0.5, means < 0.5, means == 0.5], [1.0, 0.0, even], np.nan)
+    if not _has_lists(table, f"{axis}_scores"):
+        return np.full(len(means), np.nan) if settings.get("repeats", 1) != 1 else means
+    grades = np.sort(as_matrix(table.column(f"{axis}_scores")), axis=1)  # NaN last
+    if not grades.shape[1]:
+        return means
+    rows, counts = np.arange(len(grades)), (~np.isnan(grades)).sum(axis=1)
+    medians = (grades[rows, (counts - 1) // 2] + grades[rows, counts // 2]) / 2
+    are_whole = not (grades[~np.isnan(grades)] % 1).any()
+    return np.floor(medians) if are_whole else medians
 
 
 _IDENTICAL = "identical"
@@ -486,7 +533,10 @@ def _one_row_per_call(table: pa.Table, axis: str) -> pa.Table:
 
 
 def _total(table: pa.Table, name: str) -> int | None:
-    return int(pc.sum(table.column(name)).as_py() or 0) if name in table.column_names else None
+    if name not in table.column_names:
+        return None
+    known = table.column(name).drop_null()  # in JSON, a column of nulls has no type of its own
+    return int(pc.sum(known).as_py()) if len(known) else 0
 
 
 def _with_length(table: pa.Table, scores: Floats) -> float | None:
@@ -515,24 +565,37 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
     return segments
 
 
-def _people(scores: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
+def _people(scores: Floats, verdicts: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
     span, level = how.span, how.confidence
     on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
     least = how.positive if how.positive is not None else positive_from(truth) if on_scale else None
     figures: dict[str, Any] = dict.fromkeys((field.name for field in fields(PeopleAgreement)), math.nan)
     intervals: dict[str, Interval] = {}
-    if least is not None and len(truth):
-        decisions = judge_decisions(scores >= least, truth >= least, confidence=level)
+    known = ~np.isnan(verdicts)
+    grades, marks = verdicts[known], truth[known]
+    if least is not None and len(marks):
+        decisions = judge_decisions(grades >= least, marks >= least, confidence=level)
         for name in ("accuracy", "precision", "recall", "f1"):
             figures[name], intervals[name] = _apart(getattr(decisions, name))
     if on_scale:
-        for name, estimate in scale_agreement(scores, truth, level).items():
+        for name, estimate in _agreement((scores, truth), (grades, marks), level).items():
             figures[name], intervals[name] = _apart(estimate)
     related = associate(scores, truth, confidence=level)
     for name in ("pearson", "spearman", "kendall"):
         figures[name], intervals[name] = _apart(getattr(related, name))
-    confusion = _confusion(scores, truth) if on_scale else None
+    confusion = _confusion(grades, marks) if on_scale and len(marks) else None
     return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals, "confusion": confusion})
+
+
+def _agreement(
+    scores: tuple[Floats, Floats], verdicts: tuple[Floats, Floats], confidence: float
+) -> dict[str, Estimate]:
+    """Kappas and alphas of two raters: those that ask whether grades are the same, of the verdicts."""
+    found = scale_agreement(*scores, confidence)
+    if all(map(np.array_equal, scores, verdicts)):
+        return found
+    same = scale_agreement(*verdicts, confidence)
+    return found | {name: same[name] for name in ("kappa", "alpha_nominal")}
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
@@ -582,9 +645,10 @@ def judge_report(
     and which columns compare two answers (win rate, flips) or decide (a confusion table, if the labels are 0 and 1).
 
     With ``labels``, a file or table of human labels, matched by ``on`` or ``id``: correlations, the prediction-powered
-    mean, and, if the labels are in the range of the judge's scores, kappas and Krippendorff's alphas.  Scores and
+    mean, and, if the labels are in the range of the judge's scores, kappas and Krippendorff's alphas.  Verdicts and
     labels of at least ``positive`` are positive in accuracy, precision, recall and F1; without it, these are NaN for
-    graded labels.
+    graded labels.  The verdict of a row with repeats is their median, or the grade below: accuracy, kappa and nominal
+    alpha compare verdicts, all other figures the mean of the repeats, which is the score.
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
@@ -595,7 +659,7 @@ def judge_report(
     ``InputError`` for duplicate ids or no shared id.
     """
     opened = open_runs(judged if are_several(judged) else [judged], least=1)
-    runs = [run.in_memory(run.columns) for run in opened]
+    runs = [_with_verdicts(run) for run in opened]
     people = None if labels is None else table_of(labels, on, "labels", or_column=True)
     reports, notes = [], []
     for run in runs:
@@ -608,6 +672,8 @@ def judge_report(
             truth = labels_of_rows(people, join(table, people, on)[0], label, on)
             unused = truth.n_not_judged
             notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
+            if np.isnan(truth.truth).all():
+                notes.append(f"{run.name}: no judged row has a label; is the sheet filled in?")
         for axis in axes:
             settings = run.metadata.settings_of(axis)
             span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
@@ -622,26 +688,39 @@ def judge_report(
                 confidence,
                 tuple(settings.get("systems") or settings.get("pair") or ("A", "B")),
             )
-            reports.append(axis_report(run.name, table, axis, truth, how))
-    if people is not None and any(
-        report.people is not None and math.isnan(report.people.accuracy) for report in reports
-    ):
-        notes.append("accuracy and F1 need labels on the judge's scale and a threshold for positive labels")
+            report = axis_report(run.name, table, axis, truth, how)
+            lacks = _lacks(report, how.span, table, truth)
+            reports.append(report)
+            notes += [f"{run.name}: {axis} {lacks}"] if lacks else []
     return JudgeReport(reports, _pairs(runs, on, confidence), notes, confidence)
+
+
+def _lacks(report: AxisReport, span: tuple[float, float], table: pa.Table, labels: RowLabels | None) -> str:
+    """Which figures beside labels a judged column does not have, and why; empty if it has them."""
+    if labels is None or report.people is None or not report.people.n or not math.isnan(report.people.accuracy):
+        return ""
+    if np.isnan(as_numbers(table.column(_verdict_column(report.axis)))).all():
+        return f"has no accuracy and kappa: its repeats are missing, {report.axis}_scores"
+    low, high = span
+    if np.nanmin(labels.truth) < low or np.nanmax(labels.truth) > high:
+        return f"has no accuracy and kappa: labels are outside its range of {low:g} to {high:g}"
+    return "has no accuracy and F1: the labels are several grades, without the lowest positive one (positive: 4)"
 
 
 def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:
     """All pairs of judges with a common judged column."""
     pairs = []
     for first, second in itertools.combinations(runs, 2):
-        axes = [name for name in axes_of(first.columns) if name in second.columns]
+        axes = [name for name in axes_of(first.columns) if name in axes_of(second.columns)]
         if not axes:
             continue
         paired = pair_runs(with_row_ids([first, second], on), on)
         for axis in axes:
-            a, b = paired.scores(0, axis), paired.scores(1, axis)
+            a, b = (paired.scores(run, axis) for run in (0, 1))
             both = ~np.isnan(a) & ~np.isnan(b)
-            found = scale_agreement(a[both], b[both], confidence)
+            c, d = (paired.scores(run, _verdict_column(axis)) for run in (0, 1))
+            known = ~np.isnan(c) & ~np.isnan(d)
+            found = _agreement((a[both], b[both]), (c[known], d[known]), confidence)
             found["spearman"] = associate(a[both], b[both], confidence=confidence).spearman
             shown = {name: _apart(found[name]) for name in ("kappa", "kappa_quadratic", "alpha_interval", "spearman")}
             intervals = {name: interval for name, (_, interval) in shown.items()}

@@ -121,7 +121,7 @@ def test_judges_are_compared_with_each_other():
     both = ~np.isnan(x)
     assert (pair.first, pair.second, pair.n) == ("one", "two", int(both.sum()))
     assert pair.spearman == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
-    assert pair.kappa == fm.stats.cohen_kappa(x[both], y[both])
+    assert pair.kappa == fm.stats.cohen_kappa(np.floor(x[both]), np.floor(y[both]))  # the lower of two verdicts
     assert not fm.judge_report([a, judged(2, "judge_safety")]).pairs
 
 
@@ -132,7 +132,7 @@ def test_labels_off_the_scale_have_correlations_only():
     assert math.isnan(result.kappa)
     assert math.isnan(result.accuracy)
     assert result.spearman > 0.5
-    assert any("on the judge's scale" in note for note in found.notes)
+    assert found.notes[-1] == "run 1: judge_relevance has no accuracy and kappa: labels are outside its range of 1 to 5"
 
 
 def test_judge_without_scores_or_labels_gives_a_note():
@@ -301,6 +301,76 @@ def test_weighted_kappa_takes_the_scale_of_the_rubric():
     people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
     doubled = cohen_kappa_score([2, 9, 6, 2, 10, 6], [2, 6, 6, 2, 10, 10], labels=range(2, 11), weights="linear")
     assert people.kappa_linear == pytest.approx(doubled, abs=1e-12)
+
+
+def repeated(scores, **settings):
+    means = [
+        None if not (known := [one for one in row if one is not None]) else sum(known) / len(known) for row in scores
+    ]
+    columns = {"id": list(range(len(scores))), "judge_x": means, "judge_x_status": ["ok"] * len(scores)}
+    columns["judge_x_scores"] = pa.array(scores, pa.list_(pa.float64()))
+    metadata = {"scores": {"judge_x": {"metric": "judge_x", "range": [1, 5], **settings}}}
+    return pa.table(columns).replace_schema_metadata({"fastmetrics": json.dumps(metadata)})
+
+
+def test_the_verdict_of_repeats_is_their_median():
+    """A mean of repeats is no grade, so no mean would ever be the same as a label."""
+    judged = repeated([[5, 5, 1], [2, 2, 5], [4, 5, 4], [3, None, None], [None, None, None], [3, 4, None]], repeats=3)
+    labels = {"id": list(range(6)), "human": [5, 2, 4, 3, 1, 4]}
+    (axis,) = fm.judge_report(judged, labels, positive=4).axes
+    medians, human = [5, 2, 4, 3, 3], [5, 2, 4, 3, 4]
+    assert (axis.n, axis.people.n, axis.people.accuracy) == (5, 5, 0.8)
+    assert axis.mean == pytest.approx(np.mean([11 / 3, 3, 13 / 3, 3, 3.5]))
+    assert axis.people.kappa == fm.stats.cohen_kappa(medians, human)
+    assert axis.people.alpha_nominal == fm.stats.krippendorff_alpha([medians, human], level="nominal")
+    scores = [11 / 3, 3, 13 / 3, 3, 3.5]
+    assert axis.people.alpha_interval == pytest.approx(fm.stats.krippendorff_alpha([scores, human], level="interval"))
+    assert axis.people.confusion.labels == ["2", "3", "4", "5"]
+    (pair,) = fm.judge_report(
+        [judged, judged.drop_columns("judge_x").append_column("judge_x", judged["judge_x"])]
+    ).pairs
+    assert pair.kappa == 1
+
+
+@pytest.mark.parametrize(("kind", "even", "n"), [("decision", math.nan, 2), ("pairwise", 0.5, 3)])
+def test_the_verdict_of_decisions_and_comparisons_is_the_side_of_most_repeats(kind, even, n):
+    judged = repeated([[1, 1, 0, 1], [0, 0, 0, 1], [1, 0, 1, 0]], kind=kind, range=[0, 1], repeats=4)
+    (axis,) = fm.judge_report(judged, {"id": [0, 1, 2], "human": [1.0, 0.0, 0.5]}, positive=1).axes
+    assert (axis.people.kappa, axis.people.accuracy, axis.people.n) == (1, 1, n)
+
+
+def test_a_json_column_of_null_tokens_counts_none(tmp_path):
+    row = {"id": "a", "judge_x": 3, "judge_x_status": "ok"}
+    row |= {"judge_x_prompt_tokens": None, "judge_x_completion_tokens": None}
+    (tmp_path / "judged.jsonl").write_text(json.dumps(row) + "\n")
+    assert fm.judge_report(tmp_path / "judged.jsonl").axes[0].prompt_tokens == 0
+
+
+def test_verdicts_need_the_repeats():
+    judged = repeated([[4, 5], [2, 2], [3, 5], [1, 1]], repeats=2).drop_columns("judge_x_scores")
+    report = fm.judge_report(judged, {"id": [0, 1, 2, 3], "human": [4, 2, 4, 1]})
+    people = report.axes[0].people
+    assert (math.isnan(people.kappa), math.isnan(people.accuracy), people.n) == (True, True, 4)
+    assert people.kappa_quadratic > 0.9
+    assert report.notes == ["run 1: judge_x has no accuracy and kappa: its repeats are missing, judge_x_scores"]
+
+
+@pytest.mark.parametrize(
+    ("human", "note"),
+    [
+        ([None, None], "run 1: no judged row has a label; is the sheet filled in?"),
+        ([1, None], None),
+        (
+            [1, 2, 4],
+            "run 1: judge_x has no accuracy and F1: the labels are several grades, without the lowest "
+            "positive one (positive: 4)",
+        ),
+    ],
+)
+def test_a_note_says_why_there_is_no_accuracy(human, note):
+    judged = repeated([[1], [3], [4]])
+    report = fm.judge_report(judged, {"id": list(range(len(human))), "human": human})
+    assert report.notes == ([note] if note else [])
 
 
 @pytest.mark.parametrize("replies", [3, 5])
