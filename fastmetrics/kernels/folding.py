@@ -278,3 +278,18 @@ def _script_of(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
         unlisted += kind > CYRILLIC
     bits = (2 * foreign > letters) * FOREIGN + (2 * unspaced > letters) * ONE_WORD
     return bits + (2 * unlisted > letters) * UNLISTED
+
+
+@kernel
+def hold_characters(data: Bytes, starts: Ints, stops: Ints, flags: Flags) -> Flags:
+    """Whether each text holds a character with a flag, which none of ASCII has."""
+    found = np.zeros(len(starts), np.bool_)
+    for row in range(len(starts)):
+        high = np.uint8(0)
+        for k in range(np.uint64(starts[row]), np.uint64(stops[row])):
+            high |= data[k]
+        i = starts[row] if high >= 128 else stops[row]
+        while i < stops[row] and not found[row]:
+            code, i = decode(data, i)
+            found[row] = flags[code]
+    return found

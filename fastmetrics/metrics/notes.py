@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, decoded, floats_of_arrow, is_list, is_text, known_true, plain
+from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, known_true, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
@@ -186,9 +186,9 @@ def spelling_counts(rows: Batch) -> dict[str, list[int]]:
     """The counts of short answers that hold a reference only if both are normalised, by the steps that this takes."""
     answers, references, owner = rows.text("answer"), rows.text("reference"), rows.owners("reference")
     owner = np.arange(rows.n_rows) if owner is None else owner
-    odd = _may_differ(rows.columns["reference"]) | _may_differ(rows.columns["answer"])[owner]
     short = (references.stops - references.starts <= _COMPARED) & (answers.stops - answers.starts <= _COMPARED)[owner]
-    chosen = np.flatnonzero(odd & short & rows.present("answer")[owner])
+    few = np.flatnonzero(short & rows.present("answer")[owner])
+    chosen = few[may_change(references.take(few)) | may_change(answers.take(owner[few]))]
     pairs = zip(answers.take(owner[chosen]).strings(), references.take(chosen).strings(), strict=True)
     found: dict[int, tuple[str, ...]] = {}
     known: dict[tuple[str, str], tuple[str, ...] | None] = {}
@@ -200,13 +200,6 @@ def spelling_counts(rows: Batch) -> dict[str, list[int]]:
             found[row] = () if not steps or found.get(row) == () else steps
     rows_of = Counter(",".join(steps) for steps in found.values() if steps)
     return {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
-
-
-def _may_differ(column: pa.Array) -> Flags:
-    """Which texts of a column, or of its lists, hold a character with another spelling."""
-    column = decoded(column)
-    texts = decoded(column.flatten()).drop_null() if is_list(column.type) else column
-    return may_change(texts.cast(pa.large_string()))
 
 
 def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, arrow_numbers, known_true, map_texts, numpy_values
+from fastmetrics.base.arrays import Flags, Text, known_true, map_texts
 from fastmetrics.base.options import NotAllowedError
+from fastmetrics.kernels.folding import hold_characters
+from fastmetrics.text.tokenize import frozen
 
 # The steps, and what each does with a text.
 
@@ -143,40 +146,29 @@ class Normalizer:
 
 
 @functools.cache
-def _spelled() -> str:
-    """A pattern of the characters that have another spelling."""
-    codes = {code for table in _replaced().values() for code in table if code >= 0x80}
+def _spelled() -> Flags:
+    """Whether each code point is that of a character with another spelling."""
+    flags = np.zeros(sys.maxunicode + 1, np.bool_)
+    flags[[code for table in _replaced().values() for code in table if code >= 0x80]] = True
     for code in range(0x80, _PLANES):
         parts = unicodedata.decomposition(chr(code))
         if parts.startswith("<") or (parts and " " not in parts):
-            codes.add(code)
+            flags[code] = True
         elif parts:
-            codes.add(int(parts.split()[1], 16))  # a mark that a letter before it takes up
-    codes.add(ord("ı"))
-    codes -= {0xA0, 0x2026}  # white space, and dots that tokenizers drop
-    ordered = np.array(sorted(codes))
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered) > 1) + 1])
-    stops = np.concatenate([starts[1:], [len(ordered)]]) - 1
-    ranges = zip(ordered[starts].tolist(), ordered[stops].tolist(), strict=True)
-    return f"[{''.join(f'{_coded(first)}-{_coded(last)}' for first, last in ranges)}]"
+            flags[int(parts.split()[1], 16)] = True  # a mark that a letter before it takes up
+    flags[ord("ı")] = True
+    flags[[0xA0, 0x2026]] = False  # white space, and dots that tokenizers drop
+    return flags
 
 
-def _coded(code: int) -> str:
-    return rf"\x{{{code:x}}}"
-
-
-def may_change(texts: pa.Array) -> Flags:
+def may_change(text: Text) -> Flags:
     """Which texts hold a character with another spelling; fast, for a note.
 
-    >>> may_change(pa.array(["Paris", "Müller", "Mu\u0308ller", "Straße", "٣", "Париж", None])).tolist()
+    >>> from fastmetrics.base.arrays import text_of_strings
+    >>> may_change(text_of_strings(["Paris", "Müller", "Mu\u0308ller", "Straße", "٣", "Париж", ""])).tolist()
     [False, False, True, True, True, False, False]
     """
-    found = np.zeros(len(texts), np.bool_)
-    odd = numpy_values(known_true(pc.invert(pc.string_is_ascii(texts))))
-    if odd.any():
-        spelled = pc.match_substring_regex(texts.filter(arrow_numbers(odd, pa.bool_())), _spelled())
-        found[odd] = numpy_values(spelled)
-    return found
+    return hold_characters(frozen(text.data), frozen(text.starts), frozen(text.stops), frozen(_spelled()))
 
 
 _ALIKE = ("arabic", "invisible", "digits", "dashes")

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, arrow_numbers, decoded, is_text, known_true, numpy_values
+from fastmetrics.kernels.byte_search import hold_byte
+from fastmetrics.text.tokenize import frozen
 
 # The marks of thoughts.
 
@@ -228,17 +230,15 @@ def _candidates(texts: pa.Array) -> tuple[Flags, Flags]:
     """The texts that hold a ``<``, and those that begin like a thought: so that patterns read little."""
     width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     _, offsets, values = texts.buffers()
-    signed, begun = (np.zeros(len(texts), np.bool_) for _ in range(2))
+    none = np.zeros(len(texts), np.bool_)
     if not len(texts) or values is None:
-        return signed, begun
-    edges = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1]
+        return none, none
+    edges = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     data = np.frombuffer(values, np.uint8)
     if edges[0] == edges[-1]:
-        return signed, begun
+        return none, none
     first, third = (data[np.minimum(edges[:-1] + place, len(data) - 1)] for place in (0, 2))
-    signs = np.flatnonzero(data[edges[0] : edges[-1]] == ord("<")) + edges[0]
-    signed[np.searchsorted(edges, signs, side="right") - 1] = True
-    return signed, _BEGINS[first, third]
+    return hold_byte(frozen(data), frozen(edges[:-1]), frozen(edges[1:]), ord("<")), _BEGINS[first, third]
 
 
 def may_hold_thoughts(texts: pa.Array) -> Flags:
