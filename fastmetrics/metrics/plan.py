@@ -178,7 +178,8 @@ def without_columns(
         if any(metric.fits(columns) for metric in families.suite(name) if metric.level == "row")
     ]
     if not able:
-        return ColumnError(f"no metric {why}")
+        ways = Argument("columns", {"answer": ..., "reference": ...})
+        return ColumnError(f"no metric {why}; say which of them hold answers and references with ", ways)
     return ColumnError(
         f"no metric of the suite {suite!r} {why}; name suites that can: ", Argument("suites", ",".join(able))
     )

@@ -35,6 +35,7 @@ from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
 from fastmetrics.results.pairing import PairedRuns, by_position
 from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
 from fastmetrics.results.score_file import (
+    UNSCORED,
     column_named,
     declared,
     declared_bounds,
@@ -42,7 +43,7 @@ from fastmetrics.results.score_file import (
     directions,
     unknown_metric,
 )
-from fastmetrics.results.score_run import UNSCORED, ScoreRun, first_declared, is_unscored, shared_metrics
+from fastmetrics.results.score_run import ScoreRun, first_declared, is_unscored, shared_metrics
 from fastmetrics.results.segments import DISTINCT, ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import floats_of_arrow, is_list
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
-from fastmetrics.base.input_columns import is_axis, is_cost, is_id, is_repeat, is_round, is_system
+from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_system
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
@@ -207,6 +207,15 @@ def direction_of(name: str, stored: Stored, stated: Mapping[str, str]) -> Side:
 _MOST_NAMED = 5
 """Maximum number of runs that an error names."""
 
+UNSCORED = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
+"""What is said of a table of answers where scores are expected."""
+
+
+def has_answers(names: Iterable[str]) -> bool:
+    """Whether one of the columns is a column of answers."""
+    answer = ("answer", *COLUMNS["answer"].aliases)
+    return any(name.lower() in answer for name in names)
+
 
 @dataclass(frozen=True)
 class ScoreFile:
@@ -250,7 +259,9 @@ class ScoreFile:
         scores = [name for name in names if name in scores]
         if not (scores or (metadata is not None and metadata.metrics is not None)):
             raise FileFormatError(
-                f"{name}: no column of scores (numbers or booleans); "
+                f"{name} {UNSCORED}"
+                if has_answers(names)
+                else f"{name}: no column of scores (numbers or booleans); "
                 "for CSV, the .meta.json beside the file lists the score columns"
             )
         return cls(name, source, metadata, scores)

@@ -19,7 +19,15 @@ from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, i
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
 from fastmetrics.metrics.stored_metadata import Declared
-from fastmetrics.results.score_file import ScoreFile, column_named, declared, stored_declarations, unknown_metric
+from fastmetrics.results.score_file import (
+    UNSCORED,
+    ScoreFile,
+    column_named,
+    declared,
+    has_answers,
+    stored_declarations,
+    unknown_metric,
+)
 
 # Ids in sorted order: the duplicates among them, and the ids that several runs share.
 #
@@ -371,15 +379,10 @@ def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counte
     return metrics
 
 
-UNSCORED = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
-"""What is said of a table of answers where scores are expected."""
-
-
 def is_unscored(run: ScoreRun, metric: str) -> bool:
     """Whether a run without scores of a metric is a table of answers: its numbers were logged with them."""
-    answer = ("answer", *COLUMNS["answer"].aliases)
     scored = [name for name in declared(run.scores, run.declared) if name not in COLUMNS]
-    return bool(declared([metric], {})) and not scored and any(name.lower() in answer for name in run.columns)
+    return bool(declared([metric], {})) and not scored and has_answers(run.columns)
 
 
 def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:

@@ -57,6 +57,7 @@ def worst_rows(
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, or ``on``,
     adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
+    Without it, the rows have those of these texts that the scores kept.
     ``keep`` adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted
     from 0, and meet the answers by position.  Rows of equal scores are sorted by id; rows without a score are omitted.
     With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in the output of
@@ -88,6 +89,9 @@ def worst_rows(
     else:
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
+    if answers is None:
+        kept = [name for name in TEXTS if any(name in run.columns for run in runs)]
+        request = replace(request, keep=distinct([*request.keep, *kept]))
     rows = _of_one(runs[0], request) if len(runs) == 1 else _changed(runs, request, allow_differences)
     if answers is not None:
         wanted = [*TEXTS, *(name for name in request.keep if name not in rows.column_names)]

@@ -50,6 +50,8 @@ class TableSource(ABC):
     """Why a run cannot go on in the middle of the rows, if it cannot."""
     has_blanks: bool = False
     """Whether a missing value of a column of text is a blank cell."""
+    has_types: bool = True
+    """Whether the columns have types, as those of CSV do not."""
 
     @property
     @abstractmethod
@@ -271,7 +273,6 @@ class FileSource(TableSource):
         self.unstable = next(reasons, None)
         self.has_blanks = all(reader.has_blanks for reader in self._readers)
         self.has_types = any(reader.has_types for reader in self._readers)
-        """Whether the columns have types: CSV has none."""
         self._before = np.concatenate([[0], np.cumsum(sizes)])
 
     @cached_property

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.errors import FileFormatError
+from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
@@ -21,6 +21,8 @@ from fastmetrics.tables.table_chunks import Chunk, Limits, batch_of, cut, long_r
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
+
+_NOT_UTF8 = "invalid UTF-8"
 
 
 def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str | None, str]]:
@@ -48,7 +50,7 @@ def _reason(cell: pa.Array) -> str | None:
         try:
             text.decode()
         except UnicodeDecodeError as error:
-            return f"invalid UTF-8: byte 0x{text[error.start]:02x} at byte {error.start}"
+            return f"{_NOT_UTF8}: byte 0x{text[error.start]:02x} at byte {error.start}"
     return None
 
 
@@ -94,7 +96,10 @@ def good_rows(
         bad, source.where, lambda row: "" if row in long else raw_text(batch, row)
     )
     if good.rejects and not skip:
-        raise FileFormatError(str(good.rejects[0]))
+        ways: list[object] = []
+        if _NOT_UTF8 in good.rejects[0].reason and not source.has_types:  # a file of text, whose encoding can be named
+            ways = ["; if it has another encoding: ", Argument("encoding", "cp1251", otherwise="save it as UTF-8")]
+        raise FileFormatError(str(good.rejects[0]), *ways)
     return good
 
 

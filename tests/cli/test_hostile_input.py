@@ -44,7 +44,10 @@ def test_a_missing_column(tmp_path):
         "the table has: 'id', 'answer', 'reference'; set its name with --columns question=..."
     )
     jsonl(tmp_path / "t.jsonl", {"foo": "a", "bar": "b"})
-    assert refused(tmp_path, "t.jsonl") == "no metric can be computed from the columns 'foo', 'bar'"
+    assert refused(tmp_path, "t.jsonl") == (
+        "no metric can be computed from the columns 'foo', 'bar'; say which of them hold answers and references with "
+        "--columns answer=...,reference=..."
+    )
     jsonl(tmp_path / "t.jsonl", {"tool_calls": [{"name": "f"}], "expected_tool_calls": [{"name": "f"}]})
     assert refused(tmp_path, "t.jsonl").endswith("'expected_tool_calls'; name suites that can: --suites tools")
     jsonl(tmp_path / "t.jsonl", {"id": 1, "tool_calls": [{"name": "f"}]})

@@ -67,10 +67,11 @@ def test_file_without_scores_cannot_be_summarized(tmp_path):
     assert program("score", "s.csv", "-o", "s2.csv", "-m", "token_f1").code == 0
     assert program("summarize", "s2.csv").code == 0
     (tmp_path / "s2.csv.meta.json").unlink()
-    for name in ("s.csv", "s2.csv"):
+    answers = "s.csv holds answers, not scores: run `fastmetrics score` (fm.score) first"
+    for name, message in (("s.csv", answers), ("s2.csv", "s2.csv: no column of scores")):
         done = program("summarize", name)
         assert (done.code, done.out) == (3, "")
-        assert done.err.startswith(f"error: {name}: no column of scores")
+        assert done.err.startswith(f"error: {message}")
 
 
 def test_unwritable_index_raises(tmp_path):
@@ -90,7 +91,11 @@ def test_validation_is_equal_for_every_format(name):
     ("name", "data", "reason"),
     [
         ("bad.csv", b"id,label\n007,1\n008\n", "row 1: expected 2 fields, got 1"),
-        ("bad.csv", b"id,label\n007,1\n\xff,1\n", "row 1, column 'id': invalid UTF-8: byte 0xff at byte 0"),
+        (
+            "bad.csv",
+            b"id,label\n007,1\n\xff,1\n",
+            "row 1, column 'id': invalid UTF-8: byte 0xff at byte 0; if it has another encoding: save it as UTF-8",
+        ),
         ("bad.jsonl", b'{"id": "007", "label": 1}\n{"id":', "line 2: malformed JSON: Expecting value at character 7"),
     ],
 )

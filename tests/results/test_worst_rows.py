@@ -365,3 +365,8 @@ def test_the_command_prints_segments_and_the_users_own_columns(tmp_path):
     ]
     one = program(*words, "--by", "language", "--segment", "language=ru", "-n", 1)
     assert one.out.splitlines()[0] == "1  token_f1 0.0000"
+
+
+def test_texts_that_the_scores_kept_stand_in_the_rows():
+    scores = {"id": [1, 2], "token_f1": [0.9, 0.1], "answer": ["yes", "no"], "note": ["a", "b"]}
+    assert fm.worst_rows(scores, "token_f1", n=1).to_pylist() == [{"id": "2", "token_f1": 0.1, "answer": "no"}]
