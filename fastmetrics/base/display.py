@@ -253,9 +253,18 @@ class NotebookTables(Tabular, ABC):
     def remarks(self) -> Sequence[str]:
         """The notes for the reader, each whole."""
 
+    @property
+    def headline(self) -> str | None:
+        """The sentence that stands before the tables; None for a result without a verdict."""
+        return None
+
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing where Jinja2 is not installed, so that it prints the result."""
-        return html_of(self.grids(), self._notes())
+        return html_of(self.grids(), self._notes(), self._first_line())
+
+    def _first_line(self) -> list[str]:
+        """The headline in one line, without control characters, if there is one."""
+        return [] if self.headline is None else [one_line(self.headline)]
 
     def _notes(self) -> list[str]:
         """The notes in one line each, without control characters."""
@@ -274,20 +283,23 @@ class Shown(NotebookTables):
         return json_text(self.to_dict())
 
     def __str__(self) -> str:
-        notes = "\n".join(folded(self._notes()))
-        return "\n\n".join([*map(str, self.grids()), *([notes] if notes else [])])
+        texts = ("\n".join(folded(lines)) for lines in (self._first_line(), self._notes()))
+        first, notes = ([text] if text else [] for text in texts)
+        return "\n\n".join([*first, *map(str, self.grids()), *notes])
 
     def to_markdown(self) -> str:
-        """The tables in GitHub's Markdown, and the notes as a list."""
+        """The headline and the tables in GitHub's Markdown, and the notes as a list."""
+        first = "".join(f"**{line}**\n\n" for line in self._first_line())
         tables = "".join(f"{grid.markdown()}\n\n" for grid in self.grids())
-        return tables + "".join(f"- {note}\n" for note in self._notes())
+        return first + tables + "".join(f"- {note}\n" for note in self._notes())
 
     def __rich__(self) -> Group:
         """The tables and notes for a terminal, to the width of its window."""
         from rich.console import Group
         from rich.text import Text
 
-        parts: list[Any] = [part for grid in self.grids() for part in (grid, "")]
+        parts: list[Any] = [part for line in self._first_line() for part in (Text(line, "bold"), "")]
+        parts += [part for grid in self.grids() for part in (grid, "")]
         notes = [Text(note) for note in self._notes()]
         return Group(*parts, *notes) if notes else Group(*parts[:-1])
 
@@ -487,9 +499,11 @@ def _own() -> Environment | None:
         return None
 
 
-def html_of(grids: Sequence[Any], notes: Sequence[str]) -> str | None:
-    """The tables and notes as HTML without external resources; None if Jinja2 is not installed."""
+def html_of(grids: Sequence[Any], notes: Sequence[str], first: Sequence[str] = ()) -> str | None:
+    """The first lines, tables and notes as HTML without external resources; None if Jinja2 is not installed."""
     env = _own()
     if env is None:
         return None
-    return env.get_template("result.html").render(grids=grids, notes=list(map(visible, notes)))
+    return env.get_template("result.html").render(
+        first=list(map(visible, first)), grids=grids, notes=list(map(visible, notes))
+    )

@@ -178,6 +178,8 @@ class Against:
     resamples: int = 0
     shifted_places: Sequence[DifferenceLine] = ()
     """The differences of segments beyond chance, of metrics without a direction."""
+    is_identical: bool = False
+    """Whether two systems have the same scores by every metric."""
 
     def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
         """What the marks of the intervals and p values of these lines mean."""
@@ -232,7 +234,11 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
     scored = {difference.metric for difference in some}
     segments = [difference for difference in some if difference.segment is not None]
     decided = [difference for difference in segments if comparison.verdict(difference) != "–"]
-    directed = [difference for difference in segments if comparison.better[difference.metric] is not None]
+    directed = [
+        difference
+        for difference in segments
+        if comparison.better[difference.metric] is not None and not difference.is_equal
+    ]
     in_segments = by_clearness(
         [line for line, _ in _lines(comparison, decided, resamples)], visible(comparison.systems[0])
     )
@@ -259,6 +265,7 @@ def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
         comparison.confidence,
         resamples,
         [line for line in in_segments if not line.has_direction],
+        comparison.is_identical,
     )
 
 

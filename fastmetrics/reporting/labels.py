@@ -59,6 +59,14 @@ _WORDS = {
         "{other} against {baseline}: {concern} undecided",
         "{other} против {baseline}: {concern} — без вывода",
     ),
+    "head_equal": (
+        "{other} against {baseline}: {concern} equal in every row",
+        "{other} против {baseline}: {concern} — одинаково в каждой строке",
+    ),
+    "head_identical": (
+        "{other} has the same scores as {baseline} in every row",
+        "У {other} те же оценки, что у {baseline}, в каждой строке",
+    ),
     "decided_by": ("Decided by {metric}, the main metric.", "Решает {metric}, главная метрика."),
     "no_main": (
         "No metric with a direction: nothing here is better or worse",
@@ -95,8 +103,7 @@ _WORDS = {
         "имеют: {columns}.",
     ),
     "unscored_metrics": ("No rows:", "Нет строк:"),
-    "comparison_title": ("{baseline} against {others}", "{baseline} против {others}"),
-    "count_of_systems": ("{n} other systems", "других систем ({n})"),
+    "comparison_title": ("{others} against {baseline}", "{others} против {baseline}"),
     "shifted": ("Changed, but neither better nor worse", "Изменилось, но ни лучше, ни хуже"),
     "undecided": ("Undecided: the difference may be chance", "Без вывода: различие может быть случайным"),
     "system": ("system", "система"),
@@ -328,6 +335,7 @@ _WORDS = {
     "verdict_higher": ("higher", "выше"),
     "verdict_lower": ("lower", "ниже"),
     "verdict_undecided": ("undecided", "без вывода"),
+    "verdict_equal": ("equal in every row", "одинаково в каждой строке"),
     "only_baseline": ("only baseline", "только базовая"),
     "only_other": ("only other", "только другая"),
     "won": ("won / tied / lost", "лучше / равно / хуже"),

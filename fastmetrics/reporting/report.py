@@ -14,7 +14,7 @@ from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.reporting.labels import LANGUAGES
+from fastmetrics.reporting.labels import LANGUAGES, plural_form
 from fastmetrics.reporting.labels import labels as words_of
 from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_content import SECTIONS, ReportContent, report_content
@@ -157,7 +157,7 @@ def report(
 
     def page(content: ReportContent) -> str:
         words = words_of(language, SECTIONS)
-        head = {"L": words, "language": language, "title": visible(title or _title(content, words))}
+        head = {"L": words, "language": language, "title": visible(title or _title(content, words, language))}
         return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 
     if rows == "all":
@@ -172,12 +172,12 @@ def report(
     return Report(shown_address(where), content.n_rows, content.n_shown, len(html.encode()))
 
 
-def _title(content: ReportContent, words: Mapping[str, str]) -> str:
-    """The name of the run, or the baseline against the others, of which many are counted."""
+def _title(content: ReportContent, words: Mapping[str, str], language: str) -> str:
+    """The name of the run, or the others, of which many are counted, against the baseline."""
     first, *others = content.data["systems"]
     if not others:
         return str(first)
-    many = words["count_of_systems"].format(n=len(others))
-    return words["comparison_title"].format(
-        baseline=first, others=", ".join(others) if len(others) <= _MOST_NAMES else many
-    )
+    several = ", ".join(others)
+    if len(others) > _MOST_NAMES:
+        several = plural_form(words["count_systems"], len(others), language).format(n=len(others))
+    return words["comparison_title"].format(baseline=first, others=several)

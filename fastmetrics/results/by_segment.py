@@ -26,10 +26,16 @@ from fastmetrics.results.pairing import units_of
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions
 from fastmetrics.results.score_run import shared_metrics
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
+from fastmetrics.results.segments import (
+    FEW_ROWS,
+    Segment,
+    cluster_numbers,
+    few_rows_note,
+    segments_of,
+    with_segment_columns,
+    worst_first,
+)
 from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text
-
-_FEW = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,7 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         kinds = dict.fromkeys((mean.metric, mean.interval, mean.interval_note) for mean in self.means)
         notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of), *self.notes]
-        small = sum(mean.segment is not None and mean.n < _FEW for mean in self.means)
-        return [*notes, *([f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else [])]
+        return [*notes, *few_rows_note({mean.segment for mean in self.means if mean.segment and mean.n < FEW_ROWS})]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
@@ -135,7 +140,7 @@ def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
     interval = interval_text(mean.low, mean.high, mean.interval_note)
-    small = "*" if mean.segment is not None and mean.n < _FEW else ""
+    small = "*" if mean.segment is not None and mean.n < FEW_ROWS else ""
     return number(mean.mean), interval, number(mean.n) + small, number(mean.n_missing)
 
 

@@ -22,7 +22,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.pairing import PairedRuns
-from fastmetrics.results.segments import with_segment_columns, worst_first
+from fastmetrics.results.segments import FEW_ROWS, few_rows_note, with_segment_columns, worst_first
 from fastmetrics.stats.attempts import QuestionScores, variance
 from fastmetrics.stats.mean_interval import MARK, interval_notes
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
@@ -75,6 +75,12 @@ class Compared:
     """With a margin: the p of the one-sided test that the other system is worse by the margin or more."""
     p_note: str | None = None
     """Why p may not hold its level."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether each row has the same score, or none, in both systems; of corpus metrics, whether figures agree."""
+        agree = self.delta == 0 if self.ties is None else self.ties == self.n_paired > 0
+        return agree and not self.n_only_baseline and not self.n_only_other
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name, except those of unpaired rows."""
@@ -359,7 +365,6 @@ def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
 # The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX.
 
 
-_FEW = 30
 _NOTED = 8
 _OF_FAMILY: Mapping[Family, str] = {
     "main metric": "of {main}",
@@ -468,7 +473,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         if math.isnan(pair.delta):
             return None
         means = (pair.mean_baseline, pair.mean_other)
-        verdict = self.verdict(pair)
+        verdict = "equal" if pair.is_equal else self.verdict(pair)
         if pair.baseline != baseline:
             means, verdict = means[::-1], _OPPOSITE.get(verdict, verdict)
         return Change(concern, metric, *means, verdict)
@@ -510,8 +515,15 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         return Lead(self.main, dict(sorted(means.items(), key=lambda entry: sign * entry[1])), worse)
 
     @property
+    def is_identical(self) -> bool:
+        """Whether two systems have the same scores by every metric."""
+        return len(self.systems) == 2 and bool(self._whole) and all(pair.is_equal for pair in self._whole)
+
+    @property
     def headline(self) -> str | None:
         """The verdict by the main metric, with cost and form beside it; of several systems, which of them leads."""
+        if self.is_identical:
+            return f"{self.systems[1]} has the same scores as {self.systems[0]} in every row"
         if self.lead is None:
             return None
         if len(self.systems) > 2:
@@ -534,7 +546,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         over = f"over {family:,} comparison{'s' * (family != 1)}"
         if len(sizes) > 1:
             parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
-            over = f"each by themselves: {', '.join(parts)}"
+            over = f"apart in {len(sizes)} families: {', '.join(parts)}"
         notes.append(f"p of {tests}, {how[self.correction]} {over}{of}")
         if family > 1 and self.correction != "none":
             notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
@@ -544,8 +556,9 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             )
         notes += [] if self.unpaired else self._turned()
         notes += self._out_of_reach()
-        small = sum(least_rows(pair) < _FEW for pair in self._once if pair.segment is not None)
-        notes += [f"* fewer than {_FEW} rows: {small:,} segment{'s' * (small != 1)}"] if small else []
+        notes += few_rows_note(
+            {str(pair.segment) for pair in self._once if pair.segment and least_rows(pair) < FEW_ROWS}
+        )
         undefined = (pair.metric for pair in self.comparisons if pair.test == "mcnemar" and math.isnan(pair.p))
         odd = [metric for metric in dict.fromkeys(undefined) if metric not in self.counted]
         notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
@@ -719,8 +732,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         return latex_table(self.systems, metrics, means, beaten, rows, self.better, lacking)
 
     def remarks(self) -> Sequence[str]:
-        """The headline and the notes."""
-        return [*([] if self.headline is None else [self.headline]), *self.notes]
+        """How rows were paired, what could reverse a difference, and how p values are corrected."""
+        return self.notes
 
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
@@ -782,7 +795,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 *(() if several else map(number, (pair.mean_baseline, pair.mean_other))),
                 signed(pair.delta),
                 _interval(pair),
-                compared_rows(pair) + ("*" if least_rows(pair) < _FEW else ""),
+                compared_rows(pair) + ("*" if least_rows(pair) < FEW_ROWS else ""),
             )
             for pair in worst_first(segments, "delta", self.better[metric])
         ]

@@ -237,18 +237,21 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             return f"passed: {total} met"
         return f"FAILED: {failed:,} of {total} not met" if failed else "FAILED: no rule was checked"
 
+    @property
+    def headline(self) -> str:
+        """The scores and the verdict on them."""
+        return f"{self.scores} {self.verdict}"
+
     def grids(self) -> list[Grid]:
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
         rows = [_cells(check) for check in sorted(self.checks, key=lambda check: check.met)]
         return [Grid(("rule", "verdict", "value", "n", "no score"), rows)]
 
     def remarks(self) -> Sequence[str]:
-        """The verdict, why rules are not met, how rows without a score count, the intervals, and the notes."""
-        verdict = f"{self.scores} {self.verdict}"
+        """Why rules are not met, how rows without a score count, the intervals, and the notes."""
         reasons = (f"not met: {check.title}: {check.reason}" for check in self.failures)
         against = [] if self.baseline is None else [f"changes against {self.baseline}"]
         return [
-            verdict,
             *_some(reasons),
             *_some(f"worst for {check.title}: {text}" for check in self.failures if (text := check.places.text)),
             *against,
@@ -297,14 +300,13 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
         result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
         settings = {"confidence": self.confidence, "correction": self.correction}
-        notes = list(self.remarks()[1:])
+        notes = list(self.remarks())
         return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes in GitHub's Markdown."""
-        verdict, *others = self._notes()
-        verdict = f"### {'✅' if self.passed else '❌'} {verdict}"
-        notes = [f"- {note}" for note in others]
+        verdict = f"### {'✅' if self.passed else '❌'} {' '.join(self._first_line())}"
+        notes = [f"- {note}" for note in self._notes()]
         return "\n".join([verdict, "", self.grids()[0].markdown(), *(["", *notes] if notes else []), ""])
 
     def to_junit(self) -> str:

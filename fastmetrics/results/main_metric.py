@@ -150,6 +150,7 @@ def main_of_project(folder: Path | None = None) -> str | None:
 # The headline: a sentence on two systems, and one on several.
 
 
+_UNDECIDED: Mapping[str, str] = {"–": "undecided", "equal": "equal in every row"}
 _OF_COST: Mapping[str, tuple[str, str]] = {"total_tokens": ("dearer", "cheaper"), "latency_ms": ("slower", "faster")}
 
 
@@ -162,7 +163,7 @@ class Change:
     before: float
     after: float
     verdict: str
-    """better, worse, higher, lower, equivalent, not worse, or – for undecided."""
+    """better, worse, higher, lower, equivalent, not worse, equal (in every row), or – for undecided."""
 
     @property
     def is_decided(self) -> bool:
@@ -179,8 +180,8 @@ class Change:
     @property
     def word(self) -> str:
         """The verdict in a word: of costs dearer, cheaper, slower, faster, higher or lower; undecided for none."""
-        if self.verdict == "–":
-            return "undecided"
+        if self.verdict in _UNDECIDED:
+            return _UNDECIDED[self.verdict]
         if self.percent is None:
             return self.verdict
         return _OF_COST.get(self.metric, ("higher", "lower"))[0 if self.after > self.before else 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,20 @@ def with_segment_columns(table: pa.Table, segments: Sequence[str | None]) -> pa.
         own = f"by_{name}" if name in table.column_names else name
         table = table.append_column(own, pa.array([each.get(name) for each in values], pa.string()))
     return table
+
+
+FEW_ROWS = 30
+"""Segments with fewer rows are marked."""
+
+
+def few_rows_note(segments: Collection[str]) -> list[str]:
+    """What the mark of small segments means, if there are any.
+
+    >>> few_rows_note({"language=en", "language=ru"}), few_rows_note([])
+    (['* fewer than 30 rows: 2 segments'], [])
+    """
+    many = len(segments)
+    return [f"* fewer than {FEW_ROWS} rows: {many:,} segment{'s' * (many != 1)}"] if many else []
 
 
 @dataclass(frozen=True)

@@ -75,15 +75,21 @@ def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, langua
     assert headline(page).startswith(words["head_worse"].format(other="new", baseline=baseline))
 
 
-def test_equal_runs_have_no_verdict(tmp_path):
-    page = page_of({"new": OLD}, tmp_path, baseline=OLD)
-    assert headline(page).startswith("new against ")
-    assert headline(page).endswith(": quality undecided")
+def test_equal_runs_are_said_to_be_equal(tmp_path):
+    page = page_of({"new": OLD}, tmp_path, baseline=OLD, by="language")
+    assert headline(page) == "new has the same scores as run 1 in every row"
+    assert f"<h3>{labels('en')['nearest']}</h3>" not in page  # no segment is near to a verdict
+    main = OLD.drop_columns("answer_words").append_column("answer_words", NEW["answer_words"])
+    page = page_of({"new": main}, tmp_path, baseline=OLD, overwrite=True)
+    assert headline(page).startswith("new against run 1: quality equal in every row; answer_words ")
+    lower = OLD.drop_columns("token_f1").append_column("token_f1", NEW["token_f1"])
+    page = page_of({"new": lower}, tmp_path, baseline=OLD, overwrite=True, main="keyword_recall")
+    assert headline(page) == "new against run 1: quality equal in every row"
 
 
 def test_runs_without_a_direction_have_no_headline_metric(tmp_path):
-    lengths = OLD.select(["id", "answer_words"])
-    assert headline(page_of({"new": lengths}, tmp_path, baseline=lengths)) == labels("en")["no_main"]
+    old, new = (table.select(["id", "answer_words"]) for table in (OLD, NEW))
+    assert headline(page_of({"new": new}, tmp_path, baseline=old)) == labels("en")["no_main"]
 
 
 def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
@@ -247,8 +253,8 @@ def test_rows_open_by_a_metric_with_more_values_than_0_and_1(tmp_path):
 
 def test_the_title_names_the_baseline_and_what_is_compared_with_it(tmp_path):
     runs = dict.fromkeys(("a", "b", "c", "d", "e"), OLD)
-    assert "<title>a against b, c</title>" in page_of({name: runs[name] for name in "abc"}, tmp_path)
-    assert "<title>a against 4 other systems</title>" in page_of(runs, tmp_path, overwrite=True)
+    assert "<title>b, c against a</title>" in page_of({name: runs[name] for name in "abc"}, tmp_path)
+    assert "<title>4 systems against a</title>" in page_of(runs, tmp_path, overwrite=True)
     assert "<title>a</title>" in page_of({"a": OLD}, tmp_path, overwrite=True)
 
 

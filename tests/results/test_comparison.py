@@ -272,14 +272,24 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
     found = fm.compare({"old": {**base, "jaccard": [0.1] * 40}, "new": worse}, **SMALL)
     expected = "new is worse than old (token_f1 0.2500 → 0.1750); 50 % cheaper (total_tokens 110 → 55)"
     assert found.headline == found.to_dict()["headline"] == expected
-    assert str(found).replace("\n", " ").count(expected) == 1
+    first, others = str(found).split("\n\n", 1)
+    assert (first.replace("\n", " "), "new is worse" in others) == (expected, False)  # the verdict, then the tables
+    assert found.to_markdown().startswith(f"**{expected}**\n\n| metric |")
+    assert f"<p><strong>{expected}</strong></p>" in found._repr_html_()
     found = fm.compare({"old": base, "new": {**worse, "token_f1": base["token_f1"]}}, **SMALL)
+    assert found.headline.startswith("new against old: quality equal in every row (token_f1 0.2500 → 0.2500); 50 %")
+    mixed = {**worse, "token_f1": [0.4, 0.1] * 20}
+    found = fm.compare({"old": base, "new": mixed}, **SMALL)
     assert found.headline.startswith("new against old: quality undecided (token_f1 0.2500 → 0.2500); 50 % cheaper")
+    found = fm.compare({"old": base, "copy": base}, **SMALL)
+    assert found.headline == "copy has the same scores as old in every row"
+    short = {name: values[1:] for name, values in base.items()}
+    assert not fm.compare({"old": base, "copy": {**short, "id": list(range(1, 40))}}, **SMALL).is_identical
     found = fm.compare({"a": base, "b": worse, "c": base}, main="token_f1", **SMALL)
     assert found.headline == "a leads by token_f1 (0.2500), better than b; not told apart from it: c (0.2500)"
     found = fm.compare({"old": base, "new": worse}, main="total_tokens", **SMALL)
     assert found.headline.startswith("new is better than old (total_tokens")
-    assert fm.compare([{"id": [1, 2], "own": [1, 2]}] * 2, **SMALL).headline is None
+    assert fm.compare([{"id": [1, 2], "own": own} for own in ([1, 2], [3, 1])], **SMALL).headline is None
     with pytest.raises(fm.errors.UnknownNameError, match="token_f2"):
         fm.compare([base, worse], main="token_f2", **SMALL)
     with pytest.raises(fm.errors.OptionError, match="declares no direction"):

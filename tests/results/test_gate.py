@@ -242,7 +242,8 @@ def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
     failed = program("gate", "scores.parquet", "--rules", "gates.toml", "--junit", "out.xml")
     assert failed.code == 1
     assert "FAILED: 1 of 3 checks not met" in failed.out
-    assert "Russian holds up" in failed.out.splitlines()[1]
+    assert "FAILED" in failed.out.splitlines()[0]  # the verdict, then the rules
+    assert "Russian holds up" in failed.out.splitlines()[3]
     suite = ElementTree.parse("out.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     (failure,) = suite.findall("testcase/failure")

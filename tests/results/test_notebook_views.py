@@ -87,7 +87,7 @@ def test_notebook_shows_tables_and_notes():
         page = Reader(found._repr_html_())
         cells = [cell for grid in found.grids() for cell in [*grid.header, *(one for row in grid.rows for one in row)]]
         assert page.cells == [*cells, *found.remarks()]
-        tags = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
+        tags = {"div", "style", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
         assert {tag for tag, _ in page.tags} <= tags
         assert {name for _, attributes in page.tags for name in attributes} <= {"class", "scope"}
 
@@ -228,7 +228,7 @@ def test_results_of_any_number_of_rows_are_escaped_tables(name, n):
     assert type(found).__name__ == name
     view = found._repr_html_()
     page = Reader(view)
-    tags = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
+    tags = {"div", "style", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi", "ul", "li"}
     assert {tag for tag, _ in page.tags} <= tags
     assert "table" in {tag for tag, _ in page.tags}
     assert BAD not in view
