@@ -104,7 +104,7 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
                 interval.mean - whole[interval.metric],
                 number(interval.mean),
                 interval.n,
-                not (interval.low <= whole[interval.metric] <= interval.high),
+                interval.low > whole[interval.metric] or interval.high < whole[interval.metric],
             )
             for interval in self
             if interval.segment is not None
@@ -113,14 +113,14 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
         return heat_map(cells, self.better, declared_bounds(whole, stored or {}), every)
 
     def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the means with their intervals, or a heat map of the segments.
+        """The axes of a chart: the means with their intervals, or a heat map of the segments of several metrics.
 
         ``figure`` is one of Matplotlib, or a part of one; by default a new one.
         """
         heat = self.heat_map()
-        if heat is not None:
-            return drawn(*draw_heat_maps(figure, {"": heat}))
-        return drawn(_draw_means(figure, self.means), left_out(self.means, "metrics"))
+        if heat is not None and heat.n_metrics > 1:
+            return drawn(*draw_heat_maps(figure, {"": heat}, "the interval leaves out the mean of all rows"))
+        return drawn(_draw_means(figure, self.means), left_out(self.means, "metrics" if heat is None else "means"))
 
     def to_arrow(self) -> pa.Table:
         """One row per mean; the columns of the segments are columns of their own."""
@@ -129,13 +129,16 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
 
 
 def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
+    """A row for each metric, or for each segment of the one metric."""
     bounds = declared_bounds([mean.metric for mean in means], {})
+    divided = any(mean.segment is not None for mean in means)
     rows, scales = [], {}
     for mean in means[:MOST]:
-        name = f"{mean.metric}, n = {mean.n:,}"
+        name = f"{(mean.segment or 'all rows') if divided else mean.metric}, n = {mean.n:,}"
         rows.append(ForestRow(name, "", mean.mean, mean.low, mean.high))
         scales[name] = scale_of(mean.metric, bounds)
-    return forest(figure, rows, "means with their intervals", scales)
+    title = f"{means[0].metric}: means with their intervals" if divided else "means with their intervals"
+    return forest(figure, rows, title, scales)
 
 
 def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:

@@ -676,7 +676,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         heats = {other: heat for other in others if (heat := self.heat_map((baseline, other))) is not None}
         if heats:
             titles = {f"{label(other)} – {label(baseline)}": heat for other, heat in heats.items()}
-            figure, left = draw_heat_maps(figure, titles)
+            figure, left = draw_heat_maps(figure, titles, "a verdict")
             return drawn(figure, [*left, *notes])
         whole = [change for change in self if change.segment is None and change.baseline == baseline]
         metrics = list(dict.fromkeys(change.metric for change in whole))

@@ -89,8 +89,11 @@ def _cell(cell: tuple[float, str, int, bool] | None, widest: float, better: Bett
     return HeatCell(text, round(3 * sign * delta / widest) if widest else 0, n, marked)
 
 
-def draw_heat_maps(figure: Any, heats: Mapping[str, HeatMap]) -> tuple[Any, list[str]]:
-    """The figure with the heat maps beside each other, under their titles, and the note on what is left out."""
+def draw_heat_maps(figure: Any, heats: Mapping[str, HeatMap], marked: str) -> tuple[Any, list[str]]:
+    """The figure with the heat maps beside each other, under their titles, with their key and what is left out.
+
+    ``marked`` says what the mark of a cell means.
+    """
     first = next(iter(heats.values()))
     widths = 1.1 * len(first.metrics) * len(heats)
     figure = canvas(figure, 2.4 + widths, 1.2 + 0.28 * max(len(heat.lines) for heat in heats.values()))
@@ -99,7 +102,9 @@ def draw_heat_maps(figure: Any, heats: Mapping[str, HeatMap]) -> tuple[Any, list
         _draw(axes, heat, show_segments=not same)
         axes.set_title(title if len(heats) > 1 else "", fontsize=9)
     shown = len(first.metrics)
-    return figure, [f"the first {shown} of {first.n_metrics} metrics are drawn"] if first.n_metrics > shown else []
+    cut = [f"the first {shown} of {first.n_metrics} metrics are drawn"] if first.n_metrics > shown else []
+    figure.suptitle(f"purple is better, orange is worse; * {marked}", fontsize=8)
+    return figure, cut
 
 
 def _draw(axes: Any, heat: HeatMap, *, show_segments: bool) -> None:

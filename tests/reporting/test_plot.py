@@ -50,7 +50,13 @@ def results():
         ["language=ru", "language=$x_1$", "token_f1", "hallucination"],
     )
     yield "means", fm.results.summarize_by(SCORES), ["token_f1, n = 60"]
-    yield "segments", fm.results.summarize_by(SCORES, by="language"), ["language=en", "token_f1"]
+    yield "segments", fm.results.summarize_by(SCORES, by="language"), ["language=en", "token_f1", "leaves out the mean"]
+    one = fm.results.summarize_by(SCORES, by="language", metrics="token_f1")
+    yield (
+        "segments of one metric",
+        one,
+        ["token_f1: means with their intervals", "all rows, n = 60", "language=en, n = 20"],
+    )
     yield "cache", fm.logs.cache_hit_rate(LOG), ["hit rate", "wrong share of hits"]
     yield "points", fm.vectors.project(RNG.random((40, 5))), ["pca of 40 of 40 rows"]
     yield "space", fm.vectors.project(RNG.random((40, 5)), dims=3), ["trustworthiness"]
@@ -62,7 +68,17 @@ def found():
 
 
 LEVELS = [("a", 0.1), ("b", 0.2), ("c", 0.4)]
-NAMES = ["histograms", "comparison", "changes", "means", "segments", "cache", "points", "space"]
+NAMES = [
+    "histograms",
+    "comparison",
+    "changes",
+    "means",
+    "segments",
+    "segments of one metric",
+    "cache",
+    "points",
+    "space",
+]
 
 
 def texts(path):
