@@ -186,7 +186,11 @@ def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence
             Estimate(value, math.nan, math.nan, "none", "no interval: too few groups in a bin") if bins else UNDEFINED
         )
     return Estimate(
-        value, float(shares @ nearest), float(shares @ farthest), "exact", "rather too wide than too narrow"
+        value,
+        float(shares @ nearest),
+        float(shares @ farthest),
+        "exact",
+        "the interval is safe, but wider than its level needs",
     )
 
 

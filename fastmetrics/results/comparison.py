@@ -539,17 +539,20 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
         how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
-        tests = ", ".join(dict.fromkeys(pair.test for pair in self.comparisons))
+        tests = list(dict.fromkeys(pair.test for pair in self.comparisons))
         notes += self._intervals(of)
         sizes = self.families
         family = sum(sizes.values())
-        over = f"over {family:,} comparison{'s' * (family != 1)}"
+        over = f"{family:,} comparison{'s' * (family != 1)}"
         if len(sizes) > 1:
             parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
-            over = f"apart in {len(sizes)} families: {', '.join(parts)}"
-        notes.append(f"p of {tests}, {how[self.correction]} {over}{of}")
+            over = f"the number of comparisons, each group by itself: {', '.join(parts)}"
+        by = f"by the test{'s' * (len(tests) != 1)} {', '.join(tests)}"
+        notes.append(f"p {by}, {how[self.correction]} for {over}{of}")
         if family > 1 and self.correction != "none":
-            notes.append("intervals hold each by itself, not all together; detectable is at the corrected level")
+            notes.append(
+                "each interval has its level by itself, not all of them together; detectable is at the corrected level"
+            )
         if self.margin is not None:
             notes.append(
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"

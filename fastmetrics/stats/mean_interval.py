@@ -151,7 +151,7 @@ NAMES: Mapping[str, str] = {
     "percentile": "percentile bootstrap",
     "bca": "BCa bootstrap",
     "studentised": "studentised bootstrap",
-    "combined": "the intervals of both runs, combined",
+    "combined": "the combined intervals of both runs",
     "normal": "normal approximation",
     "order": "order statistics",
     "none": "none",
@@ -246,7 +246,12 @@ def exact_interval(hits: int, n: int, confidence: float) -> Interval:
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     few = min(hits, n - hits) < _FEW_OF_A_KIND
-    return Interval(low, high, "exact", "rather too wide than too narrow: few rows of 0 or few of 1" if few else None)
+    return Interval(
+        low,
+        high,
+        "exact",
+        "the interval is safe, but wider than its level needs: few rows of 0 or few of 1" if few else None,
+    )
 
 
 def _from_bounds(sample: Sample, confidence: float) -> Interval:
@@ -260,7 +265,11 @@ def _from_bounds(sample: Sample, confidence: float) -> Interval:
         why = "no interval: all values agree, and the bounds of the metric are not declared"
         return Interval(math.nan, math.nan, "none", why)
     few = "all values agree" if sample.agree else "few rows differ"
-    note = f"rather too wide than too narrow: {few}" if sample.agree or sample.unlike < _FEW_UNLIKE else None
+    note = (
+        f"the interval is safe, but wider than its level needs: {few}"
+        if sample.agree or sample.unlike < _FEW_UNLIKE
+        else None
+    )
     if sample.agree:
         hidden = unseen(confidence, len(sample.units))
         low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
@@ -407,7 +416,7 @@ def percentile_interval(
     if not lower or upper > n:
         note = "one side is open: too few rows to bound it"
     elif note is None and (level > 1 - 0.6 * (1 - confidence) or _tied(values, low, high) > (upper - lower) / 4):
-        note = "rather too wide than too narrow: few rows, or many equal ones, near the percentile"
+        note = "the interval is safe, but wider than its level needs: few rows, or many equal ones, near the percentile"
     return Interval(low, high, "order", note)
 
 

@@ -179,13 +179,13 @@ def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confi
         spread = own.plus(judge)
         interval = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
         few = min(int(y.sum()), n - int(y.sum())) < _FEW_OF_A_KIND
-        wide = "rather too wide than too narrow: few labels of 0 or few of 1"
+        wide = "the interval is safe, but wider than its level needs: few labels of 0 or few of 1"
         note = wide if few else level_note("adjusted", spread.freedom, n)
         low, high = max(min(interval.low, value), 0.0), min(max(interval.high, value), 1.0)
         return Estimate(value, low, high, "adjusted", note)
     sample = Sample.linearised(value, _without(y, f, g))
     if sample.agree:
-        note = "rather too wide than too narrow: that of the labels alone, because no label changes the result"
+        note = "the interval is safe, but wider than its level needs: that of the labels alone, as no label changes it"
         return Estimate(value, min(plain.low, value), max(plain.high, value), plain.interval, note)
     spread = sample.spread.plus(judge)
     interval = spread_interval(value, spread, confidence)

@@ -197,7 +197,7 @@ def p_note(test: str, differences: Sample) -> str | None:
     if not differences.units.any():  # p is 1: no row differs
         return None
     if abs(differences.spread.skew) > _SKEWED:
-        return "approximate: few and skewed differences"
+        return "approximate: the differences are few and skewed"
     return shape_note(differences)
 
 
@@ -669,7 +669,7 @@ def variance_bound(differences: Sample, confidence: float) -> tuple[float, str |
         ones = int(differences.values.sum())
         note = exact_interval(ones, n, confidence).note  # 0 and 1 are all values: none is missing near a bound
     elif interval.kind == "worst_case" and not differences.agree:
-        note = "rather too wide than too narrow: all values are equally far from their mean"
+        note = "the interval is safe, but wider than its level needs: all values are equally far from their mean"
     if note is None and interval.skew > _FEW_DECIDE:
         note = "approximate: a few questions decide the variance"
     return interval.high if math.isnan(interval.high) else max(interval.high, normal), note

@@ -122,7 +122,7 @@ def test_no_english_sentence_is_left(pages):
 
 
 def test_notes_of_results_stay_in_english_and_say_so(pages):
-    note = "<li{}>p of fisher, corrected by Holm "
+    note = "<li{}>p by the test fisher, corrected by Holm "
     assert note.format(' lang="en"') in pages[0]
     assert note.format("") not in pages[0]
 

@@ -278,4 +278,4 @@ def test_a_difference_beyond_the_bounds_is_refused():
 )
 def test_the_note_on_the_most_questions_is_on_the_scores(values, note):
     [plan] = fm.power({"id": list(range(len(values))), "token_f1": values}, metrics="token_f1", delta=0.1)
-    assert plan.note == (note and f"rather too wide than too narrow: {note}")
+    assert plan.note == (note and f"the interval is safe, but wider than its level needs: {note}")

@@ -162,7 +162,7 @@ def test_p_of_few_skewed_differences_has_a_note():
     rng = np.random.default_rng(9)
     skewed, even = rng.exponential(1, 30) - 1, rng.normal(0, 1, 200)
     for test in ("fisher", "t", "wilcoxon"):
-        assert p_note(test, Sample.of(skewed, None, (-9.0, 9.0))) == "approximate: few and skewed differences"
+        assert p_note(test, Sample.of(skewed, None, (-9.0, 9.0))) == "approximate: the differences are few and skewed"
         assert p_note(test, Sample.of(even)) is None
     assert "rare large ones" in str(p_note("fisher", Sample.of(even[:60])))
     flags = Sample.between(np.zeros(20), np.repeat([0.0, 1.0], [15, 5]))
