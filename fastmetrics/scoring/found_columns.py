@@ -109,13 +109,16 @@ class FoundColumns(Shown):
         for name, others in self.ambiguous.items():
             also = ", ".join(map(repr, others))
             notes.append(f"{name}: {also} would fit as well; columns={{{name!r}: …}} (--columns {name}=…) says which")
-        for name in _ASKED:
-            if name not in self.columns:
-                paths = [path for path, kind in self.rest.items() if kind in ("text", "texts", "")][:8]
-                among = f", such as {', '.join(paths)}" if paths else ""
-                notes.append(
-                    f"no {name} was found: columns={{{name!r}: …}} (--columns {name}=…) names a column or path{among}"
-                )
+        missing = [name for name in _ASKED if name not in self.columns]
+        if missing:
+            paths = [path for path, kind in self.rest.items() if kind in ("text", "texts", "")][:8]
+            among = f", such as {', '.join(paths)}" if paths else ""
+            way = f"columns={{{missing[0]!r}: …}} (--columns {missing[0]}=…) names a column or path{among}"
+            notes.append(f"not found: {', '.join(missing)}; {way}")
+        if "tool_calls" in self.columns and "expected_tool_calls" not in self.columns:
+            calls = dict.fromkeys(match[1] for path in self.rest if (match := _CALLS.match(path)))
+            way = "--columns expected_tool_calls="
+            notes += [f"the expected calls of tools may be in {path}: {way}{path}" for path in list(calls)[:1]]
         return notes
 
 
@@ -171,6 +174,8 @@ def columns(
 _TRIED = 8
 """The chunks in which a row that can be read is looked for."""
 
+_CALLS = re.compile(r"(?!messages\[\])((?:[^.]+\.)*[^.]*tool[^.]*?)(?:\[\]\.(?:function\.)?name)?$")
+"""A path to names of tools outside messages, and in its group to the list of calls."""
 _APART = re.compile(r" (?:\|\||unless|since) ")
 """What stands between the parts of a path."""
 

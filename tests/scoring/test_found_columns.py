@@ -41,7 +41,7 @@ def test_what_is_not_found_is_said_with_what_to_type(tmp_path: Path) -> None:
     found = fm.columns(tmp_path / "rows.jsonl")
     assert {name: column.path for name, column in found.columns.items()} == {"reference": "gold", "question": "query"}
     assert found.ambiguous == {"question": ["prompt"]}
-    [note] = [note for note in found.remarks() if note.startswith("no answer")]
+    [note] = [note for note in found.remarks() if note.startswith("not found: answer")]
     assert "(--columns answer=…) names a column or path, such as body.said" in note
     named = fm.columns(tmp_path / "rows.jsonl", columns={"answer": "body.said"})
     assert named.columns["answer"].first == "Paris"
@@ -102,3 +102,10 @@ def test_the_command_prints_it() -> None:
     assert "read by the preset otlp" in done.out
     assert "(--columns reference=…) names a column or path" in " ".join(done.out.split())
     assert json.loads(program("columns", str(TOOLS / "otlp.jsonl"), "--json").out)["preset"] == "otlp"
+
+
+def test_expected_calls_of_tools_are_named_beside_a_conversation(tmp_path: Path) -> None:
+    call = {"type": "function", "function": {"name": "find", "arguments": "{}"}}
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": said, "gold": {"tools": [{"name": "find"}]}}))
+    assert fm.columns(tmp_path / "log.jsonl").remarks()[-1].endswith("--columns expected_tool_calls=gold.tools")
