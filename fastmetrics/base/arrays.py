@@ -99,6 +99,27 @@ def map_texts(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Ar
     return change(column.cast(pa.large_string()) if pt.is_string_view(column.type) else column)
 
 
+def side_by_side(columns: Sequence[pa.Array]) -> pa.ListArray:
+    """Columns of texts, numbers or flags as one column of lists of texts, with one item of each column.
+
+    >>> side_by_side([pa.array(["a", None]), pa.array([1, 2])]).to_pylist()
+    [['a', '1'], [None, '2']]
+
+    Raises ``ColumnError`` for columns of another type.
+    """
+    texts = []
+    for column in map(decoded, columns):
+        if not (
+            is_text(column.type) or is_number(column.type) or pt.is_boolean(column.type) or pt.is_null(column.type)
+        ):
+            raise ColumnError(f"expected text, got {column.type}")
+        texts.append(column.cast(pa.large_string()))
+    rows, width = len(texts[0]), len(texts)
+    order = np.arange(rows * width).reshape(width, rows).T.ravel()
+    items = pa.concat_arrays(texts).take(arrow_numbers(order, pa.int64()))
+    return pa.ListArray.from_arrays(arrow_numbers(np.arange(rows + 1) * width, pa.int32()), items)
+
+
 def is_plain(type_: pa.DataType, *, coded_text: bool = False) -> bool:
     """Whether the type has a plain layout; ``coded_text`` allows dictionaries of text, and ordered ones, as scales."""
     if pt.is_dictionary(type_):

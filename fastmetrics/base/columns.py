@@ -89,6 +89,14 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "texts": ("text or lists of it", lambda type_: is_text(type_) or _list_of(is_text)(type_)),
     "value": ("text", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
     "values": ("text or lists of it", lambda type_: _is_value(type_) or _list_of(_is_value)(type_)),
+    "choices": (
+        "lists of texts, or objects with texts and labels",
+        lambda type_: (
+            _is_value(type_)
+            or pt.is_struct(type_)
+            or _list_of(lambda item: _is_value(item) or pt.is_struct(item))(type_)
+        ),
+    ),
     "ids": ("lists of strings or of whole numbers", _list_of(_is_id)),
     "id_groups": (
         "lists of strings or of whole numbers, or lists of such lists",

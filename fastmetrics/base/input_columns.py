@@ -83,7 +83,14 @@ _ALL = (
         ("reference_context_ids", "retrieval_gt", "qrels"),
     ),
     Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
-    Column("choices", "texts", "the texts of the choices of a multiple-choice question, A first", ("options",)),
+    Column(
+        "choices",
+        "texts",
+        "the texts of the choices of a multiple-choice question, A first, or objects of texts and labels; `[A, B, C]` "
+        "reads several columns",
+        ("options",),
+    ),
+    Column("choice_labels", "texts", "the labels of the choices, where a number or another letter than A is the first"),
     Column(
         "messages",
         "any",
@@ -272,6 +279,8 @@ def resolve(
                 both = " and ".join(map(repr, rivals))
                 way = Argument("columns", {column.name: ...})
                 raise ColumnError(f"columns {both} both match {column.name!r}; choose one with ", way)
+            if not rivals and column.name == "choices":
+                rivals = _side_by_side([name for name in names if name not in used])
             if rivals:
                 mapping[column.name] = rivals[0]
     chat = mapping.get("messages", "")
@@ -279,6 +288,31 @@ def resolve(
         path = spelled((chat,)) if chat in list(names) else chat
         mapping = {name: f"{path}[turn=last].{name}" for name in LastTurn._fields} | mapping
     return {name: mapping[name] for name in COLUMNS if name in mapping}
+
+
+_CHOICE = re.compile(r"(?:(?i:(?P<of>option|opt|op|choice|ending)[_ ]?)(?P<sign>[A-Za-z]|[0-9]))|(?P<letter>[A-Z])")
+"""The name of a column with one of the choices: A, option_b, choice1, ending0."""
+
+
+def _side_by_side(names: Iterable[str]) -> list[str]:
+    """The path of the choices that stand in several columns, if there are some.
+
+    >>> _side_by_side(["question", "A", "B", "C", "D", "answer"]), _side_by_side(["opa", "opb"]), _side_by_side("AB")
+    (['[A, B, C, D]'], ['[opa, opb]'], [])
+    """
+    series: dict[str, dict[int, str]] = {}
+    for name in names:
+        found = _CHOICE.fullmatch(name)
+        if found is not None:
+            sign = found["sign"] or found["letter"]
+            series.setdefault(f"{found['of']}{sign.isdigit()}", {})[ord(sign.upper())] = name
+    for kind, columns in series.items():
+        first = min(columns)
+        row = [columns[place] for place in range(first, max(columns) + 1) if place in columns]
+        whole = len(row) == len(columns) == max(columns) - first + 1 and chr(first) in "A01"
+        if whole and len(row) >= (3 if kind == "NoneFalse" else 2):  # A and B alone may be two systems
+            return [f"[{', '.join(spelled((name,)) for name in row)}]"]
+    return []
 
 
 def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str, list[str]]:

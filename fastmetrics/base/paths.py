@@ -9,6 +9,7 @@ A path is a column where the data are nested: ``output.answer``, ``docs[].text``
 - ``a[role=user]`` is the first object in a list whose field "role" is the text ``user``.
 - ``a[turn=last]`` is the last turn of a list of messages with an answer: ``.question`` and ``.answer`` are the texts of
   the last message of the assistant and of the user before it, ``.tool_calls`` the messages between (JSON).
+- ``[a, b]`` is a list with the value of each of several paths.
 - ``a || b`` is the first of several paths that has a value in the row.
 - ``a unless b`` is ``a``, and missing where ``b`` has a value: the answer of a call unless it has an error.
 - ``a since b`` is the time from ``b`` to ``a`` in milliseconds, of times in ISO 8601 or in numbers since 1970.
@@ -42,10 +43,11 @@ from fastmetrics.base.arrays import (
     is_text,
     numpy_values,
     plain,
+    side_by_side,
 )
 from fastmetrics.base.conversations import LastTurn, last_turn
 from fastmetrics.base.errors import ColumnError, UnknownNameError, shown
-from fastmetrics.base.text_structure import as_json
+from fastmetrics.base.text_structure import as_json, number_text
 
 # What a path is, and its text.
 
@@ -89,11 +91,13 @@ class Path:
     choices: tuple[Steps, ...]
     unless: Path | None = None
     since: Path | None = None
+    together: tuple[Path, ...] = ()
+    """The paths whose values are the items of a list; there are no ``choices`` then."""
 
     @property
     def is_list(self) -> bool:
         """Whether the path gives a list by itself."""
-        return any(EVERY in steps for steps in self.choices)
+        return bool(self.together) or any(EVERY in steps for steps in self.choices)
 
     def value(self, record: Mapping[str, Any]) -> Any:
         """The value in a record of parsed JSON, or None.
@@ -105,6 +109,8 @@ class Path:
 
         Raises ``PathError`` if a value on the way is of another kind, and no alternative has a value.
         """
+        if self.together:
+            return [_item_text(path.value(record)) for path in self.together]
         if self.unless is not None and self.unless._is_set(record):
             return None
         if self.since is not None:
@@ -138,6 +144,8 @@ class Path:
 
         Raises ``PathError`` for a column whose type is of another kind, or that lacks a field, on every alternative.
         """
+        if self.together:
+            return side_by_side([path.column(columns) for path in self.together])
         if self.unless is not None:
             return _where_unset(replace(self, unless=None).column(columns), self.unless, columns)
         if self.since is not None:
@@ -160,6 +168,8 @@ class Path:
         ``leaf`` is the type of the values.  Raises ``PathError`` for an alternative that does not lead through fields
         and lists of the schema to its end.
         """
+        if self.together:
+            return [_of_own_type(steps, schema) for path in self.together for steps in path.choices]
         if self.since is None:
             read = [(_named(steps, schema)[0], leaf) for steps in self.choices]
         else:
@@ -180,6 +190,9 @@ class Path:
     def columns(self, names: Iterable[str]) -> list[str]:
         """Which of the columns ``names`` the path reads; it is empty if none of its alternatives begins with one."""
         names = set(names)
+        if self.together:
+            roots = [path.columns(names) for path in self.together]
+            return list(dict.fromkeys(name for found in roots for name in found)) if all(roots) else []
         found = [name for name, _ in (_root(steps, names) for steps in self.choices) if name is not None]
         for other in (self.since, self.unless):
             found += other.columns(names) if other is not None and found else ()
@@ -203,13 +216,19 @@ def parse(text: str) -> Path:
 
     Raises ``ColumnError`` for a text that is no path.
     """
+    listed = _LISTED.fullmatch(text)
+    if listed is not None:
+        return Path((), together=tuple(parse(part.strip()) for part in _COMMA.split(listed[1])))
     rest, *unless = _UNLESS.split(text, maxsplit=1)
     value, *since = _SINCE.split(rest, maxsplit=1)
     choices = tuple(_steps(choice.strip(), text) for choice in value.split("||"))
-    return Path(choices, *(parse(*other) if other else None for other in (unless, since)))
+    unless_path, since_path = (parse(*other) if other else None for other in (unless, since))
+    return Path(choices, unless_path, since_path)
 
 
 _NOT_IN_QUOTES = r"""(?=(?:[^"]*"[^"]*")*[^"]*$)"""
+_LISTED = re.compile(r"\s*\[([^\[\]].*)\]\s*", re.DOTALL)
+_COMMA = re.compile(rf",{_NOT_IN_QUOTES}")
 _UNLESS, _SINCE = (re.compile(rf"\s+{word}\s+{_NOT_IN_QUOTES}") for word in ("unless", "since"))
 
 
@@ -230,7 +249,7 @@ def _steps(choice: str, text: str) -> Steps:
         fields = found.groupdict() if found is not None else {}
         name = next((fields[kind] for kind in ("name", "double", "single") if fields.get(kind) is not None), None)
         if found is None or (name is not None and bool(fields["dot"]) != bool(steps)) or (name is None and not steps):
-            forms = "a.b, a[0], a[-1], a[], a[key=value], a[turn=last], 'a || b', 'a unless b', or 'a since b'"
+            forms = "a.b, a[0], a[-1], a[], a[key=value], a[turn=last], [a, b], 'a || b', 'a unless b', or 'a since b'"
             raise ColumnError(f"path {shown(text)}: not understood from {shown(choice[at:])} on; expected {forms}")
         if name is not None:
             steps.append(name.strip())
@@ -534,6 +553,15 @@ def parsed_column(array: pa.Array, follow: Callable[[Any], Any]) -> pa.Array:
         return pa.array(as_text, pa.list_(pa.string()) if lists else pa.string())
 
 
+def _item_text(value: Any) -> str | None:
+    """A text, number or flag as one of the texts of a list."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, int | float):
+        raise PathError(f"expected text, got {'a list' if isinstance(value, list) else 'an object'}")
+    return number_text(value)
+
+
 def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -666,6 +694,9 @@ class Names(list[str]):
         """Why a path leads nowhere, if it does not."""
         try:
             path = parse(name)
+            for part in path.together:
+                if not part.columns(list(self)):
+                    return UnknownNameError.of("column", str(part.choices[0][0]), self).message
             roots = path.columns(list(self))
             if not roots:
                 dotted = any("." in own for own in self)

@@ -25,14 +25,17 @@ from fastmetrics.base.arrays import (
     Ints,
     Text,
     array_of_strings,
+    arrow_numbers,
+    as_lists,
     decoded,
     is_list,
     is_list_view,
     is_number,
     is_text,
     numpy_values,
+    side_by_side,
 )
-from fastmetrics.base.errors import InputError
+from fastmetrics.base.errors import ColumnError, InputError
 
 # The structures that a text may show: how it looks, and what reads it.
 
@@ -327,6 +330,61 @@ def as_texts(column: pa.Array, name: str, kind: str) -> pa.Array:
     ends = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     empty = pa.array(sizes == 0)
     return column.flatten().take(pa.array(ends, mask=np.asarray(empty)))
+
+
+# Choices of multiple-choice questions: lists of texts, or texts with their labels.
+
+
+_LABELS = ("label", "labels", "key", "letter")
+_TEXTS = ("text", "texts", "content", "value")
+"""The fields of objects that hold the labels and the texts of choices."""
+
+
+def as_choices(column: pa.Array, name: str) -> dict[str, pa.Array]:
+    """The columns ``choices`` and, where the choices have labels, ``choice_labels``, from a column of any of its forms.
+
+    These are lists of texts or numbers, a struct of a list of texts and one of labels, as of ARC, a list of structs of
+    both, or a struct with a field for each choice, whose name is the label.
+
+    >>> arc, keyed = pa.array([{"text": ["Rome", "Bonn"], "label": ["1", "2"]}]), pa.array([{"A": "Rome", "B": "Bonn"}])
+    >>> {name: column.to_pylist() for name, column in as_choices(arc, "choices").items()}
+    {'choices': [['Rome', 'Bonn']], 'choice_labels': [['1', '2']]}
+    >>> [column.to_pylist() for column in as_choices(keyed, "choices").values()]
+    [[['Rome', 'Bonn']], [['A', 'B']]]
+
+    Raises ``ColumnError`` for structs without texts.
+    """
+    column = decoded(column)
+    if is_list(column.type) and pt.is_struct(column.type.value_type):
+        lists = as_lists(column)
+        texts, labels = (_field(lists.values, names) for names in (_TEXTS, _LABELS))
+        if texts is None:
+            raise ColumnError(f"column {name!r}: expected choices with a field 'text', got {column.type}")
+        mask = lists.is_null() if lists.null_count else None
+        found = {"choices": texts} | ({} if labels is None else {"choice_labels": labels})
+        return {
+            name: pa.ListArray.from_arrays(lists.offsets, as_texts(items, name, "text"), mask=mask)
+            for name, items in found.items()
+        }
+    if not pt.is_struct(column.type):
+        return {"choices": as_texts(column, name, "texts")}
+    texts, labels = _field(column, _TEXTS), _field(column, _LABELS)
+    if texts is not None and is_list(texts.type):
+        found = {"choices": texts} | ({} if labels is None else {"choice_labels": labels})
+        return {name: as_texts(items, name, "texts") for name, items in found.items()}
+    fields = [field.name for field in column.type]
+    texts = side_by_side([pc.struct_field(column, place) for place in range(len(fields))])
+    given = numpy_values(texts.values.is_valid())  # a question may have fewer choices than another
+    names = np.tile(np.arange(len(fields)), len(column))
+    labels = array_of_strings(fields).take(arrow_numbers(names, pa.int64(), ~given))
+    return {"choices": texts, "choice_labels": pa.ListArray.from_arrays(texts.offsets, labels)}
+
+
+def _field(structs: pa.Array, names: tuple[str, ...]) -> pa.Array | None:
+    """The first field of structs that has one of these names."""
+    fields = [field.name for field in structs.type]
+    found = [name for name in names if name in fields]
+    return pc.struct_field(structs, fields.index(found[0])) if found else None
 
 
 # Reading objects and lists as JSON.

@@ -10,7 +10,7 @@ import itertools
 import json
 import types
 import typing
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import Enum, StrEnum
 from functools import partial
@@ -128,11 +128,13 @@ def pairs(values: list[str] | None, option: str = "--columns", form: str = "cano
     {'answer': 'text', 'reference': 'gold'}
     >>> pairs(['"answer=text, cleaned",reference=a=b'])
     {'answer': 'text, cleaned', 'reference': 'a=b'}
+    >>> pairs(["choices=[A, B],answer=text"])
+    {'choices': '[A, B]', 'answer': 'text'}
 
     Raises ``OptionError`` for an item without ``=`` and for a name given twice.
     """
     by_name: dict[str, str] = {}
-    for item in name_list(values, option):
+    for item in _whole_lists(name_list(values, option)):
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
             raise OptionError(f"{option} {item!r}: expected {form}")
@@ -140,6 +142,17 @@ def pairs(values: list[str] | None, option: str = "--columns", form: str = "cano
             raise OptionError(f"{option} names {name!r} twice")
         by_name[name] = value
     return by_name
+
+
+def _whole_lists(items: Iterable[str]) -> list[str]:
+    """The items, with the parts of a list in brackets, ``[A, B]``, as one."""
+    whole: list[str] = []
+    for item in items:
+        if whole and "=[" in whole[-1] and not whole[-1].endswith("]") and "=" not in item:
+            whole[-1] += f", {item}"
+        else:
+            whole.append(item)
+    return whole
 
 
 def numbers(values: list[str], option: str) -> dict[str, float] | None:

@@ -22,6 +22,18 @@ def letter(byte: int) -> int:
     return byte - 65 if 65 <= byte <= 90 else byte - 97 if 97 <= byte <= 122 else -1
 
 
+@inline
+def sign(byte: int, digits: bool) -> int:
+    """The number of an ASCII letter, or the value of a digit if choices are stated by ``digits``; -1 for others."""
+    return (byte - 48 if 48 <= byte <= 57 else -1) if digits else letter(byte)
+
+
+@inline
+def is_clear(byte: int, digits: bool) -> bool:
+    """Whether a byte can only state a choice and is no word: a capital, or a digit."""
+    return 48 <= byte <= 57 if digits else 65 <= byte <= 90
+
+
 @leaf
 def in_word(data: Bytes, i: int, start: int, stop: int) -> bool:
     """Whether the byte at ``i`` is within the text and part of a word."""
@@ -70,18 +82,22 @@ def skip(data: Bytes, i: int, start: int, stop: int) -> int:
 
 
 @leaf
-def stated_at(data: Bytes, i: int, start: int, stop: int, strict: bool) -> int:
-    """The letter that stands alone at ``i``, ``SEVERAL`` if another one is joined to it, ``NONE`` if none does.
+def stated_at(data: Bytes, i: int, start: int, stop: int, strict: bool, digits: bool) -> int:
+    """The letter, or digit, that stands alone at ``i``, ``SEVERAL`` if another is joined to it, ``NONE`` if none does.
 
     A small letter, and any letter if ``strict``, must be followed by punctuation or the end of a line, as in "b)" but
     not in "a cat"; so must "I", which may begin a sentence.
     """
-    number = letter(data[i]) if i < stop else NONE
+    number = sign(data[i], digits) if i < stop else NONE
     after = i + 1
     if number < 0 or in_word(data, i - 1, start, stop) or in_word(data, after, start, stop):
         return NONE
-    if after + 1 < stop and data[after] in (39, 43, 35) and data[after + 1] not in (32, 10):  # ' + # as in I'm, C++
+    if after + 1 < stop and data[after] in (43, 35) and data[after + 1] not in (32, 10):  # + # as in C++
         return NONE
+    if after + 1 < stop and data[after] == 39 and in_word(data, after + 1, start, stop):  # as in I'm
+        return NONE
+    if digits and (data[after] in (46, 44) if after < stop else False) and in_word(data, after + 1, start, stop):
+        return NONE  # a decimal, or thousands
     if strict or data[i] >= 97 or data[i] == 73:
         following = after
         while following < stop and data[following] in (32, 9):
@@ -99,8 +115,8 @@ def stated_at(data: Bytes, i: int, start: int, stop: int, strict: bool) -> int:
     if is_here(data, other, stop, AND) or is_here(data, other, stop, OR):
         other = skip(data, other + (3 if is_here(data, other, stop, AND) else 2), start, stop)
         joined = True
-    if joined and other < stop and 65 <= data[other] <= 90 and not in_word(data, other + 1, start, stop):
-        return number if letter(data[other]) == number else SEVERAL
+    if joined and other < stop and is_clear(data[other], digits) and not in_word(data, other + 1, start, stop):
+        return number if sign(data[other], digits) == number else SEVERAL
     return number
 
 
@@ -109,11 +125,11 @@ BOXED = np.frombuffer(b"\\boxed{", np.uint8)
 
 
 @leaf
-def after_cue(data: Bytes, i: int, start: int, stop: int, links: Bytes, link_bounds: Ints) -> int:
+def after_cue(data: Bytes, i: int, start: int, stop: int, links: Bytes, link_bounds: Ints, digits: bool) -> int:
     """The letter behind a cue that ends at ``i``, and behind at most six linking words."""
     for _ in range(7):
         i = skip(data, i, start, stop)
-        found = stated_at(data, i, start, stop, False)
+        found = stated_at(data, i, start, stop, False, digits)
         if found != NONE:
             return found
         size = word_at(data, i, start, stop, links, link_bounds)
@@ -124,13 +140,13 @@ def after_cue(data: Bytes, i: int, start: int, stop: int, links: Bytes, link_bou
 
 
 @leaf
-def at_start(data: Bytes, start: int, stop: int) -> int:
+def at_start(data: Bytes, start: int, stop: int, digits: bool) -> int:
     """The letter with which a text or a line begins."""
-    return stated_at(data, skip(data, start, start, stop), start, stop, True)
+    return stated_at(data, skip(data, start, start, stop), start, stop, True, digits)
 
 
 @leaf
-def in_box(data: Bytes, i: int, start: int, stop: int) -> int:
+def in_box(data: Bytes, i: int, start: int, stop: int, digits: bool) -> int:
     r"""The letter in a box, as in ``\boxed{B}`` and ``\boxed{\text{(B)}}``."""
     end = i
     while end < stop and data[end] not in (125, 10):
@@ -138,16 +154,16 @@ def in_box(data: Bytes, i: int, start: int, stop: int) -> int:
     if i < end and data[i] == 92:  # a command of LaTeX
         while i < end and data[i] != 123:
             i += 1
-    return stated_at(data, skip(data, i, start, end), start, end, False)
+    return stated_at(data, skip(data, i, start, end), start, end, False, digits)
 
 
 @leaf
-def in_brackets(data: Bytes, start: int, stop: int) -> int:
+def in_brackets(data: Bytes, start: int, stop: int, digits: bool) -> int:
     """The capital that alone stands in round brackets somewhere; ``NONE`` if several do."""
     found = NONE
     for i in range(start, stop - 2):
-        if data[np.uint64(i)] == 40 and data[i + 2] == 41 and 65 <= data[i + 1] <= 90:
-            number = letter(data[i + 1])
+        if data[np.uint64(i)] == 40 and data[i + 2] == 41 and is_clear(data[i + 1], digits):
+            number = sign(data[i + 1], digits)
             if found not in (NONE, number):
                 return NONE
             found = number
@@ -155,10 +171,41 @@ def in_brackets(data: Bytes, start: int, stop: int) -> int:
 
 
 @leaf
+def called_correct(data: Bytes, start: int, stop: int, digits: bool) -> int:
+    """The one of which it is said somewhere that it is correct, as in "So C is the right one"; ``NONE`` if several."""
+    found = NONE
+    for i in range(start, stop - 11):  # "X is correct", "X is the right"
+        if not is_clear(data[np.uint64(i)], digits) or data[i + 1] != 32 or in_word(data, i - 1, start, stop):
+            continue
+        if is_here(data, i + 2, stop, IS):
+            after = i + 2 + len(IS)
+            after += len(THE) if is_here(data, after, stop, THE) else 0
+            if is_here(data, after, stop, CORRECT) or is_here(data, after, stop, RIGHT):
+                number = sign(data[i], digits)
+                if found not in (NONE, number):
+                    return NONE
+                found = number
+    return found
+
+
+IS, THE = np.frombuffer(b"is ", np.uint8), np.frombuffer(b"the ", np.uint8)
+CORRECT, RIGHT = np.frombuffer(b"correct", np.uint8), np.frombuffer(b"right", np.uint8)
+
+
+@leaf
 def stated_letter(
-    data: Bytes, start: int, stop: int, cues: Bytes, cue_bounds: Ints, begins: Flags, links: Bytes, link_bounds: Ints
+    data: Bytes,
+    start: int,
+    stop: int,
+    cues: Bytes,
+    cue_bounds: Ints,
+    begins: Flags,
+    links: Bytes,
+    link_bounds: Ints,
+    digits: bool,
 ) -> int:
-    """The letter of a text: in its last box, behind its last cue, at its start, on its last line, or in brackets.
+    """The letter of a text: in its last box, behind its last cue, at its start, on its last line, called correct, or in
+    brackets.
 
     ``begins`` says for each pair of bytes whether a box, a line or a cue may begin with them.
     """
@@ -172,30 +219,34 @@ def stated_letter(
         if not begins[(np.uint64(byte) << np.uint64(8)) | np.uint64(following)]:
             continue
         if byte == 92 and is_here(data, i, stop, BOXED):
-            found = in_box(data, i + len(BOXED), start, stop)
+            found = in_box(data, i + len(BOXED), start, stop, digits)
             if found != NONE:
                 return found
         elif byte == 10 and not new_line:
             new_line = True
-            last_line = at_start(data, i + 1, stop)
+            last_line = at_start(data, i + 1, stop, digits)
         elif cued == NONE and not in_word(data, i - 1, start, stop):
             for k in range(len(cue_bounds) - 1):
                 if is_here(data, i, stop, cues[cue_bounds[k] : cue_bounds[k + 1]]):
-                    cued = after_cue(data, i + cue_bounds[k + 1] - cue_bounds[k], start, stop, links, link_bounds)
+                    behind = i + cue_bounds[k + 1] - cue_bounds[k]
+                    cued = after_cue(data, behind, start, stop, links, link_bounds, digits)
                     break
     if cued != NONE:
         return cued
-    first = at_start(data, start, stop)
+    first = at_start(data, start, stop, digits)
     if first != NONE:
         return first
-    return last_line if last_line != NONE else in_brackets(data, start, stop)
+    if last_line != NONE:
+        return last_line
+    correct = called_correct(data, start, stop, digits)
+    return correct if correct != NONE else in_brackets(data, start, stop, digits)
 
 
 @kernel
 def stated_letters(
-    data: Bytes, starts: Ints, stops: Ints, cues: Bytes, cue_bounds: Ints, links: Bytes, link_bounds: Ints
+    data: Bytes, starts: Ints, stops: Ints, cues: Bytes, cue_bounds: Ints, links: Bytes, link_bounds: Ints, digits: bool
 ) -> Ids:
-    """The number of the letter that each text states, A being 0; ``NONE`` or ``SEVERAL``.
+    """The number of the letter that each text states, A being 0; ``NONE`` or ``SEVERAL``.  With ``digits`` the digit.
 
     A cue, as "answer", is a word behind which the letter stands, if only linking words such as "is" are between.
     """
@@ -208,7 +259,8 @@ def stated_letters(
         begins[capitals[0], second] = begins[capitals[0], capitals[1]] = True
     found = np.empty(len(starts), np.int32)
     for row in range(len(starts)):
-        found[row] = stated_letter(data, starts[row], stops[row], cues, cue_bounds, begins.ravel(), links, link_bounds)
+        begin, end = starts[row], stops[row]
+        found[row] = stated_letter(data, begin, end, cues, cue_bounds, begins.ravel(), links, link_bounds, digits)
     return found
 
 
@@ -221,6 +273,26 @@ def lone_letters(data: Bytes, starts: Ints, stops: Ints) -> Ids:
         i = skip(data, start, start, stop)
         if i < stop and not in_word(data, i + 1, start, stop) and skip(data, i + 1, start, stop) == stop:
             found[row] = letter(data[i])
+    return found
+
+
+@kernel
+def lone_numbers(data: Bytes, starts: Ints, stops: Ints) -> Ids:
+    """The whole number that a text consists of, punctuation and white space aside; -1 for other texts.
+
+    A number with a sign, a decimal or more than six digits is no number of a choice.
+    """
+    found = np.full(len(starts), -1, np.int32)
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        i = skip(data, start, start, stop)
+        value, end = 0, i
+        while end < stop and 48 <= data[end] <= 57 and end - i < 7:
+            value = 10 * value + data[end] - 48
+            end += 1
+        if i < end < i + 7 and skip(data, end, start, stop) == stop:
+            signed = i > start and data[i - 1] in (45, 0x92)  # the last byte of the minus sign, as of no other mark
+            found[row] = -1 if signed else value
     return found
 
 

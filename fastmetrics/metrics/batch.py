@@ -121,8 +121,11 @@ class Batch:
         shared: Collection[str] = (),
         words: Vocabularies | None = None,
         watch: Watch | None = None,
+        numeric: Collection[str] = (),
     ) -> None:
         """``shared`` are the columns needed under several conventions: they are tokenised for all at once.
+
+        ``numeric`` are the columns that held numbers, although they are texts here.
 
         ``watch`` returns a context for each representation that is computed, by which a profiler times it.
         """
@@ -130,6 +133,7 @@ class Batch:
         self.words = Vocabularies() if words is None else words
         self._shared = frozenset(shared)
         self._watch = watch
+        self.numeric = frozenset(numeric)
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory = Memo()
 
@@ -147,7 +151,7 @@ class Batch:
         return batch
 
     def _with(self, columns: Mapping[str, pa.Array]) -> Batch:
-        return Batch(columns, self._shared, self.words, self._watch)
+        return Batch(columns, self._shared, self.words, self._watch, self.numeric)
 
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
         """The cached result of ``make`` for ``key`` and the objects ``beside``."""

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import arrow_numbers, decoded, is_text, plain
+from fastmetrics.base.arrays import arrow_numbers, decoded, is_list, is_text, plain
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
-from fastmetrics.base.text_structure import as_json, as_text_lists, as_texts
+from fastmetrics.base.text_structure import as_choices, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.batch import Batch, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
@@ -75,14 +75,18 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
             columns[column] = as_text_lists(columns[column], name, kind, plan.lists[name])
         if kind in ("text", "texts") and plan.kinds.get(name) in ("value", "values"):
             columns[column] = as_texts(columns[column], name, kind)
+        if plan.kinds.get(name) == "choices":
+            columns |= as_choices(columns[column], name)
         if plan.kinds.get(name) in ("json", "jsons"):
             columns[column] = as_json(columns[column], several=plan.kinds[name] == "jsons")
+    held = {column: plain(batch.schema.field(name).type) for column, name in plan.used.items()}
+    numeric = {column for column, type_ in held.items() if is_value(type_.value_type if is_list(type_) else type_)}
     if plan.strip_thoughts and "answer" in columns:
         columns["answer"] = without_thoughts(columns["answer"])
     for column, unit in plan.units.items():
         if unit is not None and unit != 1.0 and column in columns:
             columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
-    return Batch(columns, plan.shared, words, watch)
+    return Batch(columns, plan.shared, words, watch, numeric)
 
 
 def score_batch(

@@ -157,7 +157,7 @@ def columns(
         reads[name] = [column for column in dict.fromkeys(read) if column in mapping]
         lacks = (column for metric in members if not metric.fits(mapping) for column in metric.required)
         lacking[name] = [column for column in dict.fromkeys(lacks) if column not in mapping]
-    used = {part for path in mapping.values() for part in (path, *_APART.split(path))}
+    used = {part for path in mapping.values() for part in (path, *_APART.split(path), *path.strip("[]").split(", "))}
     stated = named_columns(names, columns, schema)
     ambiguous = {name: others for name, others in passed_over(names, mapping).items() if name not in stated}
     return FoundColumns(

@@ -52,7 +52,7 @@ def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array
             return _each(text, type_, _to_number)
     if pt.is_boolean(type_):
         return _each(text, type_, _to_flag)
-    if is_list(type_) and kind in ("texts", "values"):
+    if is_list(type_) and kind in ("texts", "values", "choices"):
         return _each(text, type_, _to_texts)
     if is_list(type_):
         return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))

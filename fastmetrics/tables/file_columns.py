@@ -217,6 +217,8 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     inferred = pa.null() if inferred is None else inferred
     listed = is_list(inferred)
     item = inferred.value_type if listed else inferred
+    if kind == "choices":
+        return settle("any" if pt.is_struct(item) else "values", inferred)
     whole = pt.is_integer(item)
     if kind in ("text", "json") or (kind == "jsons" and not (listed and is_text(item))):
         return pa.string()
@@ -264,6 +266,8 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     """
     if value is None:
         return None
+    if kind == "choices":
+        return coerce(value, type_, "any" if pt.is_struct(type_.value_type if is_list(type_) else type_) else "values")
     if is_list(type_):
         return _coerce_list(value, type_, kind)
     if is_text(type_):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import decoded, is_text, known_true, map_texts, plain
+from fastmetrics.base.arrays import Bytes, Ids, Ints, decoded, is_text, known_true, map_texts, plain, text_of_strings
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
+from fastmetrics.kernels.choices import stated_letters
 from fastmetrics.text.thoughts import split_thoughts
+from fastmetrics.text.tokenize import frozen
 
 # One way to find an answer in a text.
 
@@ -125,10 +129,60 @@ def _code(text: str, row: int) -> str | None:
     return str(blocks[-1]).strip() if blocks else None
 
 
+# The letter of a choice, which a kernel finds in whole columns.
+
+
+CHOICE_CUES = (
+    *("answer", "option", "choice", "choose", "ответ", "Ответ", "вариант", "Вариант", "答案", "选", "答え", "정답"),
+    *("antwort", "lösung", "réponse", "respuesta", "risposta", "resposta", "cevap", "cevab", "yanıt"),
+    *("الإجابة", "الجواب", "उत्तर"),
+)
+"""What stands before the letter of a choice, with only ``CHOICE_LINKS`` between."""
+
+CHOICE_LINKS = (
+    *("is", "are", "was", "would", "should", "must", "be", "the", "correct", "right", "best", "final", "option"),
+    *("choice", "letter", "answer", "to", "this", "question", "therefore", "text", "textbf", "mathbf", "mathrm"),
+    *("ответ", "вариант", "буква", "это", "правильный", "верный", "ist", "lautet", "est", "es", "correcta", "doğru"),
+    *("هي", "هو", "الصحيحة", "الصحيح"),
+)
+
+
+class _Words(NamedTuple):
+    """Words in the form that kernels take: word i is ``data[bounds[i]:bounds[i + 1]]``."""
+
+    data: Bytes
+    bounds: Ints
+
+
+def _packed(words: Sequence[str]) -> _Words:
+    coded = [word.encode() for word in words]
+    bounds = np.concatenate([[0], np.cumsum([len(word) for word in coded])])
+    return _Words(np.frombuffer(b"".join(coded), np.uint8), bounds)
+
+
+_CHOICE_WORDS = *_packed(CHOICE_CUES), *_packed(CHOICE_LINKS)
+
+
+def stated_choices(data: Bytes, starts: Ints, stops: Ints, *, digits: bool = False) -> Ids:
+    """The letter that each text states, A being 0, or with ``digits`` the digit; below 0 for none or several."""
+    return stated_letters(data, starts, stops, *_CHOICE_WORDS, digits)
+
+
+def _choice(text: str, row: int) -> str | None:
+    """The letter of the choice that a text states, as ``choice_match`` finds it."""
+    found = text_of_strings([text])
+    number = int(stated_choices(frozen(found.data), frozen(found.starts), frozen(found.stops))[0])
+    return string.ascii_uppercase[number] if number >= 0 else None
+
+
+# The extractors by name.
+
+
 EXTRACTORS: Mapping[str, Extract] = {
     "boxed": _boxed,
     "hashes": _hashes,
     "answer": _answer,
+    "choice": _choice,
     "last_number": _last_number,
     "first_line": lambda text, row: _line(text, 0),
     "last_line": lambda text, row: _line(text, -1),

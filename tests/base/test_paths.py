@@ -42,6 +42,7 @@ PATHS = (
     "items[role=yes].text || a.b",
     "json.q",
     "json.q[1]",
+    "[a.b, items[0].text]",
 )
 
 

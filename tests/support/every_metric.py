@@ -83,6 +83,11 @@ def rights(chance: random.Random) -> list[str | None]:
     return [chance.choice(("A", "(B)", text(chance))), *chance.choice(([], [], ["c"], [None]))]
 
 
+def labels(chance: random.Random) -> list[str]:
+    """The labels of choices, as far as there are some."""
+    return chance.choice(([], ["A", "B", "C"], ["1", "2", "3"], ["C", "b", "x y"]))
+
+
 def record(chance: random.Random) -> str:
     """An object in JSON with a few fields, now and then cut off."""
     values: tuple[Any, ...] = (1, 1.0, "a", text(chance), None, True, [1, "b"], {"c": text(chance)}, {})
@@ -316,7 +321,7 @@ CASES = {
         name: Case(PAIR, getattr(lexical, name), 1e-15)
         for name in ("token_f1", "token_precision", "token_recall", "token_cosine")
     },
-    "choice_match": Case(each(stated, rights, texts), choices.choice_match),
+    "choice_match": Case(each(stated, rights, texts, labels), choices.choice_match),
     "number_match": some(each(prose, texts), numbers.number_match),
     "json_valid": Case(each(record), structure.json_valid),
     "json_match": Case(each(record, records), structure.json_match, 1e-15),
