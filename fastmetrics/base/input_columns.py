@@ -372,6 +372,25 @@ def named_columns(names: Names, columns: Mapping[str, str] | None, schema: str |
     return {name: path for name, path in found.items() if path is not None} | own
 
 
+def copied_columns(keep: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns that a run copies, by their names in its output.
+
+    Ids are ``id`` there, unless their own name says that they are ids: readers find them by name.
+
+    >>> copied_columns(["nr", "topic"], {"id": "nr"}), copied_columns(["Query_ID"], {"id": "Query_ID"})
+    ({'id': 'nr', 'topic': 'topic'}, {'Query_ID': 'Query_ID'})
+
+    Raises ``ColumnError`` if another column of the name ``id`` is kept.
+    """
+    ids = columns.get("id")
+    renames = ids in keep and not is_id(str(ids))
+    if renames and "id" in keep:
+        raise ColumnError(
+            f"cannot keep the column 'id': the ids, {ids!r}, have this name in the output; rename the column"
+        )
+    return {"id" if renames and name == ids else name: name for name in keep}
+
+
 def _fits(column: Column, name: str) -> bool:
     return name.lower() in (column.name, *column.aliases)
 

@@ -373,6 +373,8 @@ class ScoreMetadata:
     """Per score column, its metric and all its options."""
     columns: Mapping[str, str] | None = _entry(_texts)
     """The user's columns that were read, by their canonical names."""
+    named: Mapping[str, str] | None = _entry(_texts)
+    """The user's columns that were named, read or not, by their canonical names."""
     passed_over: Mapping[str, Sequence[str]] | None = _entry(_lists)
     """The columns that were not read although their names fit."""
     keep: Sequence[str] | None = _entry(_list)
@@ -470,6 +472,11 @@ class ScoreMetadata:
     def settings(self) -> dict[str, Any]:
         """The stored versions, options and columns of the scores, by which runs are compared."""
         return {key: self.stored[key] for key in ("fastmetrics", "unicode", "scores", "columns") if key in self.stored}
+
+    @property
+    def own_columns(self) -> dict[str, str]:
+        """The user's columns that were read or named, by their canonical names."""
+        return {**(self.columns or {}), **(self.named or {})}
 
     def settings_of(self, score: str) -> Mapping[str, Any]:
         """The metric and options of a score, or the rubric and model of a judged column; empty if unknown."""

@@ -223,7 +223,8 @@ def score(df: Any, request: ScoreRequest) -> Any:
     planned = plan_rows(df.columns, request)
     planned = fit(planned, lambda: _local(df, planned.inputs))
     _rows(df, planned).check()
-    fields = [df.schema[name] for name in planned.keep]
+    own = ((name, df.schema[column]) for name, column in planned.copied.items())
+    fields = [types.StructField(name, field.dataType, field.nullable, field.metadata) for name, field in own]
     fields += [types.StructField(name, types.StringType()) for name in planned.extracted]
     fields += [types.StructField(name, types.DoubleType()) for name in planned.names]
     scores = partial(_scores, pickle.dumps(RowScoring(planned, {})), planned.inputs)

@@ -25,6 +25,7 @@ from fastmetrics.base.input_columns import (
     COLUMNS,
     PREFIX,
     adds_up,
+    copied_columns,
     is_id,
     is_repeat,
     is_round,
@@ -213,6 +214,8 @@ class Plan:
     keep: tuple[str, ...] = ()
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The columns that also match a used column by name and were ignored."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The columns that the user, or a preset, named."""
     common: Mapping[str, Any] = field(default_factory=dict)
     """Options of all scores that have them, unless a score's name sets its own."""
 
@@ -242,6 +245,11 @@ class Plan:
 
     extracted: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     """The columns of extracted answers that are kept, and the extractors of each."""
+
+    @cached_property
+    def copied(self) -> dict[str, str]:
+        """The columns to copy, by their names in the output."""
+        return copied_columns(self.keep, self.columns)
 
     @cached_property
     def extracts(self) -> list[Sequence[str] | str]:
@@ -514,7 +522,7 @@ def plan(
         keep += [name for name in names if is_system(name) and name not in keep]
     if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
         keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
-    clash = [score.name for score in scores if score.name in keep]
+    clash = [score.name for score in scores if score.name in copied_columns(keep, mapping)]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
     # without row metrics, the counts of rows are all that a row can have
@@ -542,14 +550,14 @@ def plan(
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
     for own, what in ((planned.kept_columns, "counts of a metric"), (planned.extracted, "extracted answers")):
-        clash = [name for name in own if name in (*planned.keep, *planned.names)]
+        clash = [name for name in own if name in (*planned.copied, *planned.names)]
         if clash:
             raise OptionError(f"cannot keep the column {clash[0]!r}: the {what} have the same name; rename the column")
     resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in stated}
     named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
     identity = {name: mapping[name] for name in named if has_name or mapping[name] in planned.inputs}
-    return replace(planned, passed_over=others, identity=identity)
+    return replace(planned, passed_over=others, identity=identity, named=stated)
 
 
 def _reason(names: Names, answer: str, schema: str | None) -> str | None:

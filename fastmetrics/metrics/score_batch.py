@@ -101,7 +101,7 @@ def score_batch(
     """
     given = rows_of(batch, plan, words, watch)
     rows = given.read({"extract": plan.common.get("extract")})
-    arrays = [batch.column(name) for name in plan.keep]
+    arrays = [batch.column(name) for name in plan.copied.values()]
     arrays += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
@@ -137,7 +137,7 @@ def score_batch(
             if isinstance(score.metric, FittedMetric):
                 drift[score.name] = score.metric.input_counts(given, score.options)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
-    names = [*plan.keep, *plan.extracted, *plan.names, *columns]
+    names = [*plan.copied, *plan.extracted, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
     return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift).on(scored)
 

@@ -113,7 +113,7 @@ def _is_built_in(metric: Metric) -> bool:
 
 def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Table, list[str]]:
     """Scores in memory with what ``summarize`` needs in their metadata, and the notes on them."""
-    metadata = ScoreMetadata(declared=to_store(planned) or None)
+    metadata = ScoreMetadata(declared=to_store(planned) or None, named=planned.named or None)
     if sums.counts or sums.drift or any(rows for rows, _ in sums.cautions.values()):
         of_ids = _fingerprint(scores, planned) if sums.counts else None
         metadata |= ScoreMetadata(
@@ -132,8 +132,9 @@ def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Tabl
 
 def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:
     """The fingerprint of the ids, by which a summary tells whether the counts in the metadata are those of its rows."""
-    column = planned.columns.get("id")
-    if column not in planned.keep or not is_hashable(scores[column].type):
+    own = planned.columns.get("id")
+    column = next((name for name, copied in planned.copied.items() if copied == own), None)
+    if column is None or not is_hashable(scores[column].type):
         return None
     sums = [fingerprint([chunk]) for chunk in scores[column].chunks]
     return {"ids": fingerprint_text([sum(part) for part in zip(*sums, strict=True)])} if sums else None
@@ -189,6 +190,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         unicode=unicodedata.unidata_version,
         scores={score.name: _settings(score) for score in planned.scores},
         columns={SECONDS if planned.units.get(name) == 1000 else name: of for name, of in planned.used.items()},
+        named=planned.named or None,
         passed_over=planned.passed_over or None,
         keep=planned.keep,
         lists=list_specs(planned.lists) or None,

@@ -12,8 +12,9 @@ from typing import Annotated, Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
-from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
+from fastmetrics.base.input_columns import COLUMNS, copied_columns, named_columns, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, argument
+from fastmetrics.base.paths import Names
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
@@ -329,6 +330,8 @@ class JudgementMaker(ColumnMaker):
     times: bool = False
     identity: Mapping[str, str] = field(default_factory=dict)
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The columns that the user, or a preset, named."""
     sample: Mapping[str, int] = field(default_factory=dict)
     lists: Mapping[str, str] = field(default_factory=dict)
     has_blanks: bool = False
@@ -369,6 +372,7 @@ class JudgementMaker(ColumnMaker):
                 rubric.axis: {"metric": rubric.axis, **rubric.settings(), **call_settings} for rubric in self.rubrics
             },
             columns=self.reads,
+            named=self.named or None,
             passed_over=self.passed_over or None,
             keep=self.keep,
             lists=list_specs(self.lists) or None,
@@ -390,7 +394,7 @@ class JudgementMaker(ColumnMaker):
         rows = list(self._rows(batch))
         judgements = self._judged([entry for row in rows for cell in row for entry in cell])
         judged = [[[next(judgements) for _ in cell] for cell in row] for row in rows]
-        arrays = {name: batch.column(name) for name in self.keep}
+        arrays = {name: batch.column(column) for name, column in copied_columns(self.keep, self.identity).items()}
         for place, rubric_calls in enumerate(self._rubrics):
             repeats = self.settings.repeats * (1 if rubric_calls.mirror is None else 2)
             replies = self.settings.keep_replies
@@ -520,7 +524,7 @@ class JudgementMaker(ColumnMaker):
     def described(self, table: pa.Table, sums: BatchSums) -> tuple[pa.Table, list[str]]:
         """The judgements of a table in memory with the data for ``summarize``; undefined scores are null."""
         described, _ = super().described(table, sums)
-        batches = [undefined_as_null(batch, set(self.keep)) for batch in described.to_batches()]
+        batches = [undefined_as_null(batch, {"id", *self.keep}) for batch in described.to_batches()]
         return pa.Table.from_batches(batches, described.schema), column_notes(sums.cautions)
 
 
@@ -560,6 +564,7 @@ def plan_judging(
             if name in resolved and (has_name or name == "id" or name in used)
         },
         passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
+        named=named_columns(names if isinstance(names, Names) else Names(names), columns, schema),
         sample=dict(sample or {}),
         lists=text_lists(names, resolved, lists),
         systems=tuple(systems),

@@ -24,7 +24,7 @@ from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, wor
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, TextSource, candidates, text_sources
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, candidates, text_sources
 from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     judges_section,
@@ -46,6 +46,7 @@ from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_file import declared_better
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
+from fastmetrics.results.worst_rows import TextSource
 
 # The data page of a report: which rows it holds, and what its scores were made from.
 
@@ -375,8 +376,7 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     if sources or len(every) > 1:
         every = with_row_ids(every)
         opened, base = every[: len(opened)], every[-1] if base else None
-        lengths = {run.name: run.read([]).num_rows for run in every if run.is_numbered}
-        sources = {name: replace(source, n_rows=lengths.get(name)) for name, source in sources.items()}
+        sources |= {run.name: sources[run.name].beside(run) for run in every if run.name in sources}
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
     judged = judged_by_run(options, [run.name for run in every])

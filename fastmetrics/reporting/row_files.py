@@ -20,9 +20,10 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, TextSource, cut, shown_texts
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_texts
 from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.worst_rows import TextSource
 
 # The texts of all rows, sorted on disk into the order of the scores.
 

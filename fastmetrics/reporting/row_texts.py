@@ -24,31 +24,13 @@ from fastmetrics.metrics.plan import parse
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.open_runs import are_several
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.worst_rows import text_pieces, with_texts
+from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.scoring.metric_functions import anchors
 from fastmetrics.tables.opening import open_table
 from fastmetrics.text.citation_marks import citations_in
 from fastmetrics.text.segmentation import statements
 
 # Where the texts of each system come from: one file for the first, one for each, or one whose column names them.
-
-
-@dataclass(frozen=True)
-class TextSource:
-    """A file or table with texts and ids; ``of`` is its column of systems and the name of one, if it has several."""
-
-    answers: Any
-    of: tuple[str, str] | None = None
-    n_rows: int | None = None
-    """The number of scored rows, if they have no ids and meet the texts by position."""
-
-    def added(self, rows: pa.Table, names: Sequence[str], seen: Any = None) -> pa.Table:
-        """The rows, which have ids, with these texts of the source."""
-        return with_texts(rows, self.answers, self.of, names, seen, self.n_rows)
-
-    def pieces(self, names: Sequence[str]) -> Any:
-        """The names of the id and text columns, and the rows piece by piece."""
-        return text_pieces(self.answers, names, self.of, self.n_rows)
 
 
 def text_sources(options: ReportOptions, names: Sequence[str]) -> Mapping[str, TextSource]:

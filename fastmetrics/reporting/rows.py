@@ -18,12 +18,13 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError, visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
-from fastmetrics.reporting.row_texts import KeptColumns, TextSource, cut, row_texts
+from fastmetrics.reporting.row_texts import KeptColumns, cut, row_texts
 from fastmetrics.results.estimation import axes_of
 from fastmetrics.results.open_runs import are_several, open_run, open_runs
 from fastmetrics.results.score_run import ScoreRun, rows_of_ids
 from fastmetrics.results.segments import segments_of
 from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.results.worst_rows import TextSource
 
 # The rows of another run with the ids of the rows of a report.
 

@@ -19,7 +19,7 @@ from fastmetrics.results.estimation import score_of
 from fastmetrics.results.open_runs import are_several, open_run
 from fastmetrics.results.pairing import PairedRuns, pair_runs, with_row_ids
 from fastmetrics.results.segments import segments_of
-from fastmetrics.results.worst_rows import with_texts
+from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.labels import ROW
 
 Strategy = Literal["random", "stratified", "disagreement"]
@@ -128,8 +128,7 @@ def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any, on: str 
     for name, column in columns.items():
         sheet = sheet.append_column(name, column)
     if texts is not None:
-        n_rows = paired.n if paired.runs[0].is_numbered else None
-        answers = with_texts(sheet.select(["id"]), texts, None, n_rows=n_rows, on=on)
+        answers = TextSource(texts, on=on).beside(paired.runs[0]).added(sheet.select(["id"]))
         for name in answers.column_names:
             if name in _TEXTS and name not in columns:
                 sheet = sheet.append_column(name, answers.column(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -95,7 +95,7 @@ def worst_rows(
     rows = _of_one(runs[0], request) if len(runs) == 1 else _changed(runs, request, allow_differences)
     if answers is not None:
         wanted = [*TEXTS, *(name for name in request.keep if name not in rows.column_names)]
-        rows = with_texts(rows, answers, of, wanted, n_rows=_length(runs[-1]), on=on)
+        rows = TextSource(answers, of, on=on).beside(runs[-1]).added(rows, wanted)
     lacking = [name for name in request.keep if name not in rows.column_names]
     if lacking:
         sources = "scores" if answers is None else "scores nor the answers"
@@ -209,66 +209,81 @@ def _key(run: ScoreRun, on: str | None) -> str:
     return key
 
 
-def with_texts(
-    rows: pa.Table,
-    answers: Any,
-    of: tuple[str, str] | None,
-    texts: Sequence[str] = TEXTS,
-    seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
-    n_rows: int | None = None,
-    on: str | None = None,
-) -> pa.Table:
-    """The rows with the texts of a file or table, matched by id, null for missing texts; ``of`` selects one system.
+@dataclass(frozen=True)
+class TextSource:
+    """A file or table with the texts of scored rows, matched by id; ``of`` is its column of systems and one of them.
 
-    ``seen`` is called with the columns of each chunk of the answers as it is read.  With ``n_rows``, the number of
-    scored rows without ids, the ids of ``rows`` are row numbers; with ``on``, they are in this column of the answers.
+    Where there is such a column, only the system's rows count.
     """
-    row_ids = rows["id"].combine_chunks()
-    columns, pieces = text_pieces(answers, texts, of, n_rows, on)
-    found = [name for name in texts if name in columns]
-    matches = []
-    for piece in pieces:
-        if seen is not None:
-            seen({name: piece.column(column) for name, column in columns.items()})
-        ids = piece.column(columns["id"]).cast(pa.large_string())
-        here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
-        matches.append(pa.table({**{name: piece.column(columns[name]) for name in found}, "id": ids}).filter(here))
-    matched = pa.concat_tables(matches) if matches else None
-    if len(row_ids) and (matched is None or matched.num_rows == 0):
-        raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
-    if matched is None:
+
+    answers: Any
+    of: tuple[str, str] | None = None
+    n_rows: int | None = None
+    """The number of scored rows, if they have no ids and meet the texts by position."""
+    on: str | None = None
+    """The column of the ids; by default the one that the run named, or that is named like one."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The columns that the run read or named, by their canonical names."""
+
+    def beside(self, run: ScoreRun) -> TextSource:
+        """The texts of the rows of a run."""
+        return replace(self, n_rows=_length(run), named=run.metadata.own_columns)
+
+    def added(
+        self,
+        rows: pa.Table,
+        texts: Sequence[str] = TEXTS,
+        seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
+    ) -> pa.Table:
+        """The rows, which have ids, or row numbers, with these texts; null for missing texts.
+
+        ``seen`` is called with the columns of each chunk of the texts as it is read.
+        """
+        row_ids = rows["id"].combine_chunks()
+        columns, pieces = self.pieces(texts)
+        found = [name for name in texts if name in columns]
+        matches = []
+        for piece in pieces:
+            if seen is not None:
+                seen({name: piece.column(column) for name, column in columns.items()})
+            ids = piece.column(columns["id"]).cast(pa.large_string())
+            here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
+            matches.append(pa.table({**{name: piece.column(columns[name]) for name in found}, "id": ids}).filter(here))
+        matched = pa.concat_tables(matches) if matches else None
+        if len(row_ids) and (matched is None or matched.num_rows == 0):
+            raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
+        if matched is None:
+            return rows
+        counts = pc.value_counts(matched["id"].combine_chunks())
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            first = twice[0].as_py()
+            many = f"the answers contain the id {first['values']!r} in {first['counts']:,} rows"
+            raise InputError(f"{many}; give the answers of one run")
+        places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
+        for name in found:
+            rows = rows.append_column(name, matched[name].take(places))
         return rows
-    counts = pc.value_counts(matched["id"].combine_chunks())
-    twice = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(twice):
-        first = twice[0].as_py()
-        raise InputError(
-            f"the answers contain the id {first['values']!r} in {first['counts']:,} rows; give the answers of one run"
-        )
-    places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
-    for name in found:
-        rows = rows.append_column(name, matched[name].take(places))
-    return rows
 
+    def pieces(self, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
+        """The names of the id and text columns, and the rows piece by piece."""
+        source = open_table(self.answers, name="answers")
+        columns = self._columns(source.names, texts)
+        if self.n_rows is not None:
+            texts_alone = {name: column for name, column in columns.items() if name != "id"}
+            named, pieces = _text_pieces(source, texts_alone, self.of)
+            return {**named, "id": _ROW}, _numbered(pieces, self.n_rows)
+        return _text_pieces(source, columns, self.of)
 
-def text_pieces(
-    answers: Any,
-    texts: Sequence[str],
-    of: tuple[str, str] | None = None,
-    n_rows: int | None = None,
-    on: str | None = None,
-) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    """The names of the id and text columns of a file or table, and its rows piece by piece.
-
-    ``of`` is a column and the name of a system in it: where there is such a column, only the system's rows count.  With
-    ``n_rows``, the number of scored rows without ids, the ids are row numbers; ``on`` is the column of the ids.
-    """
-    source = open_table(answers, name="answers")
-    columns = _columns_of(source.names, texts, on, n_rows is not None)
-    if n_rows is not None:
-        named, pieces = _text_pieces(source, {name: column for name, column in columns.items() if name != "id"}, of)
-        return {**named, "id": _ROW}, _numbered(pieces, n_rows)
-    return _text_pieces(source, columns, of)
+    def _columns(self, names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+        named = {name: column for name, column in self.named.items() if name in COLUMNS and column in names}
+        resolved = {name: name for name in texts if name in names} | resolve(names, named, needed=("id", *texts))
+        if self.on is not None:
+            resolved |= {"id": self.on}
+        if resolved.get("id") not in names and self.n_rows is None:
+            key = "id column" if self.on is None else f"column {self.on!r}"
+            raise ColumnError(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
+        return {name: resolved[name] for name in ("id", *texts) if name in resolved}
 
 
 _ROW = "row number"
@@ -303,13 +318,3 @@ def _text_pieces(
         return columns, pieces
     column, system = of
     return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
-
-
-def _columns_of(names: Sequence[str], texts: Sequence[str], on: str | None, by_position: bool) -> dict[str, str]:
-    resolved = {name: name for name in texts if name in names} | resolve(names, needed=("id", *texts))
-    if on is not None:
-        resolved |= {"id": on}
-    if resolved.get("id") not in names and not by_position:
-        key = "id column" if on is None else f"column {on!r}"
-        raise ColumnError(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
-    return {name: resolved[name] for name in ("id", *texts) if name in resolved}

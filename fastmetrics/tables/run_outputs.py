@@ -241,7 +241,7 @@ def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool =
 # The differences between two runs: versions, metrics, options, columns and inputs.
 
 
-_FOLLOWS = ("order", "kinds", "passed_over", "options")
+_FOLLOWS = ("order", "kinds", "named", "passed_over", "options")
 """Settings that follow from others, whose differences are reported alone only."""
 
 

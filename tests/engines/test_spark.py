@@ -96,7 +96,7 @@ def test_scores_can_be_written_to_files_and_summarized(frame, table, tmp_path):
 def test_names_with_special_meaning_in_spark(spark):
     frame = spark.createDataFrame([("a", "b c"), ("b", "d")], ["my.id", "an`swer"])
     made = fm.score(frame, ["answer_words"], columns={"id": "my.id", "answer": "an`swer"}).toArrow()
-    assert made.sort_by("answer_words").to_pydict() == {"my.id": ["b", "a"], "answer_words": [1.0, 2.0]}
+    assert made.sort_by("answer_words").to_pydict() == {"id": ["b", "a"], "answer_words": [1.0, 2.0]}
 
 
 def test_empty_dataframe_gives_no_rows(frame, table):

@@ -328,6 +328,15 @@ def test_tables_without_ids_meet_their_texts_and_the_baseline_by_position(tmp_pa
     assert without.count("answer 3") == with_ids.count("answer 3")
 
 
+def test_texts_have_the_columns_that_the_run_named(tmp_path):
+    rows = {"nr": ["x", "y"], "frage": ["Who is it?", "What?"], "antwort": ["a b", "c"], "reference": ["a", "c"]}
+    named = {"id": "nr", "question": "frage", "answer": "antwort"}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    fm.score(rows, "token_f1", columns=named, output=tmp_path / "scores.parquet")
+    fm.report(tmp_path / "scores.parquet", tmp_path / "report.html", texts=tmp_path / "rows.parquet")
+    assert "Who is it?" in read(tmp_path / "report.html")[0]
+
+
 def test_a_baseline_among_the_runs_is_counted_once(tmp_path):
     """By its name or its file, as compare takes it."""
     files = [tmp_path / f"v{n}.parquet" for n in range(3)]

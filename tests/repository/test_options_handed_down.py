@@ -31,7 +31,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "Folder.take: LimitedText(what)",
         "Metric.options: UnknownNameError.of(aliases)",
         "_side_table: open_run(table)",
-        "_sheet: with_texts(texts)",
         "_by_system: open_run(table)",
         "_check_unambiguous: parse(own)",
         "as_table: as_arrow(name)",

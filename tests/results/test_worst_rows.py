@@ -370,3 +370,31 @@ def test_the_command_prints_segments_and_the_users_own_columns(tmp_path):
 def test_texts_that_the_scores_kept_stand_in_the_rows():
     scores = {"id": [1, 2], "token_f1": [0.9, 0.1], "answer": ["yes", "no"], "note": ["a", "b"]}
     assert fm.worst_rows(scores, "token_f1", n=1).to_pylist() == [{"id": "2", "token_f1": 0.1, "answer": "no"}]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_a_run_remembers_the_columns_that_were_named(tmp_path, suffix):
+    """Ids, ``007`` and not 7, are ``id`` in the scores, where readers find them; texts are found by their own names."""
+    own = {"id": "nr", "question": "frage", "answer": "antwort", "reference": "soll"}
+    rows = [f"{nr:03d},Q{nr}?,Paris is {nr},Paris {nr // 2}" for nr in range(5)]
+    (tmp_path / "rows.csv").write_text("\n".join(["nr,frage,antwort,soll", *rows]))
+    for name in ("a", "b"):
+        fm.score(tmp_path / "rows.csv", "token_f1", columns=own, output=tmp_path / f"{name}.{suffix}")
+        done = fm.score(
+            tmp_path / "rows.csv", "token_f1", columns=own, output=tmp_path / f"{name}.{suffix}", resume=True
+        )
+    assert done.rows == 5
+    runs = {name: tmp_path / f"{name}.{suffix}" for name in ("a", "b")}
+    [worst] = fm.worst_rows(runs["a"], "token_f1", n=1, answers=tmp_path / "rows.csv").to_pylist()
+    assert worst == {"id": "001", "token_f1": 0.4, "question": "Q1?", "reference": "Paris 0", "answer": "Paris is 1"}
+    assert fm.compare(runs).joined_by == "id"
+
+
+def test_named_ids_in_memory_are_ids_and_leave_no_room_for_other_ids():
+    table = {"nr": ["x", "y"], "id": [5, 5], "antwort": ["a b", "c"], "reference": ["a", "c"]}
+    named = {"id": "nr", "answer": "antwort"}
+    scores = fm.score(table, "token_f1", columns=named)
+    assert scores["id"].to_pylist() == ["x", "y"]
+    assert fm.worst_rows(scores, "token_f1", n=1, answers=table)["answer"].to_pylist() == ["a b"]
+    with pytest.raises(ColumnError, match="cannot keep the column 'id': the ids, 'nr', have this name in the output"):
+        fm.score(table, "token_f1", columns=named, keep="id")

@@ -230,7 +230,7 @@ def with_scores(
     )
     planned = plan_beside(source, request, levels=levels)
     if add is None:
-        return lazy_scores(table, planned, source.names, threads)
+        return lazy_scores(table, planned, {name: name for name in source.names}, threads)
     maker = ScoreMaker(fitted(planned, source))
     scores, notes = made_in_memory(maker, source, cores(threads), progress=progress)
     warn_of(notes)
@@ -253,8 +253,8 @@ def plan_beside(source: FrameSource, request: ScoreRequest, *, levels: int = 1) 
     return replace(planned, keep=())
 
 
-def lazy_scores(frame: Any, planned: Plan, beside: Sequence[str], threads: int | None) -> Any:
-    """Columns of a lazy Polars frame with the scores of a plan, all in one expression, so that a column is read once.
+def lazy_scores(frame: Any, planned: Plan, beside: Mapping[str, str], threads: int | None) -> Any:
+    """Columns of a lazy Polars frame, by new names, and the scores of a plan, in one expression, to read them once.
 
     Raises ``OptionError`` for a metric that needs all rows.
     """
@@ -268,7 +268,8 @@ def lazy_scores(frame: Any, planned: Plan, beside: Sequence[str], threads: int |
 
     types = pl.Struct({**dict.fromkeys(planned.extracted, pl.String), **dict.fromkeys(planned.names, pl.Float64)})
     scores = pl.map_batches([pl.col(name) for name in names], compute, return_dtype=types, is_elementwise=True)
-    return frame.select([*beside, scores.alias(_STRUCT)]).unnest(_STRUCT)
+    columns = [pl.col(column).alias(name) for name, column in beside.items()]
+    return frame.select([*columns, scores.alias(_STRUCT)]).unnest(_STRUCT)
 
 
 def aligned(series: Sequence[Any]) -> list[Any]:
@@ -421,7 +422,7 @@ class LazyFrameAccessor:
         The options are ``threads`` and those of :func:`fastmetrics.with_scores` that choose columns and metrics.
         """
         planned = plan(FrameSource(self._frame).names, ScoreRequest(metrics, **options))
-        return lazy_scores(self._frame, planned, planned.keep, threads)
+        return lazy_scores(self._frame, planned, planned.copied, threads)
 
     def with_scores(self, metrics: Any = None, **options: Any) -> Any:
         """The frame with its scores as further columns, as :func:`fastmetrics.with_scores` returns it."""
