@@ -285,6 +285,7 @@ def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
         ({"rubrics": []}, "expected at least one rubric"),
         ({"rubrics": ["safety", "safety"]}, "two rubrics have the name 'safety'"),
         ({"model": " "}, "model=' ': expected the name of a model"),
+        ({"model": str}, "got a function; a function is a client: mark it with fm.models.model_client"),
         ({"base_url": "localhost:8000"}, "base_url='localhost:8000': expected an address such as https://host/v1"),
         ({"base_url": "http://host:x/v1"}, "expected an address"),
         ({"repeats": 0}, "repeats=0: expected a whole number from 1"),
