@@ -44,26 +44,27 @@ def score_command(
     cluster: Annotated[RayCluster, OptionsOf(RayCluster)],
     plugin: Plugins = None,
     quiet: Quiet = False,
-) -> None:
+    as_json: AsJson = False,
+) -> Any:
     """Without an output, the scores are not kept."""
     if arguments["engine"] == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     if arguments["engine"] == "ray":
         arguments["engine"] = cluster
     if arguments["output"] is None:
-        _summarise(arguments, quiet)
-        return
+        return _summarise(arguments, quiet, as_json)
     run = arguments.call(score)
-    if quiet:
-        return
+    if quiet or as_json:
+        return run.summary if as_json else None
     print_result(run.summary)
     resumed = f" ({run.resumed_rows:,} of them earlier)" if run.resumed_rows else ""
     echo("")
     echo_line(f"{row_count(run.rows)}{resumed} scored in {run.seconds['total']:.1f} s: {run.output}")
     print_bad_rows(run)
+    return None
 
 
-def _summarise(arguments: Arguments, quiet: bool) -> None:
+def _summarise(arguments: Arguments, quiet: bool, as_json: bool) -> Any:
     """Print the summary of scores that are deleted; raise ``OptionError`` for options of a kept output."""
     refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
     refused["--on-error skip"] = arguments["files"].on_error == "skip"
@@ -72,11 +73,14 @@ def _summarise(arguments: Arguments, quiet: bool) -> None:
             raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
     with tempfile.TemporaryDirectory() as folder:
         scored = arguments.call(score, output=Path(folder, "scores.parquet"))
+    if as_json:
+        return scored.summary
     print_result(scored.summary)
     echo(
         f"\n{row_count(scored.rows)} scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
+    return None
 
 
 def columns_command(

@@ -317,7 +317,8 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             names = {"classname": _plain(check.metric), "name": _plain(check.title)}
             case = ElementTree.SubElement(suite, "testcase", names)
             if not check.met:
-                ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
+                failure = ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
+                failure.text = _plain(f"worst: {check.places.text}") if check.places.text else None
             ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
         ElementTree.indent(suite)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

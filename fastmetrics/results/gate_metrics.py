@@ -31,7 +31,7 @@ from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.metrics.stored_metadata import Stored
-from fastmetrics.results.gate_rules import COUNTS, SHARES, Rule
+from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
 from fastmetrics.results.pairing import PairedRuns, by_position
 from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
 from fastmetrics.results.score_file import (
@@ -768,6 +768,9 @@ class GateMetrics:
     def _unknown(self, rule: Rule, names: Sequence[str]) -> UnknownNameError:
         near = unknown_metric(str(rule.metric), names, self._stored).message
         advice = f"; the table {UNSCORED}" if is_unscored(self.rows.run, str(rule.metric)) else ""
+        metric, space, reading = str(rule.metric).rpartition(" ")
+        if space and reading in READINGS:
+            advice += f"; a point stands between a metric and its reading: {metric.rstrip()}.{reading}"
         return UnknownNameError(f"rule {rule.text!r}: {near}{advice}")
 
 

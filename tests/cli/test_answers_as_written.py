@@ -59,6 +59,10 @@ JOBS = {
         [("Doğru cevap: İSTANBUL", "istanbul"), ("IĞDIR", "ığdır"), ("Ankara", "İzmir")],
         {"exact_match": 0.6667},
     ),
+    "russian.jsonl": (
+        [("Столица России — Москва.", "Москва"), ("в 1703 году", "В 1703 году.")],
+        {"token_f1": 0.75, "rougeL_f1(tokenizer='unicode')": 0.75},
+    ),
     "chinese.jsonl": (
         [("答案是北京。", "北京"), ("会议在１２月举行", "12月"), ("中国的首都是北京市", "上海")],
         {"cover_match(tokenizer='unicode')": 0.6667},

@@ -348,3 +348,11 @@ def test_scores_without_an_output_are_summarised_and_not_kept(tmp_path, monkeypa
             2,
             f"error: {option} needs --output: name the file of scores, such as scores.parquet\n",
         )
+
+
+@pytest.mark.parametrize("kept", [(), ("-o", "s.parquet")])
+def test_the_summary_of_a_run_is_printed_as_json(tmp_path, kept):
+    jsonl(tmp_path / "t.jsonl", {"answer": "Paris", "reference": "Paris"})
+    told = json.loads(program("score", "t.jsonl", "-m", "exact_match", *kept, "--json").out)
+    summary = fastmetrics.score(tmp_path / "t.jsonl", "exact_match", output=tmp_path / "again.parquet").summary
+    assert told == json.loads(summary.to_json())

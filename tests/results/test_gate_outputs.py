@@ -6,9 +6,11 @@ import json
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.display import interval
+from fastmetrics.base.errors import UnknownNameError
 from tests.support.program import program
 
 N = 60
@@ -67,3 +69,15 @@ def test_latex_names_the_test_and_the_kind_of_interval():
         "95 \\% intervals of differences: t widened for skewness (token\\_f1), the worst case within the bounds"
         in latex
     )
+
+
+def test_an_unmet_rule_names_its_worst_rows_in_junit():
+    failed = fm.gate({"id": [f"q{n}" for n in range(9)], "token_f1": [n / 10 for n in range(9)]}, "token_f1 >= 0.6")
+    failure = ElementTree.fromstring(failed.to_junit().split("\n", 1)[1]).find("testcase/failure")
+    assert failure.text.startswith("worst: ")
+    assert "q0" in failure.text
+
+
+def test_a_reading_behind_a_space_is_named_with_its_point():
+    with pytest.raises(UnknownNameError, match=r"a point stands between a metric and its reading: token_f1\.min"):
+        fm.gate({"token_f1": [0.1, 0.2]}, "token_f1 min >= 0.6")
