@@ -427,6 +427,13 @@ _WORDS = {
 }
 
 HEADINGS: Mapping[str, str] = {
+    "accuracy": "доля верных",
+    "label": "метка",
+    "expected": "ожидалось",
+    "predicted": "предсказано",
+    "interval": "интервал",
+    "most frequent errors": "самые частые ошибки",
+    "share of expected": "доля ожидавших",
     "figure": "показатель",
     "value": "значение",
     "of": "из",

@@ -64,6 +64,11 @@ def report(
         Help("File of human labels of the judged rows, for the accuracy of judges and their agreement with people."),
     ] = None,
     label: shared.Label = None,
+    predicted: Annotated[
+        str | None,
+        Help("The column of predicted labels, for a page on a classifier; by default where labels are few."),
+    ] = None,
+    expected: Annotated[str | None, Help("The column of expected labels.")] = None,
     usage: Annotated[
         Any,
         Help("Output of the commands of logs (logs chunks, logs topics, …), for a page on them; may be repeated."),
@@ -94,7 +99,8 @@ def report(
     is the run that all others are compared with.  ``texts`` is a file or table with ids that provides questions,
     references, answers and contexts, of the first run or, with a column ``system`` or a file for each run, of all.
     ``judged``, ``runs``, ``usage`` and ``vectors`` add pages on judges (with ``labels``, their accuracy), on runs over
-    time, on logs and on embeddings (docs/comparing.md).
+    time, on logs and on embeddings (docs/comparing.md).  Predicted and expected labels of few values have a page with
+    the confusion matrix; ``predicted`` and ``expected`` name their columns.
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the largest changes against the baseline, and rows where metrics disagree; ``rows="all"`` writes a folder with
@@ -151,7 +157,8 @@ def report(
         allow_differences,
         seed,
         threads,
-        None,
+        predicted,
+        expected,
     )
     runs_of_scores = scores if system is not None or are_several(scores) else [scores]
 

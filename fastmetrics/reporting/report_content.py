@@ -27,6 +27,7 @@ from fastmetrics.reporting.row_files import RowFiles
 from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, candidates, text_sources
 from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
+    classes_section,
     judges_section,
     retrieval_section,
     runs_section,
@@ -35,7 +36,7 @@ from fastmetrics.reporting.sections import (
     usage_section,
     vectors_section,
 )
-from fastmetrics.reporting.sections.section import Counter, Section, SectionInput
+from fastmetrics.reporting.sections.section import Counter, Section, SectionInput, merged_notes
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.heat_maps import HeatMap
@@ -222,6 +223,7 @@ def pointers(lines: Sequence[MetricLine], heat: HeatMap | None) -> list[Pointer]
 
 SECTIONS: list[Section] = [
     tradeoffs_section.SECTION,
+    classes_section.SECTION,
     retrieval_section.SECTION,
     judges_section.SECTION,
     usage_section.SECTION,
@@ -425,7 +427,9 @@ def _sections(
 ) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if runs.base is None else runs.summaries[runs.base.name]
-    section_input = SectionInput(runs.summaries, runs.systems, base, runs.names, everyone, options, charts)
+    section_input = SectionInput(
+        runs.summaries, runs.systems, base, runs.names, everyone, options, charts, runs.sources
+    )
     contents: dict[str, Any] = {}
     for section in SECTIONS:
         own = replace(section_input, counter=counters.get(section.name), earlier=contents)
@@ -493,14 +497,10 @@ def _primary(runs: _Runs) -> Any:
 
 def _score_notes(runs: _Runs) -> list[tuple[str, Sequence[str]]]:
     """The notes on the scores of all systems, each with the metrics that it names; some systems' with their names."""
-    having: dict[str, list[str]] = {}
-    for run in runs.systems:
-        for note in [*runs.summaries[run.name].notes, *ScoredClaims.of(run).remarks()]:
-            having.setdefault(note, []).append(run.name)
-    of_all = [note if len(some) == len(runs.systems) else f"{', '.join(some)}: {note}" for note, some in having.items()]
+    of_systems = {run.name: [*runs.summaries[run.name].notes, *ScoredClaims.of(run).remarks()] for run in runs.systems}
     return [
         (visible(note), [visible(name) for name in runs.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)])
-        for note in [*of_all, *runs.notes]
+        for note in [*merged_notes(of_systems), *runs.notes]
     ]
 
 

@@ -51,6 +51,9 @@ class ReportOptions:
     allow_differences: bool
     seed: int
     threads: int | None
+    predicted: str | None = None
+    """The column of predicted labels; None for the usual ones."""
+    expected: str | None = None
     folder: Path | None = None
     """The folder for all rows, if requested."""
 

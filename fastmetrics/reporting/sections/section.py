@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from fastmetrics.base.display import BLOCKS
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.reporting.row_texts import TextSource
 from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summary import Summary
@@ -35,6 +37,8 @@ class SectionInput:
     rows: PairedRows
     options: ReportOptions
     charts: Charts
+    sources: Mapping[str, TextSource] = field(default_factory=dict)
+    """The files of texts of the systems that have one, by name."""
     counter: Any = None
     """The section's own counter, after all rows."""
     earlier: Mapping[str, Any] = field(default_factory=dict)
@@ -65,3 +69,36 @@ def shown_notes(notes: Sequence[str]) -> list[str]:
     ['a']
     """
     return [visible(note) for note in notes if not note or set(note.rpartition(" ")[2]) - set(f"{BLOCKS}·")]
+
+
+_FIGURE = re.compile(r"(?<![\w.@-])\d[\d,]*(?:\.\d+)?(?!\w)")
+"""A figure in a note, and no part of a name such as ``ndcg@10`` or of an option."""
+
+
+def merged_notes(of_systems: Mapping[str, Sequence[str]]) -> list[str]:
+    """The notes on several systems: those that differ in figures alone are one, with the least and the greatest.
+
+    >>> merged_notes({"old": ["2 of 90 rows are empty"], "new": ["7 of 90 rows are empty", "no costs"]})
+    ['old, new: 2–7 of 90 rows are empty', 'new: no costs']
+    >>> merged_notes({"old": ["no costs"], "new": ["no costs"]})
+    ['no costs']
+    """
+    alike: dict[str, dict[str, list[str]]] = {}
+    for name, notes in of_systems.items():
+        for note in dict.fromkeys(notes):
+            alike.setdefault(_FIGURE.sub("#", note), {}).setdefault(note, []).append(name)
+    return [_merged(some, len(of_systems)) for some in alike.values()]
+
+
+def _merged(alike: Mapping[str, Sequence[str]], n_systems: int) -> str:
+    """Notes that differ in figures alone, each with its systems, as one."""
+    names = dict.fromkeys(name for having in alike.values() for name in having)
+    figures = map(_span, zip(*(_FIGURE.findall(note) for note in alike), strict=True))
+    note = _FIGURE.sub(lambda _: next(figures), next(iter(alike)))
+    return note if len(alike) == 1 and len(names) == n_systems else f"{', '.join(names)}: {note}"
+
+
+def _span(figures: Sequence[str]) -> str:
+    """The figure, or the least and the greatest of several."""
+    ends = sorted(set(figures), key=lambda figure: float(figure.replace(",", "")))
+    return ends[0] if len(ends) == 1 else f"{ends[0]}–{ends[-1]}"
