@@ -110,6 +110,12 @@ _ALL = (
         "the calls of tools that are expected, in the same shapes",
         ("reference_tool_calls", "expected_tools", "reference_trajectory"),
     ),
+    Column(
+        "success",
+        "flag",
+        "whether the task of the row, or of its session, was done",
+        ("succeeded", "task_success", "goal_achieved", "resolved", "solved"),
+    ),
     Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
     Column(
         "confidence",

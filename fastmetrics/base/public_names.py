@@ -98,6 +98,7 @@ IN_ROOMS = {
     "topic_coverage": "logs.topics",
     "cache_hit_rate": "logs.cache",
     "context_preservation": "logs.context",
+    "sessions": "logs.session_report",
 }
 """The functions and classes that their room has, ``fm.stats.cohen_kappa``, and the module of each."""
 

@@ -93,6 +93,7 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
             chunks="Count how often each chunk of a log is used.",
             topics="Find topics of questions, and gaps of knowledge.",
             domains="Describe the questions of a log.",
+            sessions="Show success, turns, latency and cost of sessions.",
             cache="Estimate what a cache of answers would have saved.",
             context="Measure how similar the questions of a session are.",
             check="Look for faults of a dataset.",

@@ -14,6 +14,7 @@ from fastmetrics.logs.chunks import chunk_utilization
 from fastmetrics.logs.context import context_preservation
 from fastmetrics.logs.dataset import check_dataset
 from fastmetrics.logs.domains import domain_analysis
+from fastmetrics.logs.session_report import sessions
 from fastmetrics.logs.topics import topic_coverage
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target
@@ -110,3 +111,24 @@ def logs_context_command(
 ) -> Any:
     """The figure is the mean cosine of their embeddings."""
     return options.analysed(arguments, context_preservation, log)
+
+
+def logs_sessions_command(
+    log: Table,
+    *,
+    arguments: Annotated[Arguments, OptionsOf(sessions)],
+    options: LogOptions,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a table of sessions with their scores to this file: for compare, gate, report.", metavar="PATH"
+        ),
+    ] = None,
+) -> Any:
+    """Print success rate, turns, latency and cost of sessions, with intervals and by segment."""
+    options.place(log)
+    place = None if table is None else table_target(table, [log, options.output], overwrite=options.overwrite)
+    figures = options.analysed(arguments, sessions, log)
+    if place is not None:
+        write_whole(figures.to_arrow(), place, {"sessions": figures.sessions}, {"id"})
+    return figures

@@ -1,4 +1,4 @@
-"""Whether a system called the right tools, in the right order and with the right arguments."""
+"""What an agent did: whether it called the right tools, in their order and with the right arguments; turns, success."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, decoded, is_text, text_of_strings
+from fastmetrics.base.conversations import user_turns
 from fastmetrics.base.errors import InputError, shown
 from fastmetrics.base.options import Choice
 from fastmetrics.base.text_structure import as_json
-from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.batch import Batch, Number, Options
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, compared
 
@@ -350,3 +351,72 @@ def tool_call_accuracy(
             taken.add((row, place))
             scores[row] -= best / len(expected_tool_calls[row])
     return scores
+
+
+# How often tools were called and the user spoke, and whether the user got what they wanted.
+
+
+@dataclass(frozen=True)
+class TurnsIn:
+    """The turns of each row's conversation; 0 for null."""
+
+    kind: str = "json"
+
+    def of(self, batch: Batch, column: str, options: Options) -> Floats:
+        """The column's turns."""
+        texts = as_json(decoded(batch.columns[column]), several=False)
+        strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
+        return np.array([_turns(text, column, row) for row, text in enumerate(strings)], np.float64)
+
+
+def _turns(text: str | None, column: str, row: int) -> int:
+    if text is None or not text.strip():
+        return 0
+    try:
+        messages = json.loads(text)
+        return user_turns(messages if isinstance(messages, list) else [messages])
+    except (ValueError, RecursionError) as error:
+        expected = f"column {column!r}: expected a list of messages with role and content, in JSON; got {shown(text)}"
+        raise InputError(f"{expected}: {error}", row=row) from None
+
+
+@metric(bounds=(0, np.inf), better=None, source="τ-bench, Vertex AI: steps of a trajectory", cues=["steps", *_CUES])
+def tool_call_count(tool_calls: Made) -> Floats:
+    """Number of calls of tools.
+
+    >>> import fastmetrics as fm
+    >>> fm.tool_call_count([["search", "read"], []])
+    array([2., 0.])
+    """
+    return np.array(list(map(len, tool_calls)), np.float64)
+
+
+@metric(bounds=(0, np.inf), better=None, source="turns of a dialogue", cues=["turn_count", "conversation_length"])
+def turns(messages: Annotated[Floats, TurnsIn()]) -> Floats:
+    """Number of turns of a conversation: the messages of the user in it.
+
+    Results of tools are no messages of the user, although Anthropic sends them under that role.
+
+    >>> import fastmetrics as fm
+    >>> fm.turns([[{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "2"}]])
+    array([1.])
+    """
+    return messages
+
+
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="task success, as of τ-bench (Yao and others 2024)",
+    cues=["task_completion", "session_success", "goal_accuracy", "agent_goal_accuracy", "resolution_rate"],
+)
+def task_success(success: Number) -> Floats:
+    """Whether the task was done, as logged: the mean is the success rate.
+
+    ``fastmetrics logs sessions`` has it by session, also where a metric decides, as in ``token_f1 >= 0.5``.
+
+    >>> import fastmetrics as fm
+    >>> fm.task_success([True, False, None])
+    array([ 1.,  0., nan])
+    """
+    return success.values

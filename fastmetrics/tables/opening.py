@@ -89,14 +89,14 @@ def open_table(
 ) -> TableSource:
     """Open a table of any kind, or files by their paths, as ``open_source`` does.
 
-    Files that are opened already, with other sizes for example, stay as they are.
+    What is opened already, files with other sizes for example, stays as it is.
 
     ``name`` is the argument, for messages, ``or_column`` that of :func:`is_paths`, and ``schema`` the preset of files.
 
     Raises ``ColumnError`` for anything else, ``OptionError`` for settings of files beside a table in memory, and the
     errors of ``open_source``.
     """
-    if isinstance(table, FileSource):
+    if isinstance(table, TableSource):
         return table
     if is_paths(table, or_column=or_column):
         if settings.query is not None:

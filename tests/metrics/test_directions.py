@@ -40,11 +40,13 @@ ROWS = SHARED | {
     "judge_correctness": [5.0, 1.0],
     "judge_e2e": [1.0, 0.0],
     "tool_calls": [["search"], ["search", "read"]],
+    "success": [True, False],
+    "messages": [[{"role": "user", "content": "Why?"}]] * 2,
 }
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
 SILENT = {
     *("abstained", "answer_rate", "confidence", "answer_length", "answer_words"),
-    *("embedding_geometry", "rater_agreement"),
+    *("embedding_geometry", "rater_agreement", "tool_call_count", "turns"),
 }
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
 IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}

@@ -110,6 +110,16 @@ def counted(made: str | None, wanted: str | None) -> tuple[int, int, int] | None
     return matched(ours, theirs, True), len(ours), len(theirs)
 
 
+def tool_call_count(made: str | None) -> float | None:
+    """The calls."""
+    return None if made is None else float(len(read(made)))
+
+
+def turns(messages: str | None) -> float | None:
+    """The messages of the user."""
+    return None if messages is None else float(sum(message["role"] == "user" for message in json.loads(messages)))
+
+
 def tool_call_precision(made: str | None, wanted: str | None) -> float | None:
     """Matched calls of those made."""
     counts = counted(made, wanted)

@@ -123,6 +123,12 @@ def calls(chance: random.Random) -> str:
     )
 
 
+def conversation(chance: random.Random) -> str:
+    """Messages of a user, an assistant and a tool, in JSON."""
+    roles = chance.choices(("user", "assistant", "tool"), k=chance.choice((0, 1, 3, 6)))
+    return json.dumps([{"role": role, "content": text(chance)} for role in roles])
+
+
 def maybe(chance: random.Random) -> bool | None:
     """Yes, no, or nothing said."""
     return chance.choice((True, False, None))
@@ -329,9 +335,13 @@ CASES = {
     "sql_match": Case(each(query, lambda chance: [query(chance)]), structure.sql_match),
     "code_match": Case(each(function, lambda chance: [function(chance)]), structure.code_match),
     **{
-        f"tool_call_{name}": Case(each(calls, calls), getattr(tool_calls, f"tool_call_{name}"), 1e-15)
-        for name in ("precision", "recall", "f1", "match", "accuracy")
+        f"tool_call_{name}": Case(
+            each(calls, *([] if name == "count" else [calls])), getattr(tool_calls, f"tool_call_{name}"), 1e-15
+        )
+        for name in ("precision", "recall", "f1", "match", "accuracy", "count")
     },
+    "turns": Case(each(conversation), tool_calls.turns),
+    "task_success": Case(each(lambda chance: chance.random() < 0.5), identity),
     "cover_match": Case(PAIR, matching.cover_match),
     "answer_in_context": Case(each(texts, texts), matching.answer_in_context),
     **{name: Case(PAIR, getattr(edit_distance, name)) for name in ("wer", "cer", "levenshtein_ratio")},

@@ -244,6 +244,9 @@ OF_TABLES: dict[str, Call] = {
     "topic_coverage": of_table(lambda table: fm.logs.topic_coverage(table, topics=2), LOG),
     "cache_hit_rate": of_table(fm.logs.cache_hit_rate, LOG),
     "context_preservation": of_table(fm.logs.context_preservation, LOG),
+    "sessions": of_table(
+        lambda table: fm.logs.sessions(table, "rating"), LOG | {"success": [True, False] * (len(IDS) // 2)}
+    ),
     "rank": of_table(lambda table: rank_result(fm.rank(table, QRELS, "ndcg,mrr")), RUN),
     "rank of runs": of_table(lambda table: fm.rank({"a": table}, QRELS, "ndcg,mrr"), RUN),
     "compare_rankings": of_table(

@@ -31,7 +31,7 @@ NEVER = (
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
-    "delimiter encoding records sheet extract normalize main predicted expected"
+    "delimiter encoding records sheet extract normalize main predicted expected success"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -239,6 +239,13 @@ CASES: dict[str, dict[str, Any]] = {
         "cache": Here("cache"),
         "output": Out("y.json"),
     },
+    "logs sessions": {
+        "log": [ROWS],
+        "model": "m",
+        "prices": In("prices.toml"),
+        "output": Out("z.json"),
+        "table": Out("z.csv"),
+    },
     "judge store": {"store": Here("made.sqlite"), "output": Out("calls.csv"), "prices": In("prices.toml")},
 }
 NEEDS = dict.fromkeys(("logs topics", "logs cache", "logs context"), "wordllama")
@@ -295,6 +302,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
             "retrieved_ids": [f"d{n % 5}", "d7"],
             "relevant_ids": [f"d{n % 4}"],
             "session_id": n // 4,
+            "prompt_tokens": 90,
+            "completion_tokens": n,
             "timestamp": 1_700_000_000 + 60 * n,
         }
         for n in range(24)
