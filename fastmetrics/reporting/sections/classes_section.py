@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import ColumnError, visible
 from fastmetrics.base.input_columns import resolve
-from fastmetrics.reporting.row_texts import TextSource
 from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
 from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.confusion import FIGURES
 from fastmetrics.stats.mean_interval import interval_text
 

@@ -13,10 +13,10 @@ from fastmetrics.base.display import BLOCKS
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.row_texts import TextSource
 from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summary import Summary
+from fastmetrics.results.worst_rows import TextSource
 
 
 class Counter(Protocol):
