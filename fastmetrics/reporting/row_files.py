@@ -20,7 +20,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_texts
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_names, shown_texts
 from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import TextSource
@@ -176,7 +176,7 @@ class RowFiles:
         rows, n = self.rows, self.rows.n
         work = self.folder / "work"
         work.mkdir()
-        texts = _source(work / "texts", rows, JUDGED, seen)
+        texts = _source(work / "texts", rows, seen)
         earlier = _earlier(work / "earlier", rows)
         judged = judged_of_first(options, rows.of_system(options))
         scored = ScoredClaims.of(rows.main)
@@ -230,11 +230,11 @@ def kind_of(values: Floats) -> str:
     return "f8" if len(finite) and float(np.abs(finite).max()) > _EXACT else "f4"
 
 
-def _source(folder: Path, rows: PairedRows, names: Sequence[str], seen: Seen | None) -> KeptTexts | SpilledTexts:
+def _source(folder: Path, rows: PairedRows, seen: Seen | None) -> KeptTexts | SpilledTexts:
     if rows.texts is None:
-        return KeptTexts(rows.main, names, seen=seen)
+        return KeptTexts(rows.main, JUDGED, seen=seen)
     assert rows.ids is not None
-    return SpilledTexts(folder, rows.ids, rows.texts, names, SIZES.report_part_rows, seen)
+    return SpilledTexts(folder, rows.ids, rows.texts, shown_names(rows.main), SIZES.report_part_rows, seen)
 
 
 def _earlier(folder: Path, rows: PairedRows) -> KeptTexts | SpilledTexts | None:

@@ -292,10 +292,18 @@ TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "releva
 
 JUDGED = (*TEXTS, "relevance")
 
+_CALLS = ("tool_calls", "expected_tool_calls", "messages", "trace", "traces", "spans")
+"""What a system did for its answer, shown folded below a row."""
+
 _LONG_TEXT = 4_000
 """Maximum characters of a displayed text."""
 _MANY = 30
 """Maximum number of displayed contexts and ids of a row."""
+
+
+def shown_names(run: ScoreRun) -> Sequence[str]:
+    """The columns of a file of texts that rows show: its texts, and calls and traces that the run did not keep."""
+    return [*JUDGED, *(name for name in _CALLS if name not in run.columns)]
 
 
 def row_texts(
@@ -315,7 +323,7 @@ def row_texts(
         table = whole.take(at)
     else:
         assert ids is not None
-        table = texts.added(pa.table({"id": ids.take(at)}), JUDGED, seen).drop_columns("id")
+        table = texts.added(pa.table({"id": ids.take(at)}), shown_names(run), seen).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
     return shown_texts(rows, ScoredClaims.of(run))
 
@@ -338,6 +346,9 @@ def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequenc
             texts[name] = [cut(entry) for entry in several[:_MANY] if entry is not None]
             if len(several) > _MANY:
                 texts[f"{name}_more"] = len(several) - _MANY
+    calls = [[name, _text(row[name])] for name in _CALLS if row.get(name) is not None]
+    if calls:
+        texts["calls"] = calls
     if anchors:
         texts["anchors"] = [list(entry if entry.apart else entry[:4]) for entry in anchors if entry.stop <= _LONG_TEXT]
     if citations:

@@ -264,6 +264,18 @@ def test_charts_are_saved_as_svg_and_png_with_the_colours_of_the_page(driver, pa
     assert complaints(driver) == []
 
 
+@pytest.mark.parametrize("rows", ["sample", "all"])
+def test_calls_and_traces_of_the_texts_are_shown_once(tmp_path, rows):
+    called = [{"name": "search", "arguments": {"city": "Rome"}}]
+    texts = {"id": ["a"], "answer": ["x"], "tool_calls": [called], "trace": [{"ms": 3}], "expected_tool_calls": ["{}"]}
+    scores = {"id": ["a"], "token_f1": [0.5], "expected_tool_calls": ["{}"]}
+    out = tmp_path / ("r.html" if rows == "sample" else "r")
+    fm.report({"new": scores}, out, texts=texts, rows=rows)
+    written = out if rows == "sample" else next((out / "rows").glob("texts-*.js"))
+    shown = json.JSONDecoder().raw_decode(written.read_text(encoding="utf-8").partition('"calls":')[2])[0]
+    assert shown == [["tool_calls", json.dumps(called)], ["trace", '{"ms": 3}']]
+
+
 def test_full_replies_of_judges_and_tool_calls_are_rendered_whole(tmp_path):
     calls = json.dumps([{"name": "search", "arguments": {"query": HOSTILE[1] * 40}}])
     own = {**{name: scores()[name] for name in ("id", "token_f1")}, "tool_calls": [calls] * ROWS}

@@ -49,7 +49,7 @@ function legendOf(signs) {
 const LONG_VALUE = 160;
 
 function keptList(row) {
-  const isLong = (value) => value.length > LONG_VALUE || /^[[{]./.test(value), known = data.kept.map((name, at) => [name, row.k[at]]).filter(([, value]) => value !== null);
+  const isLong = (value) => value.length > LONG_VALUE || /^[[{]./.test(value), known = [...(row.t.calls ?? []), ...data.kept.map((name, at) => [name, row.k?.[at] ?? null])].filter(([, value]) => value !== null);
   const lines = known.filter(([, value]) => !isLong(value)).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", { class: "kept", dir: "auto" }, value)));
   const folded = known.filter(([, value]) => isLong(value)).map(([name, value]) => whole(name, value));
   return titled(words.kept_columns, element("dl", { class: "figures" }, ...lines), ...folded);
@@ -116,7 +116,7 @@ function showDetail(row) {
   }
   if (texts.retrieved_ids?.length) parts.push(idList("retrieved_ids", texts.retrieved_ids, texts.relevant_ids));
   if (texts.relevant_ids?.length) parts.push(idList("relevant_ids", texts.relevant_ids));
-  if (row.k?.some((value) => value !== null)) parts.push(keptList(row));
+  if (texts.calls || row.k?.some((value) => value !== null)) parts.push(keptList(row));
   // ratings are of the report's own system, to whose ids validate joins them
   if (rowsPage.pair.system === systems.main) parts.push(rowLabels.form(row));
   home.replaceChildren(...parts);
