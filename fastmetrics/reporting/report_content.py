@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.arrays import Ints
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.input_columns import resolve
@@ -241,6 +242,8 @@ _CORRELATED = 40
 _FIRST = ("overview", "distributions", "comparison", "rows")
 _FEW_VALUES = 12
 """Maximum number of values of a column that the page names as one to divide rows by."""
+_CORRELATED_SYSTEMS = 6
+"""Maximum number of systems with correlations, to keep the page small."""
 _CORRELATED_ROWS = 20_000
 """Maximum number of rows for correlations: each pair of metrics with different missing rows needs its own ranking."""
 
@@ -260,8 +263,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     runs = _runs_of(scores, options)
     names, base, summary = runs.names, runs.base, runs.summary
     drawn = {name: histograms_of(name, runs.systems) for name in names}
-    spread = _spread(runs.main, names[:_CORRELATED])
-    paired = correlations(spread, metrics=names[:_CORRELATED]) if len(names) > 1 else None
+    correlated = _correlated(runs)
+    paired = correlated.get(runs.main.name)
     charts = Charts()
     counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
     others = [run for run in runs.systems[1 if base else 0 :] if run is not runs.main]
@@ -307,7 +310,12 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "pages": [*(name for name in _FIRST if name != "comparison" or against), *more_pages, "data"],
         "correlated": None
         if paired is None
-        else {"n": spread.num_rows, "metrics": len(names[:_CORRELATED]), "of": len(names)},
+        else {
+            "n": len(_correlated_rows(everyone.n)),
+            "metrics": len(names[:_CORRELATED]),
+            "of": len(names),
+            "systems": [(visible(name), name == runs.main.name) for name in correlated],
+        },
         "sampled": sampled_rows(shown.strata) if shown.n < summary.n_rows else [],
         "n_shown": shown.n,
         "every_row": shown.page is not None,
@@ -316,7 +324,13 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
         "histograms": list(map(_drawn, drawn.values())),
-        "correlations": None if paired is None else _matrix(paired, names[:_CORRELATED]),
+        "correlations": None
+        if paired is None
+        else {
+            "names": list(map(visible, names[:_CORRELATED])),
+            "shown": list(correlated).index(runs.main.name),
+            "values": [_matrix(pairs, names[:_CORRELATED]) for pairs in correlated.values()],
+        },
         "charts": [chart.data() for chart in charts.drawn],
         "rows": shown.rows,
         "kept": list(map(visible, everyone.shown_columns.names)),
@@ -451,11 +465,26 @@ def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
     return loaded if options.folder is None else loaded.in_memory(columns)
 
 
-def _spread(run: ScoreRun, names: Sequence[str]) -> pa.Table:
-    """The scores of all rows, or, for very many rows, of an evenly spaced sample."""
-    table = run.read(names)
-    step = -(-table.num_rows // _CORRELATED_ROWS)
-    return table if step < 2 else table.take(pa.array(np.arange(0, table.num_rows, step)))
+def _correlated_rows(n: int) -> Ints:
+    """The places of the rows whose correlations are shown, of ``n``."""
+    return np.arange(0, n, max(1, -(-n // _CORRELATED_ROWS)))
+
+
+def _correlated(runs: _Runs) -> dict[str, Correlations]:
+    """The correlations of the first metrics of each system, of many systems of the first and the main one.
+
+    They are those of all rows, or, for very many rows, of an evenly spaced sample.
+    """
+    first = [run for run in runs.systems if run is not runs.main][: _CORRELATED_SYSTEMS - 1]
+    found = {}
+    for run in (run for run in runs.systems if run is runs.main or run in first):
+        names = [name for name in runs.names[:_CORRELATED] if name in run.scores]
+        if len(names) > 1:
+            table = run.read(names)
+            places = _correlated_rows(table.num_rows)
+            table = table if len(places) == table.num_rows else table.take(pa.array(places))
+            found[run.name] = correlations(table, metrics=names)
+    return found
 
 
 def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
@@ -519,7 +548,7 @@ def _segment_columns(rows: PairedRows) -> list[str]:
     return [name for name in texts if 1 < pc.count_distinct(columns[name]).as_py() <= _FEW_VALUES]
 
 
-def _matrix(paired: Correlations, names: Sequence[str]) -> dict[str, Any]:
+def _matrix(paired: Correlations, names: Sequence[str]) -> list[list[float | None]]:
     agreements = {(pair.a, pair.b): pair.agreement for pair in paired}
     values = [[1.0 if a == b else agreements.get((a, b), agreements.get((b, a), np.nan)) for b in names] for a in names]
-    return {"names": [visible(name) for name in names], "values": [[short(value) for value in line] for line in values]}
+    return [[short(value) for value in line] for line in values]

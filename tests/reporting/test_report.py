@@ -97,7 +97,7 @@ def test_the_matrix_of_correlations_has_every_pair_on_both_sides(tmp_path):
         frozenset((pair.a, pair.b)): float(f"{pair.agreement:.6g}") for pair in fm.results.correlations(scores)
     }
     expected = [[1.0 if a == b else agreements[frozenset((a, b))] for b in names] for a in names]
-    assert matrix["values"] == expected
+    assert (matrix["values"], matrix["shown"]) == ([expected], 0)
 
 
 def test_page_shows_the_figures_of_the_package(tmp_path):
@@ -128,9 +128,11 @@ def test_page_shows_the_figures_of_the_package(tmp_path):
     assert [one["systems"][1]["counts"] for one in data["histograms"]] == [
         list(one.counts) for one in fm.results.histograms(new).values()
     ]
-    assert data["correlations"]["values"][0][1] == float(
-        f"{fm.results.correlations(new, metrics='token_f1,rougeL_f1')[0].agreement:.6g}"
-    )
+    for system, table in enumerate((old, new)):
+        [pair] = fm.results.correlations(table, metrics="token_f1,rougeL_f1")
+        assert data["correlations"]["values"][system][0][1] == float(f"{pair.agreement:.6g}")
+    assert data["correlations"]["shown"] == 1
+    assert '<option value="1" selected>new</option>' in page
     row = next(row for row in data["rows"] if row["id"] == "q7")
     assert row["t"] | {"anchors": None} == {
         "question": "Question 7?", "answer": "It opened in 1890.", "contexts": ["The tower opened in 1889."],

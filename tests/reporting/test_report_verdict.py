@@ -263,7 +263,7 @@ def test_figures_of_one_of_several_systems_and_of_common_rows_say_so(tmp_path, l
     words = labels(language)
     runs = {"a": OLD, "b": NEW.slice(0, ROWS - 9), "c": OTHER}
     page = page_of(runs, tmp_path, by="language", language=language)
-    for key in ("every_metric", "no_direction", "correlations"):
+    for key in ("every_metric", "no_direction"):
         assert f"<h2>{words[key]}: <bdi>a</bdi>" in page
     assert page.count(words["common_rows"].format(n=ROWS - 9)) == 2
     assert {"en": "60 rows · 5 metrics · 3 systems", "ru": "60 строк · 5 метрик · 3 системы"}[language] in page

@@ -6,6 +6,7 @@ const charts = {
   waiting: new Map(),
   drawn: new Map(),
   quality: 0,
+  correlated: data.correlations?.shown,
 
   // The share of its scores that each system has in each bin: bars of one system, outlines of several.
   histogram(home, at) {
@@ -36,7 +37,7 @@ const charts = {
 
   // A cell without a value is crossed out: nothing is known, which is not 0.
   correlations(home) {
-    const { values } = data.correlations, names = data.correlations.names.map((name, at) => (data.metrics[at].better === "lower" ? `${name} (−)` : name));
+    const values = data.correlations.values[this.correlated], names = data.correlations.names.map((name, at) => (data.metrics[at].better === "lower" ? `${name} (−)` : name));
     const wide = Math.min(home.clientWidth || 640, 900), left = Math.min(170, wide / 3);
     const size = Math.max(8, Math.min(44, (wide - left) / names.length)), top = left * 0.8;
     const short = (name, room) => (name.length * 6.3 <= room ? name : `${name.slice(0, Math.floor(room / 6.3) - 1)}…`);
@@ -163,6 +164,10 @@ const charts = {
     byId("quality")?.addEventListener("change", (event) => {
       this.quality = Number(event.target.value);
       for (const home of this.drawn.keys()) if (data.charts[home.dataset.chart]?.points) this.draw(home);
+    });
+    byId("correlated")?.addEventListener("change", (event) => {
+      this.correlated = Number(event.target.value);
+      this.draw(byId("correlations"));
     });
     if (data.points) add(byId("points"), words.vectors, (home) => points.draw(home));
     if (data.correlations) add(byId("correlations"), words.correlations, (home) => this.correlations(home));
