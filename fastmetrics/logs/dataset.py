@@ -99,7 +99,12 @@ LEAK = 4
 """Minimum words of a reference whose occurrence in the question counts as a leak."""
 LONG = 20
 """Minimum words of an answer that is expected to end with punctuation."""
-ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
+_ENDS = ".!?…。！？؟।"
+_OPEN = r"[\p{L}\p{M}\p{N},(\[{–—-]$"
+"""The end of an answer within a sentence: a letter, a digit, a comma, a dash or an opening bracket."""
+_SENTENCE = rf"[{_ENDS}]['\"»”’)\]*_]*\s"
+_FREE = rf"([^\s{_ENDS}:;][ \t]*\n\s*(\S+[ \t]+){{0,{LONG - 2}}}\S+|://\S*|[#@][\p{{L}}\p{{N}}_]+)$"
+"""An end that needs no punctuation: a short line below another line without, as in lists and poems, a URL or a tag."""
 _TAIL = 60
 
 
@@ -167,12 +172,14 @@ def empty(rows: pa.RecordBatch) -> Ints:
 
 
 def cut_off(rows: pa.RecordBatch) -> Ints:
-    """The rows with a long answer that ends without punctuation."""
+    """The rows with a long answer that ends within a sentence, although it ends other sentences with punctuation."""
     answers = pc.utf8_trim_whitespace(rows.column("answer").cast(pa.large_string()).fill_null(""))
-    last = pc.utf8_slice_codeunits(answers, -1)
-    open_ended = np.flatnonzero(~np.asarray(pc.is_in(last, pa.array(ENDS, pa.large_string()))))
-    counts = pc.list_value_length(pc.utf8_split_whitespace(answers.take(pa.array(open_ended))))
-    return open_ended[np.asarray(counts) >= LONG]
+    found = np.flatnonzero(pc.match_substring_regex(answers, _OPEN))
+    counts = pc.list_value_length(pc.utf8_split_whitespace(answers.take(pa.array(found))))
+    found = found[np.asarray(counts) >= LONG]
+    long = answers.take(pa.array(found))
+    ends_sentences = pc.match_substring_regex(long, _SENTENCE)
+    return found[np.asarray(pc.and_not(ends_sentences, pc.match_substring_regex(long, _FREE)))]
 
 
 def other_script(rows: pa.RecordBatch) -> Ints:
@@ -406,7 +413,8 @@ def check_dataset(
     - ``doubled id``: an id occurs in several rows; ``duplicate``: question and answer equal those of an earlier row;
     - ``reference in question``: the question contains a reference of at least four words;
     - ``answer is context``: an answer of at least four words equals a context; ``empty contexts``: none has a letter;
-    - ``answer cut off``: an answer of at least twenty words ends without punctuation, in a script that uses it;
+    - ``answer cut off``: an answer of at least twenty words ends within a sentence (a letter, digit, comma or dash),
+      though punctuation ends another of its sentences; not in a list or poem (a short last line below one without);
     - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON;
     - ``other script``: most letters of question and answer belong to different scripts;
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.

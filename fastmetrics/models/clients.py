@@ -177,6 +177,10 @@ MODEL_CLIENTS: dict[str, ModelFunction] = {}
 REGISTRIES.append(MODEL_CLIENTS)
 
 
+_CLIENT = re.compile(r"[a-z][a-z0-9+.-]*")
+"""The name of a client: the scheme of its addresses."""
+
+
 def model_client(name: str) -> Callable[[ModelFunction], ModelFunction]:
     """Register a function as the client of a model: ``base_url="NAME:"`` then calls it instead of a server.
 
@@ -200,7 +204,7 @@ def model_client(name: str) -> Callable[[ModelFunction], ModelFunction]:
     Raises ``OptionError`` for a name that is no scheme of an address, or is that of servers, ``PluginError`` for the
     name of another client.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9+.-]*", name) or name in _SERVERS:
+    if not _CLIENT.fullmatch(name) or name in _SERVERS:
         raise OptionError(
             Argument("name", name), ": expected lowercase letters, digits, '+', '.' or '-', and not http or https"
         )
@@ -279,6 +283,9 @@ def address_of(base_url: str | None, argument: str = "base_url") -> str:
     if not good:
         reason = f" without user and password; put the key into {KEY}" if "@" in text else ""
         clients = "".join(f", or {name}:" for name in MODEL_CLIENTS)
+        scheme, colon, rest = text.partition(":")
+        if colon and (not rest or rest.startswith("//")) and _CLIENT.fullmatch(scheme) and scheme not in _SERVERS:
+            clients += f"; a client {scheme!r} of your own needs --plugin FILE, in Python the import of its module"
         raise OptionError(
             Argument(argument, shown_address(text)), f": expected an address such as https://host/v1{reason}{clients}"
         )

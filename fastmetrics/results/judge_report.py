@@ -704,7 +704,7 @@ def _lacks(report: AxisReport, span: tuple[float, float], table: pa.Table, label
     low, high = span
     if np.nanmin(labels.truth) < low or np.nanmax(labels.truth) > high:
         return f"has no accuracy and kappa: labels are outside its range of {low:g} to {high:g}"
-    return "has no accuracy and F1: the labels are several grades, without the lowest positive one (positive: 4)"
+    return "has no accuracy and F1: the labels are grades, without the lowest positive one: positive=4 (--positive 4)"
 
 
 def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:

@@ -365,7 +365,9 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         of = "" if self.n_clusters is None else f" over {self.n_clusters:,} groups of {self.cluster!r}"
         notes += interval_notes(self._intervals(), self.confidence, of)
         if self.positive is None:
-            notes.append("the label is graded: AUC and threshold need the lowest positive label (positive: 4)")
+            notes.append(
+                "the label is graded: AUC and threshold need the lowest positive label: positive=4 (--positive 4)"
+            )
         else:
             notes.append(
                 f"labels of at least {self.positive:g} are positive; a threshold chosen on these rows is optimistic"

@@ -18,11 +18,13 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -269,22 +271,41 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Run
 def _differing(name: str, first: Any, second: Any) -> Iterator[RunDifference]:
     if first == second:
         return
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and name != "inputs":
         for key in {**first, **second}:
             yield from _differing(f"{name}.{key}" if name else key, first.get(key), second.get(key))
     else:
-        yield RunDifference(name, _value_text(first), _value_text(second))
+        text = _file_text if name.startswith("input.") else described_inputs if name == "inputs" else _value_text
+        yield RunDifference(name, text(first) or _value_text(first), text(second) or _value_text(second))
+
+
+def _file_text(value: Any) -> str:
+    """The size and time of an input file, or the checksum of a stream.
+
+    >>> _file_text([1200, 10**18 + 5 * 10**8]), _file_text(None)
+    ('1,200 bytes of 2001-09-09 01:46:40.500 UTC', 'none')
+    """
+    match value:
+        case [int(size), int(time), *more]:
+            written = datetime.fromtimestamp(time / 1e9, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
+            return ", ".join([f"{size:,} bytes of {written} UTC", *map(shown, more)])
+        case _:
+            return _value_text(value)
 
 
 def _value_text(value: Any) -> str:
     return "none" if value is None or value == [] else "set" if isinstance(value, Mapping) else shown(value)
 
 
+_INPUT = re.compile(r"^input(s$|\.\d+(?= ))")
+"""The inputs of a run that is complete, or a file of an unfinished one, with its number."""
+
+
 def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise an ``OutputError`` with the differences between an earlier run and this one."""
     changes = differences(earlier, now)
     if changes:
-        texts = [f"{what} was {was}, is {is_}" for what, was, is_ in changes[:_LISTED]]
+        texts = [f"{_INPUT.sub('input', what)} was {was}, is {is_}" for what, was, is_ in changes[:_LISTED]]
         more = [f"{len(changes) - _LISTED:,} more differences"] if len(changes) > _LISTED else []
         differs = f"cannot resume {path}: {'; '.join([*texts, *more])}; choose "
         raise OutputError(differs, Argument("overwrite", True), " to start again")

@@ -32,7 +32,7 @@ FAULTS = {
     "reference in question": ({"question": "Is it within 30 days OF delivery. or so?"}, 1),
     "answer is context": ({"answer": "Returns  within 30 days of delivery."}, 1),
     "empty contexts": ({"contexts": [" ", "\n"]}, 1),
-    "answer cut off": ({"answer": f"{LONG} and then"}, 1),
+    "answer cut off": ({"answer": f"{LONG}. And then"}, 1),
     "other script": ({"answer": "В течение тридцати дней."}, 1),
     "contradicting labels": ({"question": GOOD["question"], "answerable": False}, 2),
 }
@@ -172,6 +172,28 @@ def test_every_fault_is_found_as_by_plain_python(rows, small):
         shown = [row for rows, _ in one.examples for row in (rows[1:] if one.check == "duplicate" else rows)]
         assert set(expected[one.check]) <= set(shown) or one.rows > 5 or one.check == "other script" or len(shown) >= 5
         assert set(shown) <= set(expected[one.check]) or one.check == "other script"
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows"),
+    [
+        (f"{LONG}. It was, of", 1),
+        (f"{LONG}. It was,", 1),
+        (f"{LONG}. Firstly:\n- The long one", 1),
+        (f"One. {LONG}\n{LONG}", 1),
+        (f"{LONG}. Это было (см", 1),
+        (f"{LONG} and then", 0),
+        (f"{LONG}. In order:\n1. One\n2. Two", 0),
+        (f"{LONG}.\n\nYours,\n\nA friend", 0),
+        (f"{LONG}. See https://host/page", 0),
+        (f"{LONG}. Good luck! #winning", 0),
+        (f"{LONG}. Thank you 🙂", 0),
+        ("A short one. It was of", 0),
+    ],
+)
+def test_an_answer_is_cut_off_within_a_sentence_only(answer, rows):
+    assert counts({"answer": [answer, None]})["answer cut off"] == rows
+    assert reference.is_cut_off(answer) == bool(rows)
 
 
 @given(st.lists(st.none() | st.text(max_size=6) | TEXTS), st.integers(0, 3))

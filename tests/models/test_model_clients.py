@@ -151,7 +151,7 @@ def test_wrong_return_values_and_names_are_errors(tmp_path):
     for name in ("https", "Mine", "my client", ""):
         with pytest.raises(OptionError, match="expected lowercase letters"):
             fm.models.model_client(name)
-    with pytest.raises(OptionError, match=r"expected an address such as https://host/v1, or mine:$"):
+    with pytest.raises(OptionError, match=r"/v1, or mine:; a client 'other' of your own needs --plugin FILE"):
         fm.judge(TABLE, "safety", model="m", base_url="other:", store=tmp_path / "calls.sqlite")
 
 

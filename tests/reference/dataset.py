@@ -5,7 +5,8 @@ import json
 import unicodedata
 from collections import Counter, defaultdict
 
-ENDS = tuple(".!?…。！？؟।)]}\"'»”’`|*>:;")
+ENDS = ".!?…。！？؟।"
+CLOSING = "'\"»”’)]*_"
 
 
 def plain(text):
@@ -25,6 +26,22 @@ def is_list(text):
             continue
         return isinstance(items, list) and all(isinstance(item, str) for item in items)
     return False
+
+
+def is_open(text):
+    """Whether a text ends within a sentence: with a letter, a mark of one, a digit, a comma, a dash or a bracket."""
+    return text[-1:] in tuple(",([{–—-") or unicodedata.category(text[-1:] or " ")[0] in "LMN"
+
+
+def is_cut_off(answer):
+    """Whether an answer of twenty words ends within a sentence, although it ends other sentences with punctuation."""
+    text = answer.strip()
+    *before, last = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    words = text.split()
+    in_a_list = before and before[-1][-1] not in ENDS + ":;" and len(last.split()) < 20
+    named = words and ("://" in words[-1] or words[-1].lstrip("(")[0] in "#@")
+    ends = any(word.rstrip(CLOSING)[-1:] in tuple(ENDS) for word in words[:-1])
+    return len(words) >= 20 and is_open(text) and ends and not in_a_list and not named
 
 
 def script(text):
@@ -68,8 +85,7 @@ def faults(rows, labels):
             each["answer is context"].append(number)
         if not any(entry.strip() for entry in contexts):
             each["empty contexts"].append(number)
-        ending = (row["answer"] or "").rstrip()
-        if len(ending.split()) >= 20 and not ending.endswith(ENDS):
+        if is_cut_off(row["answer"] or ""):
             each["answer cut off"].append(number)
         question_script, answer_script = script(row["question"]), script(row["answer"])
         if question_script and answer_script and question_script != answer_script:

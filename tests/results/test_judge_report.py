@@ -362,8 +362,8 @@ def test_verdicts_need_the_repeats():
         ([1, None], None),
         (
             [1, 2, 4],
-            "run 1: judge_x has no accuracy and F1: the labels are several grades, without the lowest "
-            "positive one (positive: 4)",
+            "run 1: judge_x has no accuracy and F1: the labels are grades, without the lowest "
+            "positive one: positive=4 (--positive 4)",
         ),
     ],
 )

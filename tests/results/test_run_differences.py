@@ -21,6 +21,7 @@ RUN = {
     "order": ["f1@5", "squad_f1"],
     "kinds": {"answer": "text", "gold": "texts"},
     "input": {"1 /a.csv": [1000, 10**18], "2 /b.csv": [20, 10**18]},
+    "inputs": {"files": 1, "bytes": 1200, "first": [["a.csv", 1200]], "digest": "y"},
     "on_error": "fail",
     "part": [100, 1000],
     "pyarrow": "23.0.0",
@@ -37,8 +38,17 @@ CHANGES = [
     (["keep"], [], "keep was ['id'], is none"),
     (["order"], ["squad_f1", "f1@5"], "order was ['f1@5', 'squad_f1'], is ['squad_f1', 'f1@5']"),
     (["kinds", "gold"], "text", "kinds.gold was 'texts', is 'text'"),
-    (["input", "1 /a.csv"], [1001, 10**18], f"input.1 /a.csv was [1000, {10**18}], is [1001, {10**18}]"),
-    (["input", "3 /c.csv"], [30, 7], "input.3 /c.csv was none, is [30, 7]"),
+    (
+        ["input", "1 /a.csv"],
+        [1001, 10**18],
+        "input /a.csv was 1,000 bytes of 2001-09-09 01:46:40.000 UTC, is 1,001 bytes of 2001-09-09 01:46:40.000 UTC",
+    ),
+    (["input", "3 /c.csv"], [30, 7], "input /c.csv was none, is 30 bytes of 1970-01-01 00:00:00.000 UTC"),
+    (
+        ["inputs"],
+        {"files": 1, "bytes": 1201, "first": [["a.csv", 1201]], "digest": "x"},
+        "input was a.csv (1,200 bytes), is a.csv (1,201 bytes)",
+    ),
     (["on_error"], "skip", "on_error was 'fail', is 'skip'"),
     (["part"], [50, 1000], "part was [100, 1000], is [50, 1000]"),
 ]
