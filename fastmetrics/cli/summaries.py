@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from fastmetrics.base.display import Grid, json_text
+from fastmetrics.base.display import Grid, json_text, strict
 from fastmetrics.base.errors import OptionError, one_line
 from fastmetrics.base.input_columns import distinct
 from fastmetrics.cli.options import (
@@ -187,6 +188,7 @@ def _printed(row: dict[str, Any], metric: str, keep: Sequence[str]) -> str:
 def _lines(name: str, value: Any) -> Iterator[str]:
     """One or several texts or other values under their name, truncated and without control characters."""
     for place, one in enumerate(value if isinstance(value, list) else [value]):
+        one = json.dumps(strict(one), ensure_ascii=False, default=str) if isinstance(one, dict) else one
         text = "" if one is None else str(one)
         plain = " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(empty)"
         lines = textwrap.wrap(plain, max(_WIDTH - len(name) - 4, 20), max_lines=_LINES, placeholder=" …")

@@ -144,7 +144,7 @@ def vectors_search_command(
     run = arguments.call(search)
     quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard, excel=excel)
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
-    echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown}")
+    echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown('')}")
     if run.comparison:
         echo(run.comparison)
     if run.short:

@@ -140,6 +140,8 @@ class Topic:
     """The most typical words of the topic, by class-based TF-IDF."""
     samples: Sequence[str]
     """The distinct questions nearest to the topic's centre."""
+    failed: Sequence[str]
+    """Those among the questions that failed most."""
     chunks: int | None
     """Distinct chunks in the first positions of the topic's rankings."""
     sources: int | None
@@ -189,7 +191,7 @@ class Topics(Shown):
         grids = [Grid(head, [_line(topic) for topic in self.topics])]
         worst = [next(topic for topic in self.topics if topic.topic == gap) for gap in self.gaps]
         if worst:
-            lines = [(str(topic.topic), _shown(topic.gap), (topic.samples or [""])[0]) for topic in worst]
+            lines = [(str(topic.topic), _shown(topic.gap), (topic.failed or [""])[0]) for topic in worst]
             grids.append(Grid(("gap: topic", "failures", "for example"), lines))
         return grids
 
@@ -243,10 +245,11 @@ def topic_coverage(
     ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
     of 50,000 questions) finds at most ``topics`` clusters of the unit vectors.  A ``seed`` gives the same topics.
 
-    A topic has its number of questions, samples, typical words by class-based TF-IDF (count in the topic · ln(1 + mean
-    number of words per topic / count in all topics), without stop words), the number of distinct chunks in the first
-    ``k`` positions of ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the rates of
-    abstained and of unanswered questions, and the means of the columns that ``scores`` names.
+    A topic has its number of questions, samples of all and of the failed ones, typical words by class-based TF-IDF
+    (count in the topic · ln(1 + mean number of words per topic / count in all topics), without stop words), the number
+    of distinct chunks in the first ``k`` positions of ``retrieved_ids`` and of their sources (``chunks`` with a
+    ``source_column``), the rates of abstained and of unanswered questions, and the means of the columns that ``scores``
+    names.
 
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
     unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG benchmark;
@@ -313,11 +316,13 @@ class RowsByTopic:
         rates = self._rates()
         fails = None if failure is None else self._failures(failure)
         words: list[list[str]] = [[] for _ in range(n)]
-        questions = words
+        questions = failed = words
         if "question" in self._has:
             texts = self._column("question")
             words = typical_words(texts, self._topic, n)
             questions = samples(texts, self._vectors.units, self._topic, n)
+            if fails is not None:
+                failed = samples(texts, self._vectors.units, self._failing(fails), n)
         means = {name: self._mean(floats_of_arrow(self._column(name), name)) for name in scores}
         gap = None if fails is None else sizes * np.nan_to_num(self._mean(fails))
         rows = [
@@ -326,6 +331,7 @@ class RowsByTopic:
                 questions=int(sizes[at]),
                 words=words[at],
                 samples=questions[at],
+                failed=failed[at],
                 gap=None if gap is None else float(gap[at]),
                 scores={name: float(values[at]) for name, values in means.items()},
                 chunks=None if distinct is None else int(distinct[at]),
@@ -375,6 +381,16 @@ class RowsByTopic:
             row = int(wrong[0])
             raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; expected a failure score from 0 to 1")
         return 1.0 - values
+
+    def _failing(self, fails: Floats) -> Ints:
+        """The topics of the rows that failed most in their topic, −1 for the others."""
+        known = np.where(np.isnan(fails), 0.0, fails)
+        most = np.zeros(self._n)
+        np.maximum.at(most, self._topic[self._rows], known[self._rows])
+        kept = self._rows[(known[self._rows] > 0) & (known == most[self._topic])[self._rows]]
+        topic: Ints = np.full(len(self._topic), -1)
+        topic[kept] = self._topic[kept]
+        return topic
 
     def _chunks(self, k: int, sources: pa.Table | None) -> tuple[Ints | None, Ints | None]:
         """The numbers of distinct chunks and sources in the topics' rankings."""

@@ -275,11 +275,7 @@ def _is_vector(type_: pa.DataType) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, list | dict):
-        return cut(json.dumps(strict(value), ensure_ascii=False, default=str))
-    return cut(value)
+    return None if value is None else cut(value)
 
 
 # The texts of the rows in a report, truncated if long, with the support of their anchors and citations.
@@ -357,8 +353,10 @@ def _shown(row: Mapping[str, Any], anchors: Sequence[Anchor], citations: Sequenc
 
 
 def cut(value: Any) -> str:
-    """A value as displayable text; a long one is truncated, with the number of omitted characters."""
-    text = value if isinstance(value, str) else str(value)
+    """A value as displayable text, a list or an object as JSON; a long one is truncated, with the number of omitted
+    characters.
+    """
+    text = json.dumps(strict(value), ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
     beginning = visible(text[:_LONG_TEXT])
     return beginning if len(text) <= _LONG_TEXT else f"{beginning} … [+{len(text) - _LONG_TEXT:,}]"
 

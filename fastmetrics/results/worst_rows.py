@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats
+from fastmetrics.base.arrays import Floats, is_text
+from fastmetrics.base.columns import fits
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
 from fastmetrics.base.options import Flag, Whole, argument
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.text_structure import as_json
 from fastmetrics.results.open_runs import open_run, open_runs, two_runs
 from fastmetrics.results.pairing import check_settings, pair_runs, with_row_ids
 from fastmetrics.results.score_file import direction_of
@@ -306,7 +308,7 @@ def _text_pieces(
     source: Any, columns: dict[str, str], of: tuple[str, str] | None
 ) -> tuple[dict[str, str], Iterator[pa.Table]]:
     divided = of is not None and of[0] in source.names
-    kinds = {column: COLUMNS[name].kind if name in COLUMNS else "any" for name, column in columns.items()}
+    kinds = {column: _shown_kind(source, name, column) for name, column in columns.items()}
     if of is not None and divided:
         kinds = {of[0]: "any", **kinds}
     if isinstance(source, FrameSource):
@@ -314,7 +316,25 @@ def _text_pieces(
     else:
         batches = good_batches(source, source.select(kinds), any_length=True)
         pieces = (pa.Table.from_batches([batch]) for batch in batches)
+    pieces = (_objects_as_json(piece, [columns[name] for name in TEXTS if name in columns]) for piece in pieces)
     if of is None or not divided:
         return columns, pieces
     column, system = of
     return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
+
+
+def _shown_kind(source: Any, name: str, column: str) -> str:
+    """The kind by which a column is read to be shown: texts that are, or may be among, objects as JSON."""
+    kind = COLUMNS[name].kind if name in COLUMNS else "any"
+    type_ = getattr(source.names, "types", {}).get(column, pa.null())
+    may_mix = is_text(type_) and any(file.format in ("json", "jsonl") for file in source.files)
+    return "jsons" if name in TEXTS and (may_mix or not fits(kind, type_)) else kind
+
+
+def _objects_as_json(piece: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """The piece, whose texts are JSON where they are objects."""
+    for name in columns:
+        if not fits("values", piece.schema.field(name).type):
+            chunks = [as_json(chunk, several=True) for chunk in piece.column(name).chunks]
+            piece = piece.set_column(piece.column_names.index(name), name, pa.chunked_array(chunks, pa.large_string()))
+    return piece

@@ -376,8 +376,8 @@ class TableRun(SearchRankings):
         rate = ("queries/s",) if self.connections else ()
         header = ("settings", "index", "recall", "short lists", "ties", *rate, *self.latency.shown())
         several = f", of {self.connections} connections at a time" if self.connections > 1 else ""
-        caption = f"\n{LATENCY}{several}" if self.latency.shown() else ""
-        return f"{Grid(header, [run._row() for run in (self, *self.sweep)])}{caption}"
+        heading = f"{LATENCY}{several}\n" if self.latency.shown() else ""
+        return f"{heading}{Grid(header, [run._row() for run in (self, *self.sweep)])}"
 
     @property
     def _rate(self) -> float:

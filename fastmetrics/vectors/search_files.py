@@ -141,7 +141,7 @@ class SearchRankings(NotebookTables):
         """The settings of a search in a table beside each other; of another search the latencies alone."""
         if not (shown := self.latency.shown()):
             return ""
-        return f"{Grid(tuple(shown), [[*shown.values()]])}\n{LATENCY}"
+        return f"{LATENCY}\n{Grid(tuple(shown), [[*shown.values()]])}"
 
     def grids(self) -> Sequence[Grid]:
         """The settings with what was measured, and the first rankings."""

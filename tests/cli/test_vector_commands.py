@@ -74,9 +74,9 @@ def test_index_and_search_write_a_run(vectors: Path, method: str):
     assert f"60 rows indexed ({method}, cosine)" in run(
         "vectors", "index", vectors, "-o", folder / "index", "--method", method
     )
-    assert "recall@3 1.0000" in run(
-        "vectors", "search", folder / "index", vectors, "-k", 3, "-o", folder / "run.parquet"
-    )
+    said = run("vectors", "search", folder / "index", vectors, "-k", 3, "-o", folder / "run.parquet")
+    assert f"recall@3 1.0000 on 60 queries): {folder / 'run.parquet'}\n" in said
+    assert "latency: p50 / p95 / p99 in ms\nsearch" in said
     found = parquet.read_table(folder / "run.parquet")
     assert found["id"].to_pylist() == [ranked[0] for ranked in found["retrieved_ids"].to_pylist()]
     assert np.array(found["retrieved_scores"].to_pylist())[:, 0] == pytest.approx(1.0)

@@ -121,6 +121,16 @@ def test_topics_of_few_or_equal_questions():
     assert list(fm.logs.topic_coverage(nothing).topics) == []
 
 
+def test_the_example_of_a_gap_is_a_question_that_failed():
+    log = {"question": ["card", "pin", "rent"], "answer": ["Yes.", "", "No."], "f1": [0.9, 0.2, 0.4]}
+    log["question_embedding"] = [[1.0, 0.0], [0.9, 0.1], [1.0, 0.0]]
+    found = fm.logs.topic_coverage(log, topics=1)
+    assert (found.topics[0].samples, found.topics[0].failed) == (["card", "rent", "pin"], ["pin"])
+    assert found.grids()[1].rows == (("0", "1", "pin"),)
+    assert fm.logs.topic_coverage(log | {"f1": [0.9, 0.5, 0.4]}, topics=1, failure="f1").topics[0].failed == ["rent"]
+    assert fm.logs.topic_coverage(log | {"answer": ["a", "b", "c"]}, topics=1).topics[0].failed == []
+
+
 @pytest.mark.parametrize(
     ("log", "options", "kind", "message"),
     [

@@ -398,3 +398,22 @@ def test_named_ids_in_memory_are_ids_and_leave_no_room_for_other_ids():
     assert fm.worst_rows(scores, "token_f1", n=1, answers=table)["answer"].to_pylist() == ["a b"]
     with pytest.raises(ColumnError, match="cannot keep the column 'id': the ids, 'nr', have this name in the output"):
         fm.score(table, "token_f1", columns=named, keep="id")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "frame"])
+def test_objects_among_the_texts_are_shown_as_json(tmp_path, kind):
+    rows = [{"id": n, "answer": '{"a": 1}', "reference": {"a": n}, "contexts": ["x", "y"]} for n in range(2)]
+    answers = pa.Table.from_pylist(rows)
+    if kind == "jsonl":
+        answers = tmp_path / "rows.jsonl"
+        late = {"id": 2, "answer": {"b": [1]}, "reference": "none", "contexts": []}
+        answers.write_text("".join(json.dumps(row) + "\n" for row in [*rows, late]))
+    elif kind == "parquet":
+        pq.write_table(answers, tmp_path / "rows.parquet")
+        answers = tmp_path / "rows.parquet"
+    scores = {"id": [0, 1, 2], "score": [0.1, 0.2, 0.3]}
+    found = fm.worst_rows(scores, "score", answers=answers, better={"score": "higher"}).select([2, 3, 4])
+    assert found["reference"].to_pylist()[:2] == ['{"a": 0}', '{"a": 1}']
+    assert found["contexts"].to_pylist()[0] == ["x", "y"]
+    if kind == "jsonl":
+        assert found.to_pylist()[2] == {"answer": '{"b": [1]}', "reference": "none", "contexts": []}
