@@ -147,6 +147,8 @@ def vectors_search_command(
     echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown('')}")
     if run.comparison:
         echo(run.comparison)
+    for note in run.notes:
+        echo(note)
     if run.short:
         print_error(f"{run.short:,} lists have fewer rows than the table: raise ef_search, or set iterative_scan")
     if quoted:

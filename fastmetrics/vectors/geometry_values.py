@@ -14,7 +14,19 @@ from fastmetrics.base.errors import InputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.vectors.pair_scan import BLOCK, Cloud, Floats, Join, Survey, digests, farthest, join, scan, survey
+from fastmetrics.vectors.pair_scan import (
+    BLOCK,
+    Cloud,
+    Floats,
+    Join,
+    Survey,
+    digests,
+    farthest,
+    join,
+    scan,
+    survey,
+    zero_note,
+)
 from fastmetrics.vectors.vector_arrays import METRICS, Metric, Vectors, VectorsLike, one_blas_thread
 
 _SHARE = 0.95
@@ -136,8 +148,10 @@ class Geometry(Shown):
         return [Grid(("figure", "value"), list(shown.items()))]
 
     def remarks(self) -> list[str]:
-        """The accuracy of the values that are estimated."""
-        return [f"{name}: {_shown(estimate)}" for name, estimate in self.estimates.items()]
+        """The zero vectors, and the accuracy of the values that are estimated."""
+        zeros = self.n_zero_norm if self.metric == "cosine" else 0
+        estimated = [f"{name}: {_shown(estimate)}" for name, estimate in self.estimates.items()]
+        return [*zero_note(zeros, "rows", "distance 1 to every row stands for it"), *estimated]
 
 
 def _shown(estimate: GeometryEstimate) -> str:

@@ -71,6 +71,21 @@ def survey(vectors: Vectors, threads: int) -> Survey:
     return Survey(norms, total / count, unit_total / count)
 
 
+def zero_vectors(vectors: Vectors, threads: int) -> int:
+    """The number of rows of length 0."""
+    return int((survey(vectors, threads).norms == 0).sum())
+
+
+def zero_note(n: int, rows: str, effect: str) -> list[str]:
+    """A note that ``n`` of the ``rows`` have no cosine, and what follows; none without such a row.
+
+    >>> zero_note(2, "queries", "such a ranking says nothing")
+    ['2 zero vectors among the queries, whose cosine is undefined: such a ranking says nothing']
+    """
+    vectors = f"{n:,} zero vector{'s' * (n != 1)}"
+    return [f"{vectors} among the {rows}, whose cosine is undefined: {effect}"] if n else []
+
+
 def digests(rows: Block) -> list[bytes]:
     """A 16-byte digest of each row; equal rows have equal digests (-0.0 equals 0.0)."""
     return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows + 0.0]

@@ -19,7 +19,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.display import Grid, Shown, number, row_count
 from fastmetrics.base.drawing import PALETTE, canvas, label
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.options import Choice, Seed, Whole, argument
@@ -244,9 +244,9 @@ class Points(Shown):
     sampled: int
     """Rows that the projection was computed from; ``trustworthiness`` covers them."""
     placed: int
-    """Other rows, positioned by their nearest neighbours among the sampled rows."""
+    """Other rows with a position: by their nearest neighbours among the sampled rows, or by ``pca`` as all rows."""
     left_out: int
-    """Rows without a position: non-finite rows, and zero vectors, whose cosine is undefined."""
+    """Rows without a position: non-finite rows and, but by ``pca``, zero vectors, whose cosine is undefined."""
     explained: tuple[float, ...] | None
     trustworthiness: float
     points: Floats = field(repr=False)
@@ -308,11 +308,12 @@ class Points(Shown):
         """The rows behind the projection."""
         notes = []
         if self.placed:
-            notes.append(
-                f"{self.method} of a sample of {self.sampled:,}; {self.placed:,} rows placed by their neighbours"
-            )
+            whole = f"the trustworthiness is that of {row_count(self.sampled)}, and zero vectors are not among them"
+            sample = f"{self.method} of a sample of {self.sampled:,}; {self.placed:,} rows placed by their neighbours"
+            notes.append(whole if self.method == "pca" else sample)
         if self.left_out:
-            notes.append(f"{self.left_out:,} rows have no place: not finite, or all zero")
+            reason = "not finite" if self.method == "pca" else "not finite, or all zero"
+            notes.append(f"{row_count(self.left_out)} without a place: {reason}")
         return notes
 
 
@@ -393,14 +394,13 @@ def project(
     if method == "pca":
         projection = pca(matrix, dims, threads=workers)
         points, explained = projection.points, tuple(projection.explained.tolist())
-        placed = 0
     else:
         points[drawn] = layout(method, units[drawn], dims, NEIGHBOURS, seed, workers)
         others = np.flatnonzero(valid & ~in_sample)
         points[others] = beside(units[drawn], points[drawn], units[others], workers)
-        placed = len(others)
     trusted = trustworthiness(units[drawn], points[drawn], NEIGHBOURS, workers)
     left_out = int(np.isnan(points[:, 0]).sum())
+    placed = matrix.rows - len(drawn) - left_out
     return Points(method, dims, matrix.rows, len(drawn), placed, left_out, explained, trusted, points, in_sample, ids)
 
 

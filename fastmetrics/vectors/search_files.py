@@ -24,6 +24,7 @@ from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.pair_scan import zero_note, zero_vectors
 from fastmetrics.vectors.vector_arrays import Ids, Vectors, VectorsLike, vectors_and_ids
 
 # The queries of a search: vectors, or texts and the embedder that makes vectors of them, in files or in memory.
@@ -131,6 +132,8 @@ class SearchRankings(NotebookTables):
     latency: SearchTimes = field(default_factory=SearchTimes)
     embedder: str | None = None
     """The signature of the embedder of the queries, if they are texts."""
+    n_zero_norm: int = 0
+    """Queries that are zero vectors, which have no cosine: their scores are 0, and their rows the first ones."""
 
     def to_arrow(self) -> pa.Table:
         """The rankings, ``table``."""
@@ -154,8 +157,13 @@ class SearchRankings(NotebookTables):
         return [Grid(tuple(measured), [[*measured.values()]]), first_rows(heads, lines)]
 
     def remarks(self) -> Sequence[str]:
-        """How many rankings there are, if not all are shown."""
-        return rows_note(self.table.num_rows)
+        """How many rankings there are, if not all are shown, and which say nothing."""
+        return [*rows_note(self.table.num_rows), *self.notes]
+
+    @property
+    def notes(self) -> list[str]:
+        """A note on zero vectors, if there are any."""
+        return zero_note(self.n_zero_norm, "queries", "such a ranking says nothing")
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured, with the latencies in milliseconds."""
@@ -217,6 +225,7 @@ def search_run(
         neighbors.recall_sample,
         latency=SearchTimes(queries.seconds, seconds),
         embedder=queries.embedder,
+        n_zero_norm=zero_vectors(queries.vectors, workers) if index.metric == "cosine" else 0,
     )
 
 

@@ -88,6 +88,10 @@ def test_search_without_ids_and_with_k_above_row_count(tmp_path: Path):
     run("vectors", "index", tmp_path / "v.npy", "-o", tmp_path / "index", "--metric", "dot")
     run("vectors", "search", tmp_path / "index", tmp_path / "v.npy", "-o", tmp_path / "run.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    np.save(tmp_path / "zero.npy", np.zeros((1, 3), np.float32))
+    run("vectors", "index", tmp_path / "v.npy", "-o", tmp_path / "cosines")
+    said = run("vectors", "search", tmp_path / "cosines", tmp_path / "zero.npy", "-o", tmp_path / "zero.jsonl")
+    assert "1 zero vector among the queries, whose cosine is undefined: such a ranking says nothing\n" in said
     assert rows[1] == {"id": 1, "retrieved_ids": [1, 0, 2], "retrieved_scores": [1.0, 0.0, 0.0]}
 
 

@@ -341,3 +341,12 @@ def test_real_embeddings(metric, data_folder):
     sampled = geometry(path, metric=metric, exact_work=1.0)
     assert sampled.max_pairwise_distance == pytest.approx(expected["max_pairwise_distance"], rel=1e-6)
     assert sampled.avg_pairwise_distance == pytest.approx(expected["avg_pairwise_distance"], rel=1e-4)
+
+
+def test_zero_vectors_are_noted_where_directions_are_compared():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    said = "zero vector among the rows, whose cosine is undefined: distance 1 to every row stands for it"
+    assert f"1 {said}" in geometry(rows).remarks()
+    assert not any(
+        "zero vector" in note for note in geometry(rows, metric="euclidean").remarks() + geometry(rows[:2]).remarks()
+    )

@@ -38,6 +38,16 @@ def test_pca_equals_scikit_learn(dims):
     assert found.to_arrow().column_names == ["id", *"xyz"[:dims], "sampled"]
 
 
+@pytest.mark.parametrize(("sample", "sampled"), [(5_000, 39), (10, 10)])
+def test_sampled_placed_and_left_out_rows_are_all_rows(sample, sampled):
+    rows, _ = clusters(41)
+    rows[3], rows[4, 0] = 0.0, np.nan
+    found = fm.vectors.project(rows, sample=sample)
+    assert (found.rows, found.sampled, found.placed, found.left_out) == (41, sampled, 40 - sampled, 1)
+    assert np.isfinite(found.points).all(axis=1).sum() == 40
+    assert "1 row without a place: not finite" in str(found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("k", [1, 5, 15])
