@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, numpy_values
+from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, floats_of_arrow, numpy_values
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
@@ -92,9 +92,15 @@ class RankResult(Shown):
         return MissingQueries(len(self.missing), int(self.per_query.num_rows), self.settings.missing)
 
     @property
-    def n(self) -> int:
+    def n_scored(self) -> int:
         """Number of queries that are scored: the judged ones, without the missing ones if these are left out."""
         return int(self.per_query.num_rows) - (len(self.missing) if self.settings.missing == "skip" else 0)
+
+    @property
+    def n(self) -> dict[str, int]:
+        """Per measure, the number of queries in its mean: the scored ones for which it is defined."""
+        columns = {name: floats_of_arrow(self.per_query[name].combine_chunks(), name) for name in self.mean}
+        return {name: int(np.count_nonzero(~np.isnan(values))) for name, values in columns.items()}
 
     @property
     def notes(self) -> list[str]:
@@ -114,7 +120,7 @@ class RankResult(Shown):
             reason = pair if measure.family.needs == "pairs" else absent
             by_count.setdefault((count, reason), []).append(measure.name)
         undefined = [
-            f"{', '.join(names)}: {count:,} of {self.n:,} queries {reason}"
+            f"{', '.join(names)}: {count:,} of {self.n_scored:,} queries {reason}"
             for (count, reason), names in by_count.items()
             if count
         ]
@@ -123,12 +129,14 @@ class RankResult(Shown):
         return [*self.missing_queries.notes, *undefined, *([short] if beyond else [])]
 
     def grids(self) -> list[Grid]:
-        """The measures over all queries."""
-        return [Grid(("measure", "all queries"), [(name, number(mean)) for name, mean in self.mean.items()])]
+        """The measures over all queries, each with the number of queries in its mean."""
+        n = self.n
+        rows = [(name, number(mean), number(n[name])) for name, mean in self.mean.items()]
+        return [Grid(("measure", "all queries", "n"), rows)]
 
     def remarks(self) -> list[str]:
         """The number of queries, and the treatment of missing queries and of queries without relevant documents."""
-        return [f"{self.n:,} queries", *self.notes]
+        return [f"{self.n_scored:,} queries are scored", *self.notes]
 
     def to_arrow(self) -> pa.Table:
         """One row per query, ``per_query``."""
@@ -138,6 +146,7 @@ class RankResult(Shown):
         """Everything except the values per query, as plain values for JSON."""
         return {
             "n": self.n,
+            "n_scored": self.n_scored,
             "n_judged": self.missing_queries.judged,
             "n_missing": len(self.missing),
             "missing": self.settings.missing,
@@ -208,13 +217,16 @@ class RankReport(Shown):
         return described(whole, first.measures, missing, first.settings, by_ranking)
 
     def to_arrow(self) -> pa.Table:
-        """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure."""
+        """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure.
+
+        ``n_scored`` are the queries that are scored, also where a measure is undefined and has no part in its mean.
+        """
         results = self.results.values()
         measures = dict.fromkeys(name for result in results for name in result.mean)
         return pa.table(
             {
                 "ranking": pa.array(list(self.results), pa.string()),
-                "n": pa.array([result.n for result in results], pa.int64()),
+                "n_scored": pa.array([result.n_scored for result in results], pa.int64()),
                 "n_missing": pa.array([len(result.missing) for result in results], pa.int64()),
                 "missing": pa.array([result.settings.missing for result in results], pa.string()),
                 **{name: pa.array([result.mean[name] for result in results], pa.float64()) for name in measures},
@@ -227,12 +239,12 @@ class RankReport(Shown):
         rows = [
             (
                 name,
-                *(str(count) for count in (result.n, len(result.missing), len(result.unjudged))),
+                *(str(count) for count in (result.n_scored, len(result.missing), len(result.unjudged))),
                 *(f"{result.mean[measure]:.4f}" for measure in measures),
             )
             for name, result in self.results.items()
         ]
-        return [Grid(("ranking", "n", "missing", "unjudged", *measures), rows)]
+        return [Grid(("ranking", "scored", "missing", "unjudged", *measures), rows)]
 
     def remarks(self) -> list[str]:
         """The notes of each ranking, with its name if there are several."""
@@ -562,8 +574,8 @@ def rank(
 
     >>> bad = {"q1": {"d1": 1.5, "d2": 0.5}}
     >>> report = rank({"good": ranking, "bad": bad}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, "mrr")
-    >>> report.to_arrow().select(["ranking", "n", "n_missing", "missing", "mrr"]).to_pylist()[1]
-    {'ranking': 'bad', 'n': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
+    >>> report.to_arrow().select(["ranking", "n_scored", "n_missing", "missing", "mrr"]).to_pylist()[1]
+    {'ranking': 'bad', 'n_scored': 2, 'n_missing': 1, 'missing': 'zero', 'mrr': 0.25}
 
     ``output`` is a file for the values per query, which ``compare`` reads (``system="ranking"``).
 

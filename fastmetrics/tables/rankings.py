@@ -304,7 +304,15 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str
     if form.is_whole:
         wrong |= starts[last + 1, :rows] >= 0
     if wrong.any():
-        raise FileFormatError(f"{path}, line {numbers[np.argmax(wrong)]}: expected a line {form.line!r}")
+        first = int(np.argmax(wrong))
+        fields = int((starts[:, first] >= 0).sum())  # 5 of a line of a run, which has 6
+        swaps = {
+            (_JUDGEMENTS, 5): "rankings, which stand before the judgements",
+            (_RUN, 4): "judgements, which stand last",
+        }
+        other = swaps.get((form, fields))
+        hint = "" if other is None else f"; are these {other}?"
+        raise FileFormatError(f"{path}, line {numbers[first]}: expected a line {form.line!r}{hint}")
     query, doc, value = (_gathered(data, starts[field, :rows], stops[field, :rows]) for field in form.fields)
     values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path)
     values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values

@@ -35,7 +35,7 @@ def test_query_values_are_written_to_file_and_means_printed(files, tmp_path):
     done = invoke(good, qrels, "-m", "ndcg@10,mrr,RBP(p=0.8)", "-o", out, "--no-relevant", "undefined")
     assert done.exit_code == 0, done.output
     head, row, blank, *notes = (line.split() for line in done.output.splitlines())
-    assert head == ["ranking", "n", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
+    assert head == ["ranking", "scored", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
     assert row == [str(good), "3", "0", "0", "1.0000", "1.0000", "0.2000"]
     assert (blank, " ".join(notes[0][3:7])) == ([], "1 of 3 queries")
     written = pq.read_table(out)
@@ -77,7 +77,7 @@ def test_json_output_and_options(files):
     done = invoke(good, qrels, "-m", "P@2", "-l", "2", "-M", "1", "--no-relevant", "zero", "--json")
     found = json.loads(done.output)[str(good)]
     assert found["mean"]["P@2"] == pytest.approx(1 / 6)
-    assert (found["n"], found["n_missing"], found["n_undefined"]) == (3, 0, {"P@2": 2})
+    assert (found["n"]["P@2"], found["n_missing"], found["n_undefined"]) == (3, 0, {"P@2": 2})
 
 
 def test_default_measures_are_computed(files):

@@ -63,21 +63,21 @@ def means(run: dict, divisor: int) -> dict[str, float]:
 def test_one_run_is_evaluated_as_by_trec_eval_and_missing_queries_are_null_and_counted():
     found = fm.rank(PARTIAL, QRELS, MEASURES)
     assert found.mean == pytest.approx(means(PARTIAL, 90), abs=1e-12)
-    assert (found.n, len(found.missing), found.per_query.num_rows) == (90, 60, 150)
+    assert (found.n_scored, len(found.missing), found.per_query.num_rows) == (90, 60, 150)
     assert [found.per_query[name].null_count for name in MEASURES] == [60, 60]
     assert found.notes == [SKIP]
     assert SKIP in str(found).replace("\n", " ")
     told = json.loads(found.to_json())
-    assert [told[key] for key in ("n", "n_judged", "n_missing", "missing")] == [90, 150, 60, "skip"]
+    assert [told[key] for key in ("n_scored", "n_judged", "n_missing", "missing")] == [90, 150, 60, "skip"]
 
 
 def test_zero_scores_missing_queries_as_trec_eval_with_c():
     found = fm.rank(PARTIAL, QRELS, MEASURES, missing="zero")
     assert found.mean == pytest.approx(means(PARTIAL, 150), abs=1e-12)
-    assert (found.n, len(found.missing), found.notes) == (150, 60, [ZERO])
+    assert (found.n_scored, len(found.missing), found.notes) == (150, 60, [ZERO])
     assert [found.per_query[name].null_count for name in MEASURES] == [0, 0]
     told = json.loads(found.to_json())
-    assert [told[key] for key in ("n", "n_judged", "n_missing", "missing")] == [150, 150, 60, "zero"]
+    assert [told[key] for key in ("n_scored", "n_judged", "n_missing", "missing")] == [150, 150, 60, "zero"]
     assert (
         fm.rank(PARTIAL, QRELS, "Accuracy,num_q", missing="zero").per_query["Accuracy"].to_pylist()[90:] == [0.0] * 60
     )
@@ -87,7 +87,7 @@ def test_zero_scores_missing_queries_as_trec_eval_with_c():
 @pytest.mark.parametrize("rule", NOTES)
 def test_no_missing_query_gives_no_note(rule):
     found = fm.rank(WHOLE, QRELS, MEASURES, missing=rule)
-    assert (found.n, found.missing, found.notes) == (150, [], [])
+    assert (found.n_scored, found.missing, found.notes) == (150, [], [])
     assert found.to_dict()["missing"] == rule
     assert fm.results.compare_rankings({"a": WHOLE, "b": WHOLE}, QRELS, "mrr", missing=rule).notes[1].startswith("95 %")
 
@@ -104,14 +104,14 @@ def test_run_without_any_judged_query(judged):
 
 def test_table_of_runs_counts_missing_queries_and_names_the_rule():
     table = fm.rank(RUNS, QRELS, MEASURES).to_arrow()
-    assert table.column_names == ["ranking", "n", "n_missing", "missing", *MEASURES]
+    assert table.column_names == ["ranking", "n_scored", "n_missing", "missing", *MEASURES]
     assert table.drop_columns(MEASURES).to_pylist() == [
-        {"ranking": "whole", "n": 150, "n_missing": 0, "missing": "zero"},
-        {"ranking": "partial", "n": 150, "n_missing": 60, "missing": "zero"},
+        {"ranking": "whole", "n_scored": 150, "n_missing": 0, "missing": "zero"},
+        {"ranking": "partial", "n_scored": 150, "n_missing": 60, "missing": "zero"},
     ]
     assert table["AP"][1].as_py() == pytest.approx(means(PARTIAL, 150)["AP"], abs=1e-12)
     skip = fm.rank(RUNS, QRELS, MEASURES, missing="skip").to_arrow().to_pylist()[1]
-    assert (skip["n"], skip["n_missing"], skip["missing"]) == (90, 60, "skip")
+    assert (skip["n_scored"], skip["n_missing"], skip["missing"]) == (90, 60, "skip")
     assert skip["AP"] == fm.rank(PARTIAL, QRELS, MEASURES).mean["AP"]
     with pytest.raises(OptionError, match="overwrite=True: applies to a file"):
         fm.rank(PARTIAL, QRELS, overwrite=True)
@@ -136,7 +136,7 @@ def test_comparison_counts_missing_queries_and_no_run_gains_by_failing():
 def test_every_form_of_a_comparison_counts_missing_queries(files, rule):
     found = fm.results.compare_rankings(files[:-1], files[-1], MEASURES, missing=rule)
     note = f"partial.json: {NOTES[rule]}"
-    header, row, *_ = str(found).split("\n\n")[1].splitlines()
+    header, row, *_ = str(found).split("\n\n")[2].splitlines()
     assert "missing base  missing other" in header
     assert row.split()[4:6] == ["0", "60"]
     assert note in unfolded(str(found))
@@ -208,7 +208,7 @@ def test_command_evaluates_one_run_as_trec_eval_and_several_with_zeros(files):
     assert f"{partial}: {ZERO}" in unfolded(both.out)
     for rule, n in (("zero", 150), ("skip", 90)):
         told = json.loads(program("rank", whole, partial, qrels, "--missing", rule, "--json").out)[partial]
-        assert (told["n"], told["n_judged"], told["n_missing"], told["missing"]) == (n, 150, 60, rule)
+        assert (told["n_scored"], told["n_judged"], told["n_missing"], told["missing"]) == (n, 150, 60, rule)
         assert told == fm.rank([whole, partial], qrels, missing=rule).to_dict()[partial]
         assert NOTES[rule] in told["notes"]
     assert program("rank", partial, qrels, "--missing", "drop").code == 2
@@ -268,10 +268,13 @@ def test_undefined_values_are_told_from_missing_ones(tmp_path):
     result = fm.rank(
         tmp_path / "run.json", tmp_path / "qrels.json", output=out, measures="mrr", no_relevant="undefined"
     )
-    assert (result.n, len(result.missing), result.n_undefined) == (3, 2, {"mrr": 1})
+    assert (result.n_scored, result.n, len(result.missing), result.n_undefined) == (3, {"mrr": 2}, 2, {"mrr": 1})
     assert csv.read_csv(out)["mrr"].null_count == 3
-    mrr = fm.summarize(out)["mrr"]
+    summary = fm.summarize(out)
+    mrr = summary["mrr"]
     assert (mrr.n, mrr.n_missing, mrr.n_undefined) == (2, 2, 1)
+    assert [*summary.figures] == [f"mrr.{figure}" for figure in ("mean", "std", "min", "max")]
+    assert result.grids()[0].rows == (("mrr", "0.3750", "2"),)
 
 
 def test_runs_evaluated_by_different_rules_are_not_compared():

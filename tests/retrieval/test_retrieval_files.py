@@ -261,3 +261,13 @@ def test_runs_keep_their_batch_size():
         RANKINGS.rows,
         300_000 - 2 * RANKINGS.rows,
     ]
+
+
+def test_swapped_files_are_asked_about(tmp_path):
+    run, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    run.write_text("q Q0 a 1 2.0 t\n")
+    qrels.write_text("q 0 a 1\n")
+    with pytest.raises(FileFormatError, match=r"a\.run, line 1: .*; are these rankings, which stand before the judg"):
+        fm.rank(qrels, run)
+    with pytest.raises(FileFormatError, match=r"qrels\.txt, line 1: .*; are these judgements, which stand last\?"):
+        fm.rank(qrels, {"q": {"a": 1}})

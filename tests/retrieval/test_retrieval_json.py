@@ -100,7 +100,7 @@ def test_a_query_goes_on_in_a_file_with_other_types_of_ids(tmp_path):
 def test_non_finite_grades_raise(grade):
     with pytest.raises(InputError, match="judgements, row 1: the grade is infinite"):
         fm.rank({"q1": {"d1": 1}}, {"q1": {"d1": 1, "d2": grade}}, "ndcg")
-    assert fm.rank({"q1": {"d1": -grade, "d2": 0}}, {"q1": {"d1": 1}}, "mrr").n == 1
+    assert fm.rank({"q1": {"d1": -grade, "d2": 0}}, {"q1": {"d1": 1}}, "mrr").n == {"mrr": 1}
 
 
 @pytest.mark.parametrize("key", ["qid", "docid"])

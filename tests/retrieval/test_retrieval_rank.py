@@ -181,7 +181,7 @@ def test_queries_are_matched_by_key():
     run = {"q2": {"b": 1}, "q1": {"x": 1, "a": 0.5}, "q9": {"a": 1}}
     found = fm.rank(run, {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}, "mrr", missing="zero")
     assert found.per_query.to_pydict() == {"query_id": ["q1", "q2", "q3"], "mrr": [0.5, 1.0, 0.0]}
-    assert (found.n, found.missing, found.unjudged) == (3, ["q3"], ["q9"])
+    assert (found.n_scored, found.missing, found.unjudged) == (3, ["q3"], ["q9"])
 
 
 def test_cutoff_uses_the_best_documents_of_an_unsorted_run():
