@@ -41,7 +41,7 @@ def help_of(annotation: Any) -> str | None:
 
 
 AllowDifferences = Annotated[bool, Help("Compare runs even if their options or versions differ.")]
-Baseline = Annotated[str | None, Help("The name of the baseline run; by default the first.")]
+Baseline = Annotated[str | None, Help("The name of the baseline run, or its file; by default the first.")]
 Better = Annotated[
     Mapping[str, str] | None,
     Help("Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."),

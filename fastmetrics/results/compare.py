@@ -27,7 +27,7 @@ from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs, run_of
-from fastmetrics.results.pairing import PAIRINGS, PairedRuns, check_settings, pair_runs
+from fastmetrics.results.pairing import PAIRINGS, PairedRuns, by_position, check_settings, pair_runs
 from fastmetrics.results.quantities import Counts, Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions, read_table
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
@@ -204,9 +204,7 @@ def compare(
     threads: shared.Threads = None,
     correction: shared.Correction = "holm",
     resamples: shared.Resamples = None,
-    baseline: Annotated[
-        str | None, Help("The name of the run that all others are compared with, or its file; by default the first.")
-    ] = None,
+    baseline: shared.Baseline = None,
     system: shared.System = None,
     on: shared.On = None,
     pairing: Annotated[
@@ -401,9 +399,7 @@ def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRu
     # a file without scores is no run
     side = open_run(read_table(table, ()) if is_paths(table) else table, table="segments")
     if paired.ids is None:
-        raise OptionError(
-            Argument("segments"), " needs rows with ids; ", Argument("pairing", "position"), " reads none"
-        )
+        return side, by_position([*paired.runs, side]).rows[-1]
     key = on or side.id_column
     if key is None:
         raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))

@@ -662,6 +662,7 @@ def _rows(
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
     paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
+    notes += ["rows paired by position"] if paired.joined_by == "position" else []
     return GateRows(run, paired, cluster), [*notes, *paired.notes, *paired.repeat_notes]
 
 

@@ -91,20 +91,20 @@ def run_of(runs: Sequence[ScoreRun], wanted: Any) -> ScoreRun | None:
 
 
 def two_runs(runs: Sequence[ScoreRun], baseline: str | None, other: str | None) -> tuple[ScoreRun, ScoreRun]:
-    """The baseline and the compared run: by name, or the first and the second of two.
+    """The baseline and the compared run: by name or file, or the first and the second of two.
 
     Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
     """
-    by_name = {run.name: run for run in runs}
-    for name in (baseline, other):
-        if name is not None and name not in by_name:
-            raise UnknownNameError.of("run", name, list(by_name))
-    first = by_name[baseline] if baseline is not None else next(run for run in runs if run.name != other)
+    named, second = (None if wanted is None else run_of(runs, wanted) for wanted in (baseline, other))
+    for wanted, found in ((baseline, named), (other, second)):
+        if wanted is not None and found is None:
+            raise UnknownNameError.of("run", wanted, [run.name for run in runs])
+    first = named or next(run for run in runs if run is not second)
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:
         names = ", ".join(run.name for run in left)
         raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {names}")
-    second = by_name[other] if other is not None else left[0]
+    second = second or left[0]
     if second is first:
         raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
     return first, second

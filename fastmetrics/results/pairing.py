@@ -317,6 +317,7 @@ def pair_runs(
 ) -> PairedRuns:
     """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
+    Runs of which none has ids meet by position, as :func:`with_row_ids` lets them.
     With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
     their scores.  Raises ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no
     ids, ``InputError`` for other duplicate ids, for runs without a shared id, and, unless ``allow``, for different
@@ -326,7 +327,8 @@ def pair_runs(
         raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
     if pairing == "none":
         return _without_pairs(runs)
-    paired = by_position(runs) if pairing == "position" else _by_id(runs, on, repeats)
+    has_ids = on is not None or any(run.id_column is not None for run in runs)
+    paired = _by_id(runs, on, repeats) if pairing == "id" and has_ids else by_position(runs)
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
         raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
@@ -339,9 +341,8 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRun
         keys.append(on or run.id_column or "")
         if not keys[-1]:
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
-            raise ColumnError(
-                f"{run.name} has no id column to match rows by; set one with ", *ways, Argument("pairing", "position")
-            )
+            lacks = f"{run.name} has no id column to match rows by, but another run has; set one with "
+            raise ColumnError(lacks, *ways, Argument("pairing", "position"))
     _sorted_ids(runs, keys)
     repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
     runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
@@ -404,7 +405,10 @@ def _common_length(runs: Sequence[ScoreRun]) -> int:
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
             both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
-            raise InputError(f"{both}: pairing by position needs equal numbers of rows")
+            lacks = (
+                ": without ids, rows meet by position, which needs equal numbers; set a column that pairs them with "
+            )
+            raise InputError(both, lacks, Argument("on"))
     return lengths[0]
 
 

@@ -326,13 +326,34 @@ def test_results_of_rank_are_runs():
     assert fm.compare({name: one.per_query for name, one in runs.items()}, **SMALL).to_json() == found.to_json()
 
 
-def test_rows_are_matched_by_position_only_on_request():
+def test_runs_without_ids_meet_by_position():
     old, new = OLD.drop(["id"]), NEW.drop(["id"])
-    with pytest.raises(ColumnError, match=r"run 1 has no id column.*pairing='position'"):
-        fm.compare([old, new])
-    assert fm.compare([old, new], pairing="position", **SMALL)["token_f1"].n_paired == N
-    with pytest.raises(InputError, match="run 1 has 240 rows and run 2 239"):
-        fm.compare([old, new.slice(1)], pairing="position")
+    found = fm.compare([old, new], **SMALL)
+    assert (found.joined_by, found["token_f1"].n_paired) == ("position", N)
+    assert found.to_json() == fm.compare([OLD, NEW], pairing="position", **SMALL).to_json()
+    for pairing in ("id", "position"):
+        with pytest.raises(InputError, match=r"run 1 has 240 rows and run 2 239: without ids, .* with on="):
+            fm.compare([old, new.slice(1)], pairing=pairing)
+    with pytest.raises(ColumnError, match=r"run 1 has no id column .*, but another run has; .*pairing='position'"):
+        fm.compare([old, NEW])
+    with pytest.raises(InputError, match=r"differ in their questions|different questions"):
+        fm.compare(
+            [
+                old.append_column("question", pa.array(map(str, range(N)))),
+                new.append_column("question", pa.array(["?"] * N)),
+            ]
+        )
+    gate = fm.gate(new, ["token_f1.drop <= 1"], baseline=old)
+    assert (gate.passed, "rows paired by position" in str(gate)) == (True, True)
+    planned = fm.power([old, new], metrics="token_f1", delta=0.1)
+    assert "rows paired by position" in str(planned)
+
+
+def test_segments_beside_runs_without_ids_meet_by_position():
+    segments = {"half": ["a", "b"] * (N // 2)}
+    found = fm.compare([OLD.drop(["id"]), NEW.drop(["id"])], by="half", segments=segments, metrics="token_f1", **SMALL)
+    named = fm.compare([OLD, NEW], by="half", segments={"id": OLD["id"], **segments}, metrics="token_f1", **SMALL)
+    assert [one.delta for one in found.comparisons] == [one.delta for one in named.comparisons]
 
 
 @pytest.mark.parametrize(

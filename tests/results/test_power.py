@@ -16,7 +16,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError, OptionError
+from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.significance import variance_bound
 from tests.support.program import program
@@ -279,3 +279,14 @@ def test_a_difference_beyond_the_bounds_is_refused():
 def test_the_note_on_the_most_questions_is_on_the_scores(values, note):
     [plan] = fm.power({"id": list(range(len(values))), "token_f1": values}, metrics="token_f1", delta=0.1)
     assert plan.note == (note and f"the interval is safe, but wider than its level needs: {note}")
+
+
+def test_the_systems_of_a_pilot_are_named_by_name_or_by_file(tmp_path):
+    paths = [tmp_path / f"{name}.parquet" for name in ("one", "two", "three")]
+    for shift, path in enumerate(paths):
+        pq.write_table(pa.table({"token_f1": [(at * (shift + 1)) % 7 / 7 for at in range(40)]}), path)
+    by_name = fm.power(paths, n=60, baseline="two", other="three")
+    assert fm.power(paths, n=60, baseline=str(paths[1]), other=str(paths[2])).to_json() == by_name.to_json()
+    assert fm.power(paths[:2], n=60, other=str(paths[0])).to_json() == fm.power(paths[1::-1], n=60).to_json()
+    with pytest.raises(UnknownNameError, match="unknown run 'four'; known: one, three, two"):
+        fm.power(paths, n=60, baseline="four")

@@ -203,7 +203,7 @@ def test_tables_without_ids_meet_by_position():
     )
     with pytest.raises(InputError, match="the scores have 500 rows and the answers 499; without ids, rows are matched"):
         fm.worst_rows(scores, "token_f1", answers=answers[1:])
-    with pytest.raises(InputError, match="baseline has 499 rows and scores 500: pairing by position needs equal"):
+    with pytest.raises(InputError, match="baseline has 499 rows and scores 500: without ids, rows meet by position"):
         fm.worst_rows(scores, "token_f1", baseline=other[1:])
 
 
