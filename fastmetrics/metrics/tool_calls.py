@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, decoded, is_text, text_of_strings
 from fastmetrics.base.conversations import user_turns
@@ -21,12 +21,13 @@ from fastmetrics.base.text_structure import as_json
 from fastmetrics.metrics.batch import Batch, Number, Options
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, compared
+from fastmetrics.tables.text_values import is_deep
 
 # The calls of a row, in any of the shapes that logs have.
 
 
 class Call(NamedTuple):
-    """A call: the name of the tool, its arguments as JSON, or None if nothing says what they are."""
+    """A call: the name of the tool, its arguments as a text of JSON, or None if nothing says what they are."""
 
     name: str
     arguments: str | None
@@ -36,65 +37,101 @@ _WRAPPED = ("function", "functionCall", "function_call", "toolUse", "tool_call",
 """The fields of a call that hold its name and arguments: OpenAI's, Gemini's, Bedrock's and MCP's."""
 _ARGUMENTS = ("arguments", "args", "input", "input_parameters", "parameters")
 """The names of arguments: OpenAI's and MCP's, those of Gemini and LangChain, Anthropic's and Bedrock's, and others."""
+_TYPES = {None, "function", "function_call", "tool_use", "server_tool_use", "mcp_tool_use", "mcp_call"}
+_TYPES |= {"tool_call", "custom_tool_call"}
 _NAME = re.compile(r"[^\W\d][\w.:/-]*")
+_PRINTED = re.compile(r"[\[{(\s]*(?:'|[A-Za-z_]\w*\()")
+"""The beginning of a list or call as Python prints it: ``[{'name': …`` or ``[ToolCall(name=…``."""
+_DEEPEST = 100
 
 
-def calls_of(value: Any) -> Iterator[Call]:
+def calls_of(value: Any) -> list[Call]:
     """The calls in a value of parsed JSON: a name, a call, a message with calls, or a list of these.
 
     >>> [call.name for call in calls_of(["search", {"function": {"name": "read", "arguments": "{}"}}])]
     ['search', 'read']
-    >>> list(calls_of({"role": "assistant", "content": [{"type": "tool_use", "name": "add", "input": {"a": 1.0}}]}))
-    [Call(name='add', arguments='{"a": 1}')]
+    >>> calls_of({"role": "assistant", "content": [{"type": "tool_use", "name": "add", "input": {"a": 1.0}}]})
+    [Call(name='add', arguments='{"a": 1.0}')]
 
     Raises ``ValueError`` for any other value.
     """
     if isinstance(value, list):
-        for item in value:
-            yield from calls_of(item)
-    elif isinstance(value, str):
-        yield Call(value, None)
-    elif not isinstance(value, Mapping):
+        return [call for item in value for call in calls_of(item)]
+    if isinstance(value, str):
+        return [Call(value, None)]
+    if not isinstance(value, dict):
         raise ValueError(f"expected the name of a tool or a call, got {shown(value)}")
-    elif "role" in value or "tool_calls" in value:  # a message
-        yield from calls_of(value.get("tool_calls") or value.get("toolCalls") or [])
+    if "role" in value or "tool_calls" in value:  # a message
+        calls = calls_of(value.get("tool_calls") or value.get("toolCalls") or [])
         content = value.get("content") or value.get("parts")
         blocks = content if isinstance(content, list) else []
-        yield from calls_of([block for block in blocks if isinstance(block, Mapping) and _is_call(block)])
-    elif _is_call(value):
-        yield _call(value)
-    elif "type" not in value:  # a block of another type is none; what has no type may be mistyped
+        return calls + calls_of([block for block in blocks if isinstance(block, dict) and _is_call(block)])
+    inner = _inner(value)
+    if inner is not None:
+        return [_call(inner)]
+    if "type" not in value or value["type"] in _TYPES:  # a block of another type is none; without, it may be mistyped
         raise ValueError(f"expected a call with a name and arguments, got the fields {', '.join(map(repr, value))}")
+    return []
 
 
-def _is_call(value: Mapping[str, Any]) -> bool:
-    if any(isinstance(value.get(field), Mapping) and "name" in value[field] for field in _WRAPPED):
-        return True
-    return isinstance(value.get("name"), str) and value.get("type") in (None, "function", "function_call", *_TYPES)
+def _is_call(block: dict[str, Any]) -> bool:
+    """Whether a block of a message is a call, also one without a name."""
+    return _inner(block) is not None or ("type" in block and block["type"] in _TYPES)
 
 
-_TYPES = ("tool_use", "server_tool_use", "mcp_tool_use", "mcp_call", "tool_call", "custom_tool_call")
+def _inner(value: dict[str, Any]) -> dict[str, Any] | None:
+    """The object with name and arguments of a call; None if it is none."""
+    for holder in _WRAPPED:
+        inner = value.get(holder)
+        if isinstance(inner, dict) and "name" in inner:
+            return inner
+    is_call = isinstance(value.get("name"), str) and value.get("type") in _TYPES
+    return value if is_call else None
 
 
-def _call(value: Mapping[str, Any]) -> Call:
-    inner = next((value[field] for field in _WRAPPED if isinstance(value.get(field), Mapping)), value)
-    given = next((inner[field] for field in _ARGUMENTS if inner.get(field) is not None), None)
-    if isinstance(given, str):
-        with suppress(ValueError, RecursionError):  # arguments that a model cut off are compared as text
-            given = json.loads(given or "{}")
-    if given is None and not any(field in inner for field in _ARGUMENTS):
-        return Call(str(inner["name"]), None)
-    return Call(str(inner["name"]), _written({} if given is None else given))
+def _call(inner: dict[str, Any]) -> Call:
+    name = inner["name"]
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"expected the name of a tool, got {shown(name)}")
+    for key in _ARGUMENTS:
+        given = inner.get(key)
+        if given is not None:  # text that a model cut off is no JSON, and equals itself only
+            return Call(name, (given or "{}") if isinstance(given, str) else _ENCODE(given))
+    return Call(name, "{}" if any(key in inner for key in _ARGUMENTS) else None)
 
 
-def _written(value: Any) -> str:
-    """A value as JSON that is equal for equal values: keys in order, 1.0 as 1."""
-    return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True)
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+_DECODE = json.JSONDecoder(parse_constant=_refused).decode
+_ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+
+def _parsed(text: str) -> Any:
+    """The value of a text of JSON; raises ``ValueError`` for any other text, and for one of too many levels."""
+    if text.count("[") + text.count("{") > _DEEPEST and is_deep(text.encode("utf-8", "surrogatepass")):
+        raise ValueError(f"more than {_DEEPEST} levels of lists and objects")
+    return _DECODE(text)
+
+
+_MANY = 100
+"""The calls of a row from which on their arguments are written alike, and compared as texts."""
+
+
+def _alike(call: Call) -> Call:
+    """The call with its arguments in a form that is the same for equal ones: keys in order, 1.0 as 1."""
+    if call.arguments is None:
+        return call
+    with suppress(ValueError):
+        plain = _plain(_parsed(call.arguments))
+        return Call(call.name, json.dumps(plain, ensure_ascii=False, sort_keys=True))
+    return call
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -106,14 +143,66 @@ def _read(text: str, column: str, row: int) -> tuple[Call, ...]:
     if not stripped or _NAME.fullmatch(stripped):
         return (Call(stripped, None),) if stripped else ()
     try:
-        return tuple(calls_of(json.loads(stripped)))
-    except (ValueError, RecursionError) as error:
+        calls = calls_of(_parsed(stripped))
+        return tuple(map(_alike, calls) if len(calls) > _MANY else calls)
+    except ValueError as error:
         reason = f": {error}" if stripped[:1] in "[{" else ""
+        if _PRINTED.match(stripped) and stripped[:1] in "[{(":
+            reason = ", as Python prints it; write JSON: json.dumps(calls)"
         raise InputError(
             f"column {column!r}: expected names of tools, or calls as OpenAI, Anthropic or MCP have them, in JSON; "
             f"got {shown(text)}{reason}",
             row=row,
         ) from None
+
+
+Equal: TypeAlias = Set[tuple[str | None, str | None]]
+"""Pairs of different texts of arguments, of a call made and an expected one, that are the same JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """The calls of each row of a column; ``cache`` has what was found when others were compared with them."""
+
+    rows: Sequence[tuple[Call, ...]]
+    cache: dict[tuple[str, Calls, bool], Any] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """The number of calls of each row."""
+        return np.array(list(map(len, self.rows)), np.float64)
+
+    def matched(self, expected: Calls, arguments: bool) -> Floats:
+        """How many calls of each row can be paired with expected ones."""
+        key = ("matched", expected, arguments)
+        if key not in self.cache:
+            equal = self.equal(expected, arguments)
+            pairs = zip(self.rows, expected.rows, strict=True)
+            counts = [_matched(made, wanted, arguments, equal) for made, wanted in pairs]
+            self.cache[key] = np.array(counts, np.float64)
+        matched: Floats = self.cache[key]
+        return matched
+
+    def equal(self, expected: Calls, arguments: bool) -> Equal:
+        """The texts of arguments that are the same JSON, of calls of one name in a row; none without ``arguments``."""
+        key = ("equal", expected, arguments)
+        if key not in self.cache:
+            pairs = zip(self.rows, expected.rows, strict=True) if arguments else ()
+            doubtful = dict.fromkeys(
+                (call.arguments, wanted.arguments)
+                for made, wants in pairs
+                if made != wants and min(len(made), len(wants)) <= _MANY
+                for wanted in wants
+                if wanted.arguments is not None
+                for call in made
+                if call.name == wanted.name and call.arguments not in (None, wanted.arguments)
+            )
+            texts, others = (text_of_strings(pair[side] for pair in doubtful) for side in (0, 1))
+            found = compared(texts, others, None, "ordered", 0.0, 0.0)
+            same = found.valid & found.known & (found.equal == found.of_answer) & (found.equal == found.of_reference)
+            self.cache[key] = {pair for pair, is_same in zip(doubtful, same.tolist(), strict=True) if is_same}
+        equal: Equal = self.cache[key]
+        return equal
 
 
 @dataclass(frozen=True)
@@ -122,25 +211,22 @@ class CallsIn:
 
     kind: str = "json"
 
-    def of(self, batch: Batch, column: str, options: Options) -> NDArray[np.object_]:
+    def of(self, batch: Batch, column: str, options: Options) -> Calls:
         """The column's calls."""
 
-        def make() -> NDArray[np.object_]:
+        def make() -> Calls:
             texts = as_json(decoded(batch.columns[column]), several=False)
             strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
-            rows = np.empty(len(strings), object)
             known: dict[str | None, tuple[Call, ...]] = {None: ()}
             for row, text in enumerate(strings):
                 if text not in known:
                     known[text] = _read(text, column, row)
-                rows[row] = known[text]
-            return rows
+            return Calls([known[text] for text in strings])
 
         return batch.remember(("calls", column), make)
 
 
-Rows: TypeAlias = NDArray[np.object_]
-Made = Annotated[Rows, CallsIn()]
+Made = Annotated[Calls, CallsIn()]
 Arguments = Annotated[bool, "whether a call also needs the arguments that are expected, if they are"]
 Order = Annotated[
     str,
@@ -152,55 +238,61 @@ Order = Annotated[
 # Calls that match: by name, and by arguments where a call is expected with some.
 
 
-def _matched(made: Sequence[Call], expected: Sequence[Call], arguments: bool) -> int:
+def _matched(made: Sequence[Call], expected: Sequence[Call], arguments: bool, equal: Equal) -> int:
     """How many calls can be paired with expected ones, each once; the most that can."""
+    if made == expected:
+        return len(made)
     if not arguments:
-        names, wanted = (Counter(call.name for call in calls) for calls in (made, expected))
-        return (names & wanted).total()
-    ours = Counter(made)
-    exact = ours & Counter(call for call in expected if call.arguments is not None)
-    left = Counter(call.name for call in (ours - exact).elements())
-    anyhow = Counter(call.name for call in expected if call.arguments is None)
-    return exact.total() + (left & anyhow).total()
+        names, others = (Counter(call.name for call in calls) for calls in (made, expected))
+        return (names & others).total()
+    if min(len(made), len(expected)) > _MANY:
+        pairs = Counter(made) & Counter(call for call in expected if call.arguments is not None)
+        unpaired, hits = list((Counter(made) - pairs).elements()), pairs.total()
+    else:
+        unpaired, hits = list(made), 0
+        for wanted in expected:
+            if wanted.arguments is not None:
+                at = next((at for at, call in enumerate(unpaired) if _same(call, wanted, True, equal)), None)
+                if at is not None:
+                    del unpaired[at]
+                    hits += 1
+    free = Counter(call.name for call in expected if call.arguments is None)
+    return hits + (free & Counter(call.name for call in unpaired)).total() if free else hits
 
 
-def _same(call: Call, expected: Call, arguments: bool) -> bool:
+def _same(call: Call, expected: Call, arguments: bool, equal: Equal) -> bool:
     if call.name != expected.name:
         return False
-    return not arguments or expected.arguments is None or call.arguments == expected.arguments
+    if not arguments or expected.arguments is None or call.arguments == expected.arguments:
+        return True
+    return (call.arguments, expected.arguments) in equal
 
 
-def _sorted(rows: Rows) -> Rows:
+def _in_order(made: Sequence[Call], expected: Sequence[Call], order: str, arguments: bool, equal: Equal) -> bool:
+    if made == expected:
+        return True
+    if order == "any":
+        return _matched(made, expected, arguments, equal) == len(expected)
+    if order == "exact":
+        pairs = zip(made, expected, strict=False)
+        return len(made) == len(expected) and all(_same(*pair, arguments, equal) for pair in pairs)
+    left = iter(made)
+    return all(any(_same(call, wanted, arguments, equal) for call in left) for wanted in expected)
+
+
+def _sorted(calls: Calls) -> list[tuple[Call, ...]]:
     """The calls of each row in one order, whatever that of the row: by name, and by arguments one after another."""
-    ordered = np.empty(len(rows), object)
-    for row, calls in enumerate(rows):
-        ordered[row] = tuple(sorted(calls, key=_key)) if len(calls) > 1 else calls
-    return ordered
+    return [tuple(sorted(row, key=_key)) if len(row) > 1 else row for row in calls.rows]
 
 
 def _key(call: Call) -> tuple[str, ...]:
-    given = json.loads(call.arguments or "{}")
-    pairs = given.items() if isinstance(given, dict) else [("", given)]
-    return call.name, *(
-        part for key, value in pairs for part in (key, value if isinstance(value, str) else _written(value))
-    )
-
-
-def _in_order(made: Sequence[Call], expected: Sequence[Call], order: str, arguments: bool) -> bool:
-    if order == "any":
-        return _matched(made, expected, arguments) == len(expected)
-    if order == "exact":
-        return len(made) == len(expected) and all(map(_same, made, expected, [arguments] * len(made)))
-    left = iter(made)
-    return all(any(_same(call, wanted, arguments) for call in left) for wanted in expected)
-
-
-def _counted(made: Rows, expected: Rows, arguments: bool) -> tuple[Floats, Floats, Floats]:
-    """Of each row: the calls that match, those made and those expected."""
-    pairs = list(zip(made, expected, strict=True))
-    counts = [(_matched(*pair, arguments), len(pair[0]), len(pair[1])) for pair in pairs]
-    matched, ours, theirs = np.array(counts, np.float64).reshape(len(pairs), 3).T
-    return matched, ours, theirs
+    try:
+        given = _plain(_parsed(call.arguments or "{}"))
+    except ValueError:
+        given = call.arguments
+    pairs = sorted(given.items()) if isinstance(given, dict) else [("", given)]
+    texts = ((key, value if isinstance(value, str) else json.dumps(value, sort_keys=True)) for key, value in pairs)
+    return call.name, *(part for pair in texts for part in pair)
 
 
 def _share(part: Floats, whole: Floats, both: Floats) -> Floats:
@@ -224,8 +316,8 @@ def tool_call_precision(tool_calls: Made, expected_tool_calls: Made, *, argument
     >>> fm.tool_call_precision([["search", "search", "read"]], [["search", "read"]]).round(3)
     array([0.667])
     """
-    matched, made, expected = _counted(tool_calls, expected_tool_calls, arguments)
-    return _share(matched, made, made + expected)
+    matched, made = tool_calls.matched(expected_tool_calls, arguments), tool_calls.sizes
+    return _share(matched, made, made + expected_tool_calls.sizes)
 
 
 @metric(bounds=(0, 1), better="higher", source=_SOURCE, aliases=["trajectory_recall"], cues=_CUES)
@@ -239,8 +331,8 @@ def tool_call_recall(tool_calls: Made, expected_tool_calls: Made, *, arguments: 
     >>> fm.tool_call_recall([["search"]], [["search", "read"]])
     array([0.5])
     """
-    matched, made, expected = _counted(tool_calls, expected_tool_calls, arguments)
-    return _share(matched, expected, made + expected)
+    matched, expected = tool_calls.matched(expected_tool_calls, arguments), expected_tool_calls.sizes
+    return _share(matched, expected, tool_calls.sizes + expected)
 
 
 @metric(bounds=(0, 1), better="higher", source=_SOURCE, cues=_CUES)
@@ -257,8 +349,8 @@ def tool_call_f1(tool_calls: Made, expected_tool_calls: Made, *, arguments: Argu
     >>> fm.tool_call_f1(calls, expected).round(3)
     array([0.667])
     """
-    matched, made, expected = _counted(tool_calls, expected_tool_calls, arguments)
-    return _share(2.0 * matched, made + expected, made + expected)
+    both = tool_calls.sizes + expected_tool_calls.sizes
+    return _share(2.0 * tool_calls.matched(expected_tool_calls, arguments), both, both)
 
 
 @metric(
@@ -280,8 +372,9 @@ def tool_call_match(
     >>> [fm.tool_call_match(calls, expected, order=order).tolist() for order in ("exact", "in_order", "any")]
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
-    pairs = zip(tool_calls, expected_tool_calls, strict=True)
-    return np.array([float(_in_order(*pair, order, arguments)) for pair in pairs], np.float64)
+    equal = tool_calls.equal(expected_tool_calls, arguments)
+    pairs = zip(tool_calls.rows, expected_tool_calls.rows, strict=True)
+    return np.array([float(_in_order(*pair, order, arguments, equal)) for pair in pairs], np.float64)
 
 
 @metric(
@@ -318,14 +411,15 @@ def tool_call_accuracy(
     >>> fm.tool_call_accuracy(calls, [[{"name": "weather", "args": {"city": "Paris", "days": 2}}]])
     array([0.5])
     """
+    rows, wanted_rows = tool_calls.rows, expected_tool_calls.rows
     if order == "any":
-        tool_calls, expected_tool_calls = _sorted(tool_calls), _sorted(expected_tool_calls)
-    scores = np.array(
-        [float(not (made or wanted)) for made, wanted in zip(tool_calls, expected_tool_calls, strict=True)]
-    )
+        rows, wanted_rows = _sorted(tool_calls), _sorted(expected_tool_calls)
+    scores = np.zeros(len(rows))
     pairs: list[tuple[int, int, int]] = []
-    for row, (made, wanted) in enumerate(zip(tool_calls, expected_tool_calls, strict=True)):
-        if made and wanted and _in_order(made, wanted, order, arguments=False):
+    for row, (made, wanted) in enumerate(zip(rows, wanted_rows, strict=True)):
+        if not (made or wanted) or (made == wanted and fields is None):
+            scores[row] = 1.0
+        elif made and wanted and _in_order(made, wanted, order, False, set()):
             if order == "exact":
                 pairs.extend((row, at, at) for at in range(len(wanted)))
                 continue
@@ -333,23 +427,24 @@ def tool_call_accuracy(
             for place, call in enumerate(made):
                 named.setdefault(call.name, []).append(place)
             pairs.extend((row, at, place) for at, call in enumerate(wanted) for place in named[call.name])
-    answers = text_of_strings(tool_calls[row][place].arguments or "{}" for row, _, place in pairs)
-    references = text_of_strings(expected_tool_calls[row][at].arguments or "{}" for row, at, _ in pairs)
+    answers = text_of_strings(rows[row][place].arguments or "{}" for row, _, place in pairs)
+    references = text_of_strings(wanted_rows[row][at].arguments or "{}" for row, at, _ in pairs)
     found = compared(answers, references, fields, lists, absolute, relative)
     shares = np.where(
         found.of_reference > 0, found.equal / np.maximum(found.of_reference, 1), found.known & found.valid
     )
     candidates: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for (row, at, place), share in zip(pairs, shares.tolist(), strict=True):
-        free = expected_tool_calls[row][at].arguments is None
-        candidates.setdefault((row, at), []).append((1.0 if free else share, place))
+        given = wanted_rows[row][at].arguments
+        is_right = given is None or (fields is None and given == rows[row][place].arguments)
+        candidates.setdefault((row, at), []).append((1.0 if is_right else share, place))
     taken: set[tuple[int, int]] = set()
     for (row, _), options in candidates.items():  # in the order of rows, and of the expected calls of a row
         left = [(-share, place) for share, place in options if (row, place) not in taken]
         best, place = min(left, default=(0.0, -1))
         if best < 0:
             taken.add((row, place))
-            scores[row] -= best / len(expected_tool_calls[row])
+            scores[row] -= best / len(wanted_rows[row])
     return scores
 
 
@@ -388,7 +483,7 @@ def tool_call_count(tool_calls: Made) -> Floats:
     >>> fm.tool_call_count([["search", "read"], []])
     array([2., 0.])
     """
-    return np.array(list(map(len, tool_calls)), np.float64)
+    return tool_calls.sizes
 
 
 @metric(bounds=(0, np.inf), better=None, source="turns of a dialogue", cues=["turn_count", "conversation_length"])

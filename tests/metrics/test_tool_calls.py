@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +94,93 @@ def test_arguments_are_compared_as_by_json_match() -> None:
     assert fm.tool_call_accuracy(made, expected, **options).tolist() == [1.0]
 
 
+PRINTED = "as Python prints it; write JSON: json.dumps(calls)"
+LEVELS = "more than 100 levels of lists and objects"
+
+
 @pytest.mark.parametrize(
-    "wrong", ["['search']", "[{'name': 'a'}]", "[5]", '[{"tool": "a"}]', "search me", "[" * 100_000]
+    ("wrong", "reason"),
+    [
+        ("['search']", PRINTED),
+        ("[{'name': 'a', 'args': {'b': None}}]", PRINTED),
+        ("[ToolCall(name='search', args={'q': 1})]", PRINTED),
+        ("[5]", "expected the name of a tool or a call, got 5"),
+        ('[{"tool": "a"}]', "got the fields 'tool'"),
+        ('[{"type": "function", "function": {"arguments": "{}"}}]', "got the fields 'type', 'function'"),
+        ('{"role": "assistant", "content": [{"type": "tool_use", "input": {}}]}', "got the fields 'type', 'input'"),
+        ('[{"type": "function", "function": {"name": null, "arguments": "{}"}}]', "the name of a tool, got None"),
+        ('[{"name": "", "arguments": {}}]', "the name of a tool, got ''"),
+        ('[{"name": "a", "arguments": {"x": NaN}}]', "NaN is no value of JSON"),
+        ("search me", "got 'search me'$"),
+        ("[" * 100_000, LEVELS),
+        ('[{"name": "a", "arguments": {"x": ' + "[" * 100_000 + "]" * 100_000 + "}}]", LEVELS),
+        ('[{"name": "a", "arguments": ' + "1" * 5000 + "}]", "integer string conversion"),
+    ],
 )
-def test_what_is_no_call_names_column_and_row(wrong: str) -> None:
-    with pytest.raises(InputError, match=r"row 1: column 'tool_calls': expected names of tools, or calls as OpenAI"):
+def test_what_is_no_call_names_column_row_and_reason(wrong: str, reason: str) -> None:
+    start = (
+        r"row 1: column 'tool_calls': expected names of tools, or calls as OpenAI, Anthropic or MCP have them, in JS"
+    )
+    with pytest.raises(InputError, match=start) as raised:
         fm.tool_call_f1(["search", wrong], ["search", "search"])
+    assert re.search(reason if reason.endswith("$") else re.escape(reason), str(raised.value))
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "same"),
+    [
+        ({"x": 1, "y": [1.0, 2]}, {"y": [1, 2.0], "x": 1e0}, 1.0),
+        ({"x": True}, {"x": 1}, 0.0),
+        ({"x": "1"}, {"x": 1}, 0.0),
+        ({"x": [1, 2]}, {"x": [2, 1]}, 0.0),
+        ({"x": None}, {}, 0.0),
+        ({"x": "\u00e9"}, {"x": "é"}, 1.0),
+        ({}, {}, 1.0),
+    ],
+)
+def test_arguments_are_equal_as_objects_and_as_texts_of_json(made: Any, expected: Any, same: float) -> None:
+    spaced = json.dumps(expected, indent=1)
+    for one in (made, json.dumps(made)):
+        for other in (expected, spaced):
+            pair = ([json.dumps([{"name": "a", "arguments": given}])] for given in (one, other))
+            assert fm.tool_call_match(*pair).tolist() == [same]
+
+
+def test_arguments_that_are_no_json_equal_themselves_alone() -> None:
+    made = [[{"name": "a", "arguments": text}] for text in ('{"x": cut', '{"x": NaN}', '{"x": ' + "[" * 100_000)]
+    columns = [json.dumps(calls) for calls in made]
+    assert fm.tool_call_f1(columns, columns).tolist() == [1.0] * 3
+    assert fm.tool_call_accuracy(columns, columns).tolist() == [1.0] * 3
+    other = json.dumps([{"name": "a", "arguments": {"x": 1}}])
+    assert fm.tool_call_f1(columns, [other] * 3).tolist() == [0.0] * 3
+    assert fm.tool_call_accuracy(columns, [other] * 3).tolist() == [0.0] * 3
+
+
+def test_rows_of_many_calls_are_compared_as_others() -> None:
+    chance = random.Random(4)
+    rows = [
+        ([("a", {"x": chance.randint(0, 9)}) for _ in range(n)], [("a", {"x": chance.randint(0, 9)}) for _ in range(m)])
+        for n, m in ((150, 150), (300, 101), (101, 5), (5, 200))
+    ]
+    written = [
+        [
+            json.dumps(
+                [{"name": name, "arguments": {key: float(x) for key, x in given.items()}} for name, given in row[0]]
+            )
+            for row in rows
+        ],
+        [json.dumps([{"name": name, "arguments": json.dumps(given)} for name, given in row[1]]) for row in rows],
+    ]
+    counts = [
+        (Counter(json.dumps(call) for call in made) & Counter(json.dumps(call) for call in wanted)).total()
+        for made, wanted in rows
+    ]
+    expected = [2 * hits / (len(made) + len(wanted)) for hits, (made, wanted) in zip(counts, rows, strict=True)]
+    np.testing.assert_allclose(fm.tool_call_f1(*written), expected)
+    big = json.dumps([{"name": "a", "arguments": {"x": n}} for n in range(20_000)])
+    turned = json.dumps([{"name": "a", "arguments": {"x": n}} for n in range(20_000, 0, -1)])
+    assert fm.tool_call_f1([big], [turned]).tolist() == [19_999 / 20_000]
 
 
 def test_null_and_blank() -> None:
