@@ -12,7 +12,6 @@ import types
 import typing
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from enum import Enum, StrEnum
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -61,8 +60,6 @@ def _placeholder(kind: Any) -> str | None:
         return _placeholder(typing.get_args(kind)[0])
     if typing.get_origin(kind) is list:
         return _placeholder(typing.get_args(kind)[0])
-    if issubclass(kind, Enum):
-        return "|".join(each.value for each in kind)
     return _PLACEHOLDERS.get(kind, "TEXT")
 
 
@@ -293,24 +290,35 @@ def _option(name: str, hint: Any, default: Any, spelled: Mapping[str, Spelling])
     flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
     flag += f"/--no-{flag[2:]}" if kinds[0] is bool and default else ""
     flags = [flag] if spelling.short is None else [flag, spelling.short]
-    marks: list[Any] = [typer.Option(*flags, help=help_of(hint), metavar=spelling.placeholder, min=spelling.least)]
+    values = typing.get_args(kinds[0]) if typing.get_origin(kinds[0]) is Literal else ()
+    placeholder = spelling.placeholder or "|".join(values) or None
+    choice = _choice(values) if values and spelling.convert is None else {}
+    marks: list[Any] = [typer.Option(*flags, help=help_of(hint), metavar=placeholder, min=spelling.least, **choice)]
     accepted: Any = kinds[0] if kinds[0] in _TYPES and len(kinds) == 1 else str
     if spelling.convert is not None:
         accepted, default = list[items if items in _TYPES else str], None  # type: ignore[misc]
         marks += [FromText(spelling.convert)]
-    elif typing.get_origin(kinds[0]) is Literal:
-        accepted = _choice(typing.get_args(kinds[0]))
-        default = accepted(default) if isinstance(default, str) else default
     accepted = accepted | None if default is None else accepted
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[(accepted, *marks)]
     )
 
 
-def _choice(values: Sequence[str]) -> Any:
-    """The type of an option that takes one of the values."""
-    kind: Any = StrEnum
-    return kind("Choice", {value: value for value in values})
+def _choice(values: Sequence[str]) -> dict[str, Any]:
+    """The parser and the completion of an option that takes one of the values.
+
+    Typer's own message on another one begins with ``Value error``.
+    """
+
+    def one_of(text: str) -> str:
+        if text not in values:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(values)}")
+        return text
+
+    def completed(incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return {"parser": one_of, "autocompletion": completed}
 
 
 # The parameters of a command that stand for options of functions and settings.
@@ -436,7 +444,7 @@ def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> It
             mark = _mark(parameter.annotation, FromText)
             converted = value if mark is None or value is None else mark.convert(value, option)
             if mark is None or converted is not None:
-                yield parameter.name, converted.value if isinstance(converted, Enum) else converted
+                yield parameter.name, converted
 
 
 def _declared_fields(name: str, settings: Any) -> _Options:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -223,7 +224,25 @@ def _explained(metric: Metric) -> Iterator[str]:
     for option, (allowed, about) in metric.text_options.items():
         yield f"option: {option}=None: {allowed}; {about}"
     yield ""
-    yield from inspect.cleandoc(metric.function.__doc__ or "").split("\n")
+    yield from _paragraphs(inspect.cleandoc(metric.function.__doc__ or ""))
+
+
+_ROLE = re.compile(r":\w+:`[~!]?([^`]+)`")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    r"""The paragraphs of a docstring, each in one line that a terminal folds anew, without the marks of its markup.
+
+    >>> list(_paragraphs("``A`` and\n:func:`b`:\n\n>>> 1\n1"))
+    ['A and b:', '', '>>> 1', '1']
+    """
+    for at, paragraph in enumerate(text.split("\n\n")):
+        yield from [""] * bool(at)
+        lines = paragraph.split("\n")
+        if any(line.startswith((">>>", "- ", " ")) for line in lines):
+            yield from lines
+        else:
+            yield _ROLE.sub(r"\1", " ".join(lines)).replace("`", "").replace(".  ", ". ")
 
 
 def _columns(metric: Metric) -> str:

@@ -266,8 +266,15 @@ class JudgeReport(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
-        notes = [*interval_notes(self._intervals(), self.confidence), *self.notes]
+        lacking = [report for report in self.axes if report.length_spearman is None]
+        of = "" if len(lacking) == len(self.axes) else f" ({', '.join(self._whole_name(report) for report in lacking)})"
+        keep = f"no correlation with the length of the answer: judge with --keep answer for it{of}"
+        notes = [*interval_notes(self._intervals(), self.confidence), *([keep] if lacking else []), *self.notes]
         return [*[line for report in self.axes for line in self._lines(report)], *notes]
+
+    def _whole_name(self, report: AxisReport) -> str:
+        several = len({axis.judge for axis in self.axes}) > 1
+        return f"{report.judge}: {report.axis}" if several else report.axis
 
     def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
         """The figure, kind and note of each printed interval."""
@@ -284,7 +291,7 @@ class JudgeReport(Shown):
 
     def _lines(self, report: AxisReport) -> list[str]:
         counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
-        lines = [f"{self._name(report)}: {counts}"]
+        lines = [f"{self._whole_name(report)}: {counts}"]
         if report.consistency is not None:
             share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
             lines.append(
@@ -296,8 +303,6 @@ class JudgeReport(Shown):
             lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
         if report.length_spearman is not None:
             lines.append(f"  rank correlation with the length of the answer: {number(report.length_spearman)}")
-        else:
-            lines.append("  no correlation with the length of the answer: judge with --keep answer for it")
         if report.prompt_tokens is not None and report.completion_tokens is not None:
             cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
             lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
@@ -674,11 +679,13 @@ def judge_report(
             notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
             if np.isnan(truth.truth).all():
                 notes.append(f"{run.name}: no judged row has a label; is the sheet filled in?")
+        unknown = [axis for axis in axes if ((ranges or {}).get(axis) or run.metadata.range_of(axis)) is None]
+        if unknown:
+            told = f"the range of {', '.join(unknown)} is unknown without its rubric"
+            notes.append(f"{run.name}: {told}; 1 to 5 is assumed")
         for axis in axes:
             settings = run.metadata.settings_of(axis)
             span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
-            if span is None:
-                notes.append(f"{run.name}: the range of {axis} is unknown without its rubric; 1 to 5 is assumed")
             how = AxisOptions(
                 span or _FIVE,
                 settings.get("kind"),

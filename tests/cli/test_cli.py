@@ -303,6 +303,7 @@ def test_metrics_lists_and_explains_each():
         assert not re.search(r"\bS[0-4]\b", explained)
         assert (f"\n{metric.better} is better\n" in explained) == (metric.better is not None)
         assert ">>> import fastmetrics as fm" in explained
+        assert "`" not in explained
         assert all(f"option: {option}=" in explained for option in metric.defaults)
     done = program("metrics", "jacard")
     assert (done.code, done.err) == (2, "error: unknown metric 'jacard'; did you mean 'jaccard'?\n")

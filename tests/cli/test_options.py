@@ -55,9 +55,17 @@ def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture
     assert [*options] == ["rows", "marks", "order", "width"]
     marks = options["marks"].annotation.__metadata__[0]
     assert (marks.help, marks.metavar, marks.param_decls) == ("The sign of a row.", "SIGN", ("-s",))
-    assert (options["width"].default, options["order"].default.value) == (80, "up")
+    assert (options["width"].default, options["order"].default) == (80, "up")
     command(rows="r", marks="-", order=options["order"].default, width=9)
     assert capsys.readouterr().out == "('r', '-', 'up', Settings(width=9))\n"
+
+
+def test_a_value_that_is_none_of_a_few_is_named_with_these() -> None:
+    done = program("report", "a.parquet", "-o", "r.html", "--language", "de")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2,
+        "Error: Invalid value for '--language': 'de' is not one of en, ru",
+    )
 
 
 def test_every_option_says_what_it_means_and_names_no_other_command() -> None:

@@ -205,6 +205,16 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     )
 
 
+def test_what_all_columns_lack_is_said_once():
+    judged = {"id": [1, 2], **{f"judge_{name}": [1.0, 2.0] for name in "ab"}}
+    judged |= {f"judge_{name}_status": ["ok", "ok"] for name in "ab"}
+    notes = fm.judge_report(judged).remarks()
+    assert sum("length of the answer" in note for note in notes) == 1
+    assert [note for note in notes if "assumed" in note] == [
+        "run 1: the range of judge_a, judge_b is unknown without its rubric; 1 to 5 is assumed"
+    ]
+
+
 def test_range_comes_from_the_rubric_of_judged_rows(tmp_path):
     table = {"id": [1], "question": ["Where?"], "answer": ["Here."], "reference": ["There."]}
     settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "calls.sqlite", "max_calls": 0}
