@@ -1,13 +1,16 @@
-"""Running Python files that declare metrics and other functions as separate modules."""
+"""Running Python files that declare metrics and other functions as separate modules, and the functions in them."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import sys
 import types
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from fastmetrics.base.errors import PluginError
+from fastmetrics.base.errors import Argument, OptionError, PluginError
 
 LOADED: dict[str, tuple[str, str]] = {}
 """The path and text of each file, by the name of its module."""
@@ -37,3 +40,23 @@ def execute(path: str, text: str) -> str:
             raise
         raise PluginError(f"plugin {path}: {type(error).__name__}: {error}") from error
     return name
+
+
+def function_in(named: str, option: str) -> Callable[..., Any]:
+    """The function that an option names as ``MODULE:FUNCTION`` or ``FILE.py:FUNCTION``.
+
+    Raises ``OptionError`` for one that cannot be imported or that is not there.
+    """
+    place, _, name = named.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            module = sys.modules[execute(str(Path(place).absolute()), Path(place).read_text("utf-8"))]
+        else:
+            sys.path.append("")  # last: a file beside the data has no name of a module that is installed
+            module = importlib.import_module(place)
+    except (ImportError, OSError, ValueError) as error:
+        raise OptionError(Argument(option, named), f": cannot be imported: {error}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise OptionError(Argument(option, named), f": {place} has no function {name!r}")
+    return function

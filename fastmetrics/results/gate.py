@@ -337,10 +337,11 @@ def _cells(check: CheckedRule) -> tuple[str, ...]:
 def _unscored(check: CheckedRule) -> Iterator[str]:
     """How the rows without a score count in a check."""
     where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
-    lacking = "that the run failed to score" if not check.rule.is_change else "that only the baseline scores"
+    without = "without a score (failed, or an input is missing)"
+    lacking = "that only the baseline scores" if check.rule.is_change else without
     if check.n_worst and check.worst is not None:
-        count = "counts" if check.n_worst == 1 else "count"
-        yield f"{where}: {row_count(check.n_worst)} {lacking} {count} as {number(check.worst)}"
+        count = f"count{'s' * (check.n_worst == 1)} as {number(check.worst)}; unpaired=ignore leaves them out"
+        yield f"{where}: {row_count(check.n_worst)} {lacking} {count}"
     if check.n_ignored:
         yield f"{where}: {row_count(check.n_ignored)} {lacking} {_is(check.n_ignored)} ignored (unpaired=ignore)"
     if check.n_new:

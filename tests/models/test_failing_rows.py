@@ -253,3 +253,13 @@ def test_a_function_is_called_once_for_each_row_even_if_it_raises():
     answered = fm.answer({"question": ["a", "b", "c"]}, answer)
     assert answered["answer_status"].to_pylist() == ["error"] * 3
     assert sorted(calls) == ["a", "b", "c"]
+
+
+def test_the_first_exception_of_a_function_is_told_with_its_row(tmp_path):
+    rows = jsonl(tmp_path / "rows.jsonl", *({"id": f"r{n}", "question": str(n)} for n in range(3)))
+    (tmp_path / "own_bot.py").write_text("def bot(question):\n    return str(1 // (int(question) - 1))\n")
+    done = program("answer", rows, "-o", tmp_path / "out.parquet", "--bot", f"{tmp_path / 'own_bot.py'}:bot")
+    assert done.code == 9
+    assert "the first call that failed: id r1: ZeroDivisionError" in " ".join(done.out.split())
+    assert "If the function is at fault, correct it; run again with --overwrite" in " ".join(done.err.split())
+    assert "store" not in done.err
