@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -484,6 +485,21 @@ HEADINGS: Mapping[str, str] = {
     "figures": "показатели",
     "abstained": "отказы",
     "last": "последний",
+    "failures": "неудач",
+    "for example": "например",
+    "gap: topic": "пробел: тема",
+    "against people": "против людей",
+    "agreement": "согласие",
+    "95 % intervals": "интервалы 95 %",
+    "low": "нижняя граница",
+    "high": "верхняя граница",
+    "plain": "по меткам",
+    "powered": "с судьёй",
+    "mean label": "средняя метка",
+    "precision": "точность класса",
+    "recall": "полнота",
+    "kappa": "каппа",
+    "quadratic kappa": "квадратичная каппа",
 }
 """The Russian headings of tables that the terminal shows too, and the names of figures that are words."""
 
@@ -505,17 +521,43 @@ def labels(language: str, sections: Sequence[Section] = ()) -> Mapping[str, str]
 
 
 def headed(grid: Grid, language: str) -> Grid:
-    """The table with its headings in this language, and with the names of figures that are words.
+    """The table with its headings and figures in this language, and with the names of figures that are words.
 
     >>> headed(Grid(("figure", "bm25"), [("rows", "9")]), "ru")
     Grid(header=('показатель', 'bm25'), rows=(('строк', '9'),), label_columns=1)
     """
     if language == "en":
         return grid
-    rows = grid.rows
+    rows = written(grid, language).rows
     if grid.header[:1] == ("figure",):
         rows = [(HEADINGS.get(name, name), *cells) for name, *cells in rows]
     return replace(grid, header=[HEADINGS.get(head, head) for head in grid.header], rows=rows)
+
+
+def written(grid: Grid, language: str) -> Grid:
+    """The table with its figures as the language writes them; its headings may be names of systems."""
+    rows = [
+        (name, *(figures(cell, language) if _CELL.fullmatch(cell) else cell for cell in cells))
+        for name, *cells in grid.rows
+    ]
+    return replace(grid, rows=rows)
+
+
+_FIGURE = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w*[.,]?\d)")
+_INTERVAL = re.compile(r"\[([^][]+?), ([^][]+)\]")
+_CELL = re.compile(r"[\d\s.,e%*†‡≤<±–−+/()[\]→-]*")
+
+
+def figures(text: str, language: str) -> str:
+    """A text of ours with its figures as the language writes them: in Russian a decimal comma and spaces by thousands.
+
+    >>> figures("1,234.5, [-0.2500, 10,000]*", "ru").replace("\xa0", " "), figures("0.5", "en")
+    ('1 234,5, [-0,2500; 10 000]*', '0.5')
+    """
+    if language == "en":
+        return text
+    apart = _INTERVAL.sub(r"[\1; \2]", text)
+    return _FIGURE.sub(lambda found: found[0].replace(",", "\xa0").replace(".", ","), apart)
 
 
 def plural_form(forms: str, number: int, language: str) -> str:

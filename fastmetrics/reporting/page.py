@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.base.display import environment, number
 from fastmetrics.base.errors import MissingExtraError
-from fastmetrics.reporting.labels import headed, plural_form
+from fastmetrics.reporting.labels import figures, headed, plural_form, written
 from fastmetrics.reporting.report_options import embedded, label
+from fastmetrics.reporting.russian_notes import russian
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,7 +50,7 @@ def rendered(parts: Mapping[str, Any], data: Mapping[str, Any]) -> str:
         f"default-src 'none'; script-src {_digest(own)}{shards}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    page = _environment().get_template("report.html")
+    page = _environment(parts["language"]).get_template("report.html")
     return page.render(
         **parts,
         policy=policy,
@@ -70,16 +71,29 @@ def _static(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    """The templates; raises ``MissingExtraError`` if Jinja2 is not installed."""
+def _environment(language: str) -> Environment:
+    """The templates of pages in a language; raises ``MissingExtraError`` if Jinja2 is not installed."""
     try:
         templates = environment("reporting/templates")
     except ImportError as error:
         raise MissingExtraError.of("jinja2", "report") from error
-    templates.filters |= {"number": number, "spark": spark, "label": label, "template": templates.from_string}
+    templates.filters |= {"number": lambda value: figures(number(value), language)}
+    templates.filters |= {"figures": partial(figures, language=language), "written": written}
+    templates.filters |= {
+        "note": partial(_note, language=language),
+        "spark": spark,
+        "label": label,
+        "template": templates.from_string,
+    }
     # the name as it stands on a page that shows a metric at several cut-offs as one
     templates.filters |= {"headed": headed, "form": plural_form, "family": lambda name: name.partition("@")[0]}
     return templates
+
+
+def _note(note: str, language: str) -> tuple[str, str | None]:
+    """A note in the language of the page, and its own language where that is another one."""
+    told = note if language == "en" else russian(note)
+    return (note, "en") if told is None else (told, None)
 
 
 def spark(counts: list[int]) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
+from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.sections.section import merged_notes
 from tests.reporting.test_report import read
 
@@ -67,7 +68,10 @@ def test_systems_stand_beside_each_other_in_russian_too(tmp_path):
     [head, accuracy, *_] = cells(part)
     assert head == ["показатель", "old", "new"]
     values = [fm.classification(table).accuracy.value for table in (first, second)]
-    assert [accuracy[0], *(cell.split()[0] for cell in accuracy[1:])] == ["доля верных", *(f"{v:.4f}" for v in values)]
+    assert [accuracy[0], *(cell.split()[0] for cell in accuracy[1:])] == [
+        "доля верных",
+        *(figures(f"{v:.4f}", "ru") for v in values),
+    ]
     assert part.count("<details") == 2
 
 

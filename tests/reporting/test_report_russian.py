@@ -1,10 +1,11 @@
-"""A Russian page: every text but notes marked as English is Russian, and words beside numbers have their forms."""
+"""A Russian page: every text of ours is Russian, notes too, and numbers and the words beside them have their forms."""
 
 from __future__ import annotations
 
 import re
 import string
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.labels import _WORDS, HEADINGS, labels
+from fastmetrics.reporting.page import _environment
 from fastmetrics.reporting.report_content import SECTIONS
+from fastmetrics.reporting.russian_notes import NOTES, russian
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:[ ,;:–—-]+[A-Za-z]{2,})+")
@@ -40,7 +43,7 @@ NAMES = (
 
 
 class Texts(HTMLParser):
-    """The texts that a reader sees or hears, but for those of the user, which stand in ``bdi``, and English notes."""
+    """The texts that a reader sees or hears, but for those of the user, which stand in ``bdi``."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,7 +52,7 @@ class Texts(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("script", "style", "bdi", "pre", "dd") or ("lang", "en") in attrs:
+        if tag in ("script", "style", "bdi", "pre", "dd"):
             self.inside.append(tag)
         if not self.inside:
             self.texts += [value for name, value in attrs if name in ("aria-label", "placeholder") and value]
@@ -110,7 +113,24 @@ def pages(tmp_path_factory):
     fm.report({"new": new}, folder / "two.html", baseline=old, **options)
     fm.report({"a": old, "b": new, "c" * 30: run(3)}, folder / "several.html", by="language", language="ru")
     fm.report({"a": old}, folder / "one.html", by="language", language="ru")
-    return [(folder / f"{name}.html").read_text(encoding="utf-8") for name in ("two", "several", "one")]
+    fm.report(scored(folder), folder / "scored.html", language="ru")
+    return [(folder / f"{name}.html").read_text(encoding="utf-8") for name in ("two", "several", "one", "scored")]
+
+
+def scored(folder):
+    """Scores of texts that the metrics and the columns have notes on."""
+    rows = {
+        "id": list(range(40)),
+        "question": ["вопрос"] * 40,
+        "answer": ["東京です。", "<think>a</think> Paris [1]", "", None] * 10,
+        "reference": ["東京", "['Paris', 'Rome']", "b", "c"] * 10,
+        "retrieved_ids": [["a", "b"]] * 40,
+        "relevant_ids": [["a"], []] * 20,
+        "latency_ms": [1.5] * 40,
+    }
+    metrics = ["token_f1", "rougeL_f1", "abstained", "ndcg@5", "latency_ms"]
+    fm.score(pa.table(rows), output=folder / "scored.parquet", metrics=metrics)
+    return folder / "scored.parquet"
 
 
 def test_no_english_sentence_is_left(pages):
@@ -121,10 +141,79 @@ def test_no_english_sentence_is_left(pages):
         assert [text for text in texts if ENGLISH.search(re.sub(r"\([^()]*\)", "", text))] == []
 
 
-def test_notes_of_results_stay_in_english_and_say_so(pages):
-    note = "<li{}>p by the test fisher, corrected by Holm "
-    assert note.format(' lang="en"') in pages[0]
-    assert note.format("") not in pages[0]
+def test_every_note_of_these_pages_has_a_russian_text(pages):
+    """But for the counts of statuses, which are words of the user's files."""
+    english = [re.findall('<li lang="en">([^<]*)', page) for page in pages]
+    assert english == [[f"judge_x: {ROWS // 2} ok, {ROWS // 2} timeout"], [], [], []]
+    for cause in (
+        "написаны без пробелов",
+        "список в записи JSON",
+        "рассуждения модели",
+    ):
+        assert cause in pages[3]
+
+
+@pytest.mark.parametrize(
+    ("english", "told"),
+    [
+        (
+            "p by the test fisher, corrected by Holm for the number of comparisons, each group by itself: 1 of "
+            "token_recall, 1,024 of other metrics",
+            "p по тесту fisher, с поправкой Холма на число сравнений, в каждой группе отдельно: 1 по token_recall, "
+            "1\xa0024 по другим метрикам",
+        ),
+        (
+            "95 % intervals: Student's t (f1, bleu(tokenizer='13a') and 2 more), none of these (em)",
+            None,
+        ),
+        (
+            "old, new: answer: thoughts were left out of 2–1,201 answers",
+            "old, new: answer: рассуждения исключены из 2–1\xa0201 ответа",
+        ),
+        ("run 1: blank cells are missing: 3 of 5 in a; b", None),
+        ("rows paired by id: gpt 4.5 1,200, b 3", "Строки соединены по id: gpt 4.5 1\xa0200, b 3"),
+    ],
+)
+def test_a_note_is_russian_as_a_whole_or_not_at_all(english, told):
+    assert russian(english) == told
+
+
+def test_a_note_without_a_translation_says_that_it_is_english():
+    draw = '{% import "macros.html" as draw with context %}{{ draw.notes(["a note of a plugin", "all values agree"]) }}'
+    page = _environment("ru").from_string(draw).render(language="ru")
+    assert page.strip() == '<ul class="notes"><li lang="en">a note of a plugin</li><li>все значения одинаковы</li></ul>'
+
+
+def test_the_templates_hold_the_words_of_the_package():
+    """A note that is worded anew has its template worded anew."""
+    files = [file for file in Path(fm.__file__).parent.rglob("*.py") if file.name != "russian_notes.py"]
+    source = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    whole = re.sub(r'"\s*\n\s*f?"', "", source)  # a string over several lines is one
+
+    def holds(piece, strings):
+        cuts = range(len(piece) - 1, 0, -1) if strings > 1 else ()
+        return piece in whole or any(piece[:at] in whole and holds(piece[at:], strings - 1) for at in cuts)
+
+    pieces = {piece for english in NOTES for piece in re.split(r"\{[^{}]+\}", english)}
+    assert [piece for piece in sorted(pieces) if not holds(piece, 3)] == []
+
+
+def test_the_places_of_a_template_are_those_of_its_translation():
+    for english, told in NOTES.items():
+        places = [re.findall(r"\{(\w+)(?=[:}])", text) for text in (english, told)]
+        assert set(places[1]) <= set(places[0]), english
+        assert all(place[place.index(":") :].count("|") == 2 for place in re.findall(r"\{[^{}]*:[^{}]*\}", told)), told
+
+
+def test_numbers_have_their_russian_form(tmp_path):
+    many = 1_200
+    scores = {"id": list(range(many)), "token_f1": np.linspace(0.25, 0.5, many)}
+    fm.report({"new": scores}, tmp_path / "r.html", language="ru", baseline=scores | {"token_f1": np.full(many, 0.25)})
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    shown = page.partition('<script type="application/json"')[0]
+    assert "<p>1\xa0200 строк" in shown
+    assert "+0,1250" in shown
+    assert not re.search(r">[^<>]*\d\.\d{4}[^<>]*<", shown)
 
 
 def test_what_no_difference_can_reach_is_said_in_russian(pages):
@@ -140,11 +229,11 @@ def test_headings_of_tables_are_russian(pages):
 def test_every_label_has_a_russian_text_with_the_same_places_and_three_forms():
     pairs = {**_WORDS, **{key: words for section in SECTIONS for key, words in section.labels.items()}}
     plain = string.Formatter()
-    for key, (english, russian) in pairs.items():
-        assert key in ("n", "id") or re.search("[а-яё]", russian.casefold()), key
-        places = [{name for _, name, *_ in plain.parse(text) if name} for text in (english, russian)]
+    for key, (english, told) in pairs.items():
+        assert key in ("n", "id") or re.search("[а-яё]", told.casefold()), key
+        places = [{name for _, name, *_ in plain.parse(text) if name} for text in (english, told)]
         assert places[0] == places[1], key
-        forms = [text.count("|") + 1 for text in (english, russian)]
+        forms = [text.count("|") + 1 for text in (english, told)]
         assert forms in ([1, 1], [2, 3], [2, 2]), key
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.report_content import SECTIONS
 from fastmetrics.reporting.sections.runs_section import _places
 from fastmetrics.reporting.sections.section import Section
@@ -58,7 +59,7 @@ def made(path, **options):
 def test_registered_section_appears_in_the_page(added, tmp_path, language, title, words):
     page, data = made(tmp_path / "r.html", language=language)
     assert f'<a href="#page=answers" data-page="answers">{title}</a>' in page
-    mean = f"{sum(SCORES['token_f1']) / 3:.4f}"
+    mean = figures(f"{sum(SCORES['token_f1']) / 3:.4f}", language)
     of = {"en": "of", "ru": "из"}[language]
     assert f'<section id="answers" aria-label="{title}"><p>new {mean}, {words}: 2 {of} 3</p></section>' in page
     assert data["answers"] == [2, ["token_f1"]]

@@ -13,6 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.reporting.charts import BarList, Charts
+from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.sections.usage_section import usage_parts
 from tests.reporting.test_report import HOSTILE, made, read
 from tests.support.program import program
@@ -76,7 +77,7 @@ def test_usage_page_holds_chunks_gaps_and_the_curve(tmp_path, results):
     assert use.unused_chunks > 100
     assert f"<li>{use.unused_ids[0]}</li>" in section
     assert f"<li>{use.unused_ids[100]}</li>" not in section
-    assert f"<b>{100 * use.utilization_rate:.1f} %</b>" in section
+    assert f"<b>{figures(f'{100 * use.utilization_rate:.1f} %', 'ru')}</b>" in section
     most = use.to_arrow().slice(0, 1).to_pylist()[0]
     assert f"<bdi>{most['chunk']}</bdi></th><td>{most['retrieved']}</td>" in section
     for one in topics.topics:

@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.comparison_content import compared
-from fastmetrics.reporting.labels import labels
+from fastmetrics.reporting.labels import figures, labels
 from fastmetrics.results.open_runs import open_run
 from tests.reporting.test_report import read
 
@@ -70,7 +70,8 @@ def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, langua
     assert re.findall(r'"row" title="(\w+)"', overview[places[1] : places[2]]) == ["answer_words"]
     for pair in fm.compare({"run 1": old, "new": new}):
         if pair.metric in ("token_f1", "hallucination", "keyword_recall"):
-            assert f"<td>[{pair.low:+.4f}, {pair.high:+.4f}]" in changed
+            interval = f"[{pair.low:+.4f}, {pair.high:+.4f}]"
+            assert f"<td>{figures(interval, language)}" in changed
     page = page_of({"new": new}, tmp_path, baseline=old, language=language, main="token_f1", overwrite=True)
     assert headline(page).startswith(words["head_worse"].format(other="new", baseline=baseline))
 

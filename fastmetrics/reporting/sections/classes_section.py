@@ -195,7 +195,7 @@ SECTION = Section(
 <tbody>
 {% for name, cells in one.matrix %}
 <tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for cell, level in cells %}<td{% if level %} class="heat{{
-  level }}{{ " marked" if level > 1 or level < -1 }}"{% endif %}>{{ cell }}</td>{% endfor %}</tr>
+  level }}{{ " marked" if level > 1 or level < -1 }}"{% endif %}>{{ cell | figures }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody>
 </table>

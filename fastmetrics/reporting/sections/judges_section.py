@@ -80,7 +80,8 @@ SECTION = Section(
 {% endfor %}
 <ul class="notes">
 {% for line, details in judges.notes %}
-<li lang="en">{{ line }}{% if details %}<ul>{% for one in details %}<li>{{ one }}</li>{% endfor %}</ul>{% endif %}</li>
+{% call draw.told(line) %}{% if details %}<ul>{%
+  for one in details %}{{ draw.told(one) }}{% endfor %}</ul>{% endif %}{% endcall %}
 {% endfor %}
 </ul>
 """,

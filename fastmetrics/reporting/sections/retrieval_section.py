@@ -187,7 +187,7 @@ SECTION = Section(
   L.relevant_share }}</th><th scope="col">{{ L.found_by }}</th></tr></thead>
 <tbody>
 {% for line in some.lines %}
-<tr><th scope="row">{{ line[0] }}</th>{% for cell in line[1:] %}<td>{{ cell }}</td>{% endfor %}</tr>
+<tr><th scope="row">{{ line[0] }}</th>{% for cell in line[1:] %}<td>{{ cell | figures }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody>
 </table>

@@ -96,7 +96,7 @@ SECTION = Section(
 <tbody>
 {% for line in one.runs %}
 <tr><th scope="row" title="{{ line.cells[0] }}"><bdi>{{ line.cells[0] }}</bdi></th>{%
-  for cell in line.cells[1:] %}<td>{{ cell }}</td>{% endfor %}<td class="interval">{{
+  for cell in line.cells[1:] %}<td>{{ cell | figures }}</td>{% endfor %}<td class="interval">{{
   draw.interval(line.drawn) }}</td></tr>
 {% endfor %}
 </tbody>

@@ -160,7 +160,8 @@ SECTION = Section(
 <tbody>
 {% for one in lines %}
 <tr><th scope="row"><bdi>{{ one.label }}</bdi></th>{% for value, word in one.cells %}<td class="mean">{{
-  draw.badge(word) }} {{ value }}</td>{% endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi>{% if one.says %}: {{
+  draw.badge(word) }} {{ value | figures }}</td>{%
+  endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi>{% if one.says %}: {{
   L[one.says] }}{% endif %}</td></tr>
 {% endfor %}
 </tbody>

@@ -148,7 +148,7 @@ SECTION = Section(
 <tbody>
 {% for line in tradeoffs.lines %}
 <tr><th scope="row" title="{{ line[0] }}"><bdi>{{ line[0] }}</bdi></th>{% for cell in line[1:] %}<td>{{
-  cell }}</td>{% endfor %}</tr>
+  cell | figures }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody>
 </table>

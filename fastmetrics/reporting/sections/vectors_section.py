@@ -186,8 +186,9 @@ SECTION = Section(
 <div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label>{% if "z" in vectors.points %}
 <label>{{ L.turn }} <input id="point-turn" type="range" min="-180" max="180" value="30"></label>
 <label>{{ L.tilt }} <input id="point-tilt" type="range" min="-90" max="90" value="20"></label>{% endif %}</div>
-<p class="note">{% if vectors.explained %}{{ L.vectors_note }} {{ "%.1f" | format(100 * vectors.explained[0]) }} % + {{
-  "%.1f" | format(100 * vectors.explained[1]) }} %.{% else %}{{ L.points_note }}{% endif %} {{
+<p class="note">{% if vectors.explained %}{{ L.vectors_note }} {{
+  "%.1f %% + %.1f %%" | format(100 * vectors.explained[0], 100 * vectors.explained[1]) | figures }}.{%
+  else %}{{ L.points_note }}{% endif %} {{
   L.shows | capitalize }} {{ vectors.shown | number }} {{
   L.of }} {{ vectors.n | number }}{% if vectors.left_out %} · {{ L.left_out }} {{ vectors.left_out | number }}{%
   endif %}.</p>

@@ -23,7 +23,7 @@ const charts = {
       return [picture(frame.wide, frame.high, frame.axes(), ...steps)];
     }
     const bars = some[0].counts.map((many, place) => {
-      const title = hint(`[${figure(edges[place])}, ${figure(edges[place + 1])}]: ${count(many)}`);
+      const title = hint(`${figure(edges[place])} – ${figure(edges[place + 1])}: ${count(many)}`);
       return shape("rect", { class: "bar", "data-count": many, x: left(place), width: Math.max(right(place) - left(place) - 0.5, 0.5), y: frame.y(many), height: frame.bottom - frame.y(many) }, title);
     });
     return [picture(frame.wide, frame.high, frame.axes(), ...bars)];
@@ -49,7 +49,7 @@ const charts = {
         return shape("g", { class: "cell absent" }, title, shape("rect", place), shape("path", { d: cross }));
       }
       const colour = { class: value < 0 ? "against" : "along", "fill-opacity": PALE * Math.abs(value) };
-      const text = size < 34 ? null : shape("text", { x: place.x + size / 2, y: place.y + size / 2 + 4, "text-anchor": "middle" }, value.toFixed(2).replace("0.", "."));
+      const text = size < 34 ? null : shape("text", { x: place.x + size / 2, y: place.y + size / 2 + 4, "text-anchor": "middle" }, decimal(value.toFixed(2)).replace("0.", "."));
       return shape("g", { class: "cell", "data-value": String(value) }, title, shape("rect", { ...place, ...colour }), text);
     }));
     const beside = names.map((name, row) => shape("text", { x: left - 6, y: top + (row + 0.5) * size + 4, "text-anchor": "end" }, hint(name), short(name, left - 8)));

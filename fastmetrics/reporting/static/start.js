@@ -13,13 +13,16 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The page writes decimals as its language does; files and addresses have points.
+const decimal = (text) => (data.language === "ru" ? text.replace(".", ",") : text);
+
 function figure(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "string") return value === "Infinity" ? "∞" : "−∞";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return value.toLocaleString(data.language);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toPrecision(4);
-  return size < 100 ? value.toFixed(4) : value.toFixed(1);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return decimal(value.toPrecision(4));
+  return decimal(value.toFixed(size < 100 ? 4 : 1));
 }
 
 const count = (value) => value.toLocaleString(data.language);

@@ -29,7 +29,7 @@ function ticks(low, high, many) {
 // The number at a tick, without more digits than it needs.
 function tickText(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(1).replace(".0e", "e");
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return decimal(value.toExponential(1).replace(".0e", "e"));
   return Number(value.toPrecision(6)).toLocaleString(data.language, { maximumFractionDigits: 4 });
 }
 
