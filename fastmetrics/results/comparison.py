@@ -17,6 +17,7 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, interval, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
+from fastmetrics.base.errors import one_line
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
@@ -276,7 +277,7 @@ def _cell(mean: float, beaten: Sequence[str], *, bold: bool) -> str:
 
 def _escaped(text: str) -> str:
     special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in one_line(text))
 
 
 # The variance of a difference between systems that answered each question several times.

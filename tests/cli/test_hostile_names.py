@@ -39,6 +39,9 @@ GATE = ("gate", "new.parquet", "--baseline", "old.parquet", "-r", "token_f1 >= 0
         ("compare", "old.parquet", "new.parquet", "--by", "kind"),
         ("compare", "old.parquet", "new.parquet", "--by", "kind", "--json"),
         ("compare", "old.parquet", "new.parquet", "--by", "kind", "--markdown"),
+        ("compare", "old.parquet", "new.parquet", "--latex"),
+        ("classification", "old.parquet", "--predicted", "kind", "--expected", "answer", "--by", "kind"),
+        ("summarize", "old.parquet", "new.parquet", "--side-by-side"),
         GATE,
         (*GATE, "--json"),
         (*GATE, "--markdown"),
@@ -48,7 +51,7 @@ GATE = ("gate", "new.parquet", "--baseline", "old.parquet", "-r", "token_f1 >= 0
         ("runs", "trend", ".", "token_f1"),
         ("compare", f"no{EVIL}.parquet", "new.parquet"),
     ],
-    ids=lambda words: " ".join((words[0], *(word for word in words if word in ("--json", "--markdown")))),
+    ids=lambda words: " ".join((words[0], *(word for word in words if word in ("--json", "--markdown", "--latex")))),
 )
 def test_names_are_printed_in_one_line_without_control_characters(folder, monkeypatch, words):
     monkeypatch.chdir(folder)
