@@ -473,6 +473,20 @@ def array_of_strings(values: Sequence[Any]) -> pa.Array:
     return pa.array([None if value is None else well_formed(str(value)) for value in values], pa.large_string())
 
 
+def arrow_texts(strings: Iterable[str | None]) -> pa.Array:
+    """Strings as Arrow text by their bytes, null for None; ``pa.array`` imports pandas.
+
+    >>> arrow_texts(["a", None, ""]).to_pylist()
+    ['a', None, '']
+    """
+    values = list(strings)
+    text = text_of_strings("" if string is None else string for string in values)
+    bounds = np.concatenate([text.starts, text.stops[-1:]]) if values else np.zeros(1, np.int64)
+    valid = np.packbits(np.array([string is not None for string in values], np.bool_), bitorder="little")
+    buffers = [pa.py_buffer(valid), pa.py_buffer(bounds), pa.py_buffer(text.data)]
+    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+
+
 def text_of_strings(strings: Iterable[str]) -> Text:
     """Text from Python strings."""
     encoded = [well_formed(string).encode() for string in strings]

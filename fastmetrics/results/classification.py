@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Ints, is_number, is_text
+from fastmetrics.base.arrays import Flags, Ints, arrow_texts, is_number, is_text
 from fastmetrics.base.columns import as_array, table_of_records
 from fastmetrics.base.display import Grid, Shown, number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, some
@@ -27,7 +27,7 @@ from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.table_rows import whole_table
-from fastmetrics.text.extraction import extractor
+from fastmetrics.text.extraction import each, extractor, first_found
 
 # The result: figures of all rows and of segments, with the matrix.
 
@@ -271,19 +271,15 @@ def _labels(expected: pa.Array, predicted: pa.Array, change: Callable[[str], str
     wanted, asked = _distinct(expected)
     stated, named = _distinct(predicted)
     wanted = [change(text) for text in wanted]
-    ways = [_named(wanted) if spec == "label" else extractor(spec) for spec in extract]
-    stated = [_extracted(ways, text, row) for row, text in enumerate(stated)] if ways else stated
+    if extract:
+        ways = [each(_named(wanted)) if spec == "label" else extractor(spec) for spec in extract]
+        stated = first_found(arrow_texts(stated), ways).to_pylist()
     stated = [change(text) for text in stated]
     if all(_NUMBER.fullmatch(text) for text in {*wanted, *stated} - {NOTHING}):
         wanted, stated = ([_WHOLE.sub("", text) for text in side] for side in (wanted, stated))
     names = _ordered({*wanted, *stated})
     place = {name: code for code, name in enumerate(names)}
     return _Labels(names, _codes(wanted, place)[asked], _codes(stated, place)[named])
-
-
-def _extracted(ways: Sequence[Callable[[str, int], str | None]], text: str, row: int) -> str:
-    """The label by the first extractor that finds one; otherwise an empty text."""
-    return next(filter(None, (way(text, row) for way in ways)), "")
 
 
 def _distinct(column: pa.Array) -> tuple[list[str], Ints]:

@@ -75,6 +75,12 @@ def is_word() -> Flags:
 
 
 @functools.cache
+def is_digit() -> Flags:
+    r"""Whether ``\d`` matches each code point."""
+    return _each(np.strings.isdecimal)
+
+
+@functools.cache
 def is_space() -> Flags:
     """Whether ``str.split`` splits at each code point."""
     return _each(np.strings.isspace)

@@ -44,7 +44,13 @@ def skipped(text: str, at: int) -> int:
 
 def letter_at(text: str, at: int, strict: bool, signs: str) -> str | None:
     """The letter or digit, "" for several; None for none."""
-    if at >= len(text) or text[at].upper() not in signs or in_word(text, at - 1) or in_word(text, at + 1):
+    if (
+        at >= len(text)
+        or not text[at].isascii()
+        or text[at].upper() not in signs
+        or in_word(text, at - 1)
+        or in_word(text, at + 1)
+    ):
         return None
     rest = text[at + 1 :]
     if re.match(r"[+#][^ \n]", rest) or (rest[:1] == "'" and in_word(rest, 1)):

@@ -6,9 +6,13 @@ import time
 
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.text.extraction import EXTRACTORS, extracted, extractor
+from tests.reference import extraction as reference
+from tests.support import strategies
 
 FOUND = [
     ("answer", "The answer is 42.", "42"),
@@ -32,6 +36,16 @@ FOUND = [
     ("answer", "La réponse est : Paris", "Paris"),
     ("answer", "Answer: to be sure, the result is 5", "5"),
     ("answer", "I am the answerer.", None),
+    ("answer", "<think>5</think><answer>\n 42 \n</answer>", "42"),
+    ("answer", "<answer>The answer is 7</answer>", "7"),
+    ("answer", "### Final Answer\n\n42", "42"),
+    ("answer", '{"answer": "C"}', "C"),
+    ("answer", "This is the answer\nto all.", None),
+    ("answer", "The answer is: 18 dollars.", "18 dollars"),
+    ("answer", "The correct answer is: B. Paris", "B"),
+    ("choice", "The correct answer is: B. Paris", "B"),
+    ("choice", "**Answer: c**", "C"),
+    ("choice", "A or B", None),
     ("boxed", r"so $\boxed{\frac{1}{2}}$ and $\boxed{\text{Paris}}$.", "Paris"),
     ("boxed", r"$\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
     ("boxed", "\\boxed 5$", "5"),
@@ -71,7 +85,137 @@ FOUND = [
 
 @pytest.mark.parametrize(("spec", "text", "answer"), FOUND)
 def test_an_answer_is_found_where_it_stands(spec, text, answer):
-    assert extractor(spec)(text, 0) == answer
+    assert found_in(text, spec) == answer
+
+
+def found_in(text, spec):
+    """What an extractor finds in one text."""
+    found: str = extracted(pa.array([text]), [spec])[0].as_py()
+    return found or None
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "answer",
+            "Answer",
+            "ANSWER",
+            " is ",
+            "The answer is ",
+            ":",
+            "=",
+            "\n",
+            "\n\n",
+            " ",
+            "\t",
+            "**",
+            "*",
+            "__",
+            "_",
+        ),
+        *(
+            "~~",
+            "`",
+            "```",
+            "```python\n",
+            "\n```",
+            "- ",
+            "> ",
+            "# ",
+            "#### ",
+            "[",
+            "](",
+            "(",
+            ")",
+            "x.y",
+            "]",
+            "{",
+            "}",
+        ),
+        *(
+            "\\boxed{",
+            "\\boxed ",
+            "\\fbox",
+            "\\text{",
+            "$",
+            "42",
+            "1,234",
+            "1,2345",
+            "12 345",
+            "-5",
+            "−7",
+            "+3.5",
+            ".5",
+        ),
+        *(
+            "5%",
+            "5 %",
+            "$ 5",
+            "€7",
+            "x2",
+            "٣",
+            "１２",
+            "é",
+            "ſ",
+            "İ",
+            "ı",
+            "\u2028",
+            "\x85",
+            "\xa0",
+            "\u3000",
+            "\x1c",
+            "\r\n",
+        ),
+        *(
+            "ответ",
+            "ОТВЕТ:",
+            "итог =",
+            "答案是",
+            "答",
+            "：",
+            "。",
+            "LÖSUNG:",
+            "réponse est",
+            "الإجابة",
+            "هي",
+            "cevap",
+            "yanıt",
+        ),
+        *(
+            "for the question",
+            "would be",
+            ". So",
+            "; ",
+            "A",
+            "b",
+            "ans",
+            "wer",
+            "“",
+            '"',
+            "'",
+            "<answer>",
+            "</answer>",
+            "the",
+        ),
+    ]
+)
+KERNELS = sorted(EXTRACTORS.keys() - {"strip_thoughts"})
+
+
+@given(st.lists(st.none() | st.lists(PIECES, max_size=12).map("".join) | strategies.texts, max_size=6))
+@example(
+    ["ans**wer**: 5", "*answer* is\n- 5", "a_*answer*_: 5", "[ans](x)wer: 5", "optİon: 5", "- answer: 5\nno answer"]
+)
+@example(
+    ["```\n\n```", "$\n5", "5\n%", "1,234,5", "\\boxed{\\text{ B }}", "\\boxed \\text{B}", "####", "## Answer\n\n42"]
+)
+def test_any_texts_in_all_ways(texts):
+    for name in KERNELS:
+        found = extracted(pa.array(texts, pa.string()), [name]).to_pylist()
+        assert found == [reference.extracted(text, [name]) for text in texts]
+    ways = ["hashes", "boxed", "answer"]
+    expected = [reference.extracted(text, ways) for text in texts]
+    assert extracted(pa.array(texts, pa.string()), ways).to_pylist() == expected
 
 
 def test_the_first_extractor_that_finds_one_counts_and_none_is_an_empty_text():
@@ -101,8 +245,8 @@ def test_bad_extractors_say_what_is_expected(spec, error, words):
 @pytest.mark.parametrize("levels", [*range(900, 1000, 7), 100_000])
 def test_json_of_many_levels_is_found_or_not(levels):
     text = '{"a": ' * levels + "1" + "}" * levels
-    assert extractor("json:" + "a." * levels)(text, 0) in ("1", None)
-    found = extractor("json:a")(text, 0)
+    assert found_in(text, "json:" + "a." * levels) in ("1", None)
+    found = found_in(text, "json:a")
     assert found is None or found.count("{") < levels
 
 
@@ -120,5 +264,5 @@ def test_a_pattern_without_end_names_its_row(monkeypatch):
 def test_hostile_texts_take_no_square_of_their_length(name, piece):
     """What grows with the square of the length takes minutes at this size."""
     began = time.process_time()
-    extractor(name)(piece * (100_000 // len(piece)), 0)
+    extracted(pa.array([piece * (100_000 // len(piece))]), [name])
     assert time.process_time() - began < 20
