@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
@@ -25,6 +25,7 @@ from fastmetrics.logs.languages import check_languages, guessed, scripts_of
 from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
 from fastmetrics.tables.input_files import PLAIN, Reading
+from fastmetrics.tables.table_chunks import Reject
 from fastmetrics.text.text_keys import text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 
@@ -72,7 +73,7 @@ class DatasetChecks(Shown):
     def grids(self) -> list[Grid]:
         """One line per check."""
         lines = [(finding.check, f"{finding.rows:,}", _example(finding)) for finding in self.findings]
-        return [Grid(("check", "rows", "for example"), lines)]
+        return [Grid(("check", "rows", "for example (rows from 0)"), lines)]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
@@ -182,6 +183,11 @@ def cut_off(rows: pa.RecordBatch) -> Ints:
     return found[np.asarray(pc.and_not(ends_sentences, pc.match_substring_regex(long, _FREE)))]
 
 
+def no_answer(rows: pa.RecordBatch) -> Ints:
+    """The rows whose answer is missing or contains only white space."""
+    return np.flatnonzero(blank(rows.column("answer")))
+
+
 def other_script(rows: pa.RecordBatch) -> Ints:
     """The rows whose question and answer are mostly in different scripts."""
     question, answer = (scripts_of(rows.column(name).cast(pa.large_string())) for name in ("question", "answer"))
@@ -202,18 +208,21 @@ def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
 CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints]]] = {
     "reference in question": (("question", "reference"), "question", leaks),
     "answer is context": (("answer", "contexts"), "answer", copies),
-    "empty contexts": (("contexts",), "", empty),
+    "empty contexts": (("contexts",), "question", empty),
+    "no answer": (("answer",), "question", no_answer),
     "answer cut off": (("answer",), "answer", cut_off),
     "reference is a list": (("reference",), "reference", listed_in("reference")),
     "contexts are a list": (("contexts",), "contexts", listed_in("contexts")),
     "other script": (("question", "answer"), "question", other_script),
 }
-"""Each check: the columns it needs, the column shown in examples, and the function that finds the rows."""
+"""Each check: the columns it needs, the column shown in examples (the id in a table without it), and the function that
+finds the rows.
+"""
 
 
-def shown(check: str, text: str | None) -> str:
+def shown(check: str, text: Any) -> str:
     """The text of an example: for a truncated answer, its end."""
-    text = text or ""
+    text = "" if text is None else str(text)
     return f"… {text.rstrip()[-_TAIL:]}" if check == "answer cut off" else text
 
 
@@ -413,6 +422,7 @@ def check_dataset(
     - ``doubled id``: an id occurs in several rows; ``duplicate``: question and answer equal those of an earlier row;
     - ``reference in question``: the question contains a reference of at least four words;
     - ``answer is context``: an answer of at least four words equals a context; ``empty contexts``: none has a letter;
+      ``no answer``: null or empty; ``unreadable row``: a cell has a wrong type (other checks do not count such rows);
     - ``answer cut off``: an answer of at least twenty words ends within a sentence (a letter, digit, comma or dash),
       though punctuation ends another of its sentences; not in a list or poem (a short last line below one without);
     - ``reference is a list``, ``contexts are a list``: one text is a list of texts in JSON;
@@ -435,14 +445,20 @@ def check_dataset(
     label_columns = list(dict.fromkeys(listed(labels)))
     sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
     how = Columns(columns, schema, reading or PLAIN)
-    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table")
+    rejects: list[Reject] = []
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table", rejects=rejects)
     judged = {
         name: next((canonical for canonical, column in log.names.items() if column == name), name)
         for name in label_columns
     }
     judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
     looking = Looking(log.has, judged, sampled_checks)
-    return looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
+    checks = looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
+    if not rejects:
+        return checks
+    told = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
+    unreadable = Finding("unreadable row", len(rejects), told)
+    return replace(checks, rows=checks.rows + len(rejects), findings=[unreadable, *checks.findings])
 
 
 class Faults(NamedTuple):
@@ -478,8 +494,10 @@ class Looking:
         for name, (needed, column, check) in CHECKS.items():
             if set(needed) <= self.has:
                 places = check(rows)
-                texts = rows.column(column).take(pa.array(places[:EXAMPLES])).to_pylist() if column else [""] * EXAMPLES
-                pairs = zip(places[:EXAMPLES].tolist(), texts, strict=False)
+                first = places[:EXAMPLES].tolist()
+                told = next((told for told in (column, "id") if told in self.has), None)
+                texts = rows.column(told).take(pa.array(first, pa.int64())).to_pylist() if told else [""] * len(first)
+                pairs = zip(first, texts, strict=True)
                 results.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
         if "id" in self.has:
             results.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))

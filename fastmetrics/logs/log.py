@@ -34,6 +34,7 @@ from fastmetrics.metrics.batch import Batch
 from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
+from fastmetrics.tables.table_chunks import Reject
 from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 from fastmetrics.vectors.neighbors import nearest
@@ -329,11 +330,13 @@ def open_log(
     *,
     again: bool = False,
     what: str = "log",
+    rejects: list[Reject] | None = None,
 ) -> Log:
     """Open a log with its ``needed`` columns, the ``optional`` ones that exist, and ``numbers`` by their own names.
 
     ``labels`` are also found by their own names and may have any type.  A log in memory that is to be read ``again`` is
-    held, as a reader or a generator has its rows only once.  ``what`` is the log in messages.
+    held, as a reader or a generator has its rows only once.  ``what`` is the log in messages, and a list of
+    ``rejects`` gets the rows that cannot be read, which end the reading otherwise.
 
     ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
     column, or for a column of an unexpected kind.
@@ -362,7 +365,7 @@ def open_log(
                 check_type("", column, kind, schema.field(column).type)
             return make(schema, pieces)
 
-        return gathered(source, as_read, checked, threads)
+        return gathered(source, as_read, checked, threads, rejects)
 
     return Log(names, read)
 

@@ -17,7 +17,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
-from fastmetrics.tables.table_chunks import Chunk, Limits, batch_of, cut, long_rows, too_long
+from fastmetrics.tables.table_chunks import Chunk, Limits, Reject, batch_of, cut, long_rows, too_long
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
@@ -164,30 +164,37 @@ def gathered(
     columns: Mapping[str, str],
     make: Callable[[pa.Schema, Iterator[Piece]], T],
     threads: int = 1,
+    rejects: list[Reject] | None = None,
 ) -> T:
     """The result of ``make`` for the schema and the pieces of the named columns (user's name: kind), all rows in order.
 
     ``make`` is called again, from the first piece, if a later row of text files needs a wider type than the rows
-    before it.  A table in memory is read piece by piece, once, and not held.  Raises the errors of :func:`whole_table`.
+    before it.  A table in memory is read piece by piece, once, and not held.  Raises the errors of :func:`whole_table`;
+    bad rows of files are left out where there is a list of ``rejects``, which gets them.
     """
     if isinstance(source, FrameSource):
         return make(*_streamed(source, columns))
     selection = source.select(columns)
     while True:
         try:
-            return make(selection.schema, _pieces(source, selection, threads))
+            if rejects is not None:
+                rejects.clear()
+            return make(selection.schema, _pieces(source, selection, threads, rejects))
         except Widened as wider:
             selection = selection.widen(wider.name, wider.type)
 
 
-def _pieces(source: TableSource, selection: Selection, threads: int) -> Iterator[Piece]:
+def _pieces(source: TableSource, selection: Selection, threads: int, rejects: list[Reject] | None) -> Iterator[Piece]:
     rows = 0
     for chunk in source.chunks(selection, threads=threads):
-        if chunk.rejects:
+        if rejects is not None:  # the rows of the piece are numbered, so its good ones are to be known
+            chunk = good_rows(source, selection, chunk, skip=True, any_length=True)
+            rejects += chunk.rejects
+        elif chunk.rejects:
             raise FileFormatError(str(chunk.rejects[0]))
         rows += len(chunk.rows)
         report(WorkDone("reading", rows, "rows", source.rows))
-        yield Piece(len(chunk.rows), partial(_finished, source, selection, chunk))
+        yield Piece(len(chunk.rows), partial(_finished, source, selection, replace(chunk, rejects=())))
 
 
 def _streamed(source: FrameSource, columns: Mapping[str, str]) -> tuple[pa.Schema, Iterator[Piece]]:

@@ -32,6 +32,7 @@ FAULTS = {
     "reference in question": ({"question": "Is it within 30 days OF delivery. or so?"}, 1),
     "answer is context": ({"answer": "Returns  within 30 days of delivery."}, 1),
     "empty contexts": ({"contexts": [" ", "\n"]}, 1),
+    "no answer": ({"answer": " \n"}, 1),
     "answer cut off": ({"answer": f"{LONG}. And then"}, 1),
     "other script": ({"answer": "В течение тридцати дней."}, 1),
     "contradicting labels": ({"question": GOOD["question"], "answerable": False}, 2),
@@ -81,7 +82,8 @@ def test_labels_of_any_type_and_rows_without_values():
     assert counts(rows, labels="verdict") == {"duplicate": 1, "contradicting labels": 2}
     assert counts(rows) == {"duplicate": 1}
     empty = {"question": [None, None], "answer": [None, ""], "contexts": [None, []], "reference": [None, [None]]}
-    assert counts(empty) == {name: 2 * (name == "empty contexts") for name in [*list(FAULTS)[1:7], *LIST_CHECKS]}
+    lacking = ("empty contexts", "no answer")
+    assert counts(empty) == {name: 2 * (name in lacking) for name in [*list(FAULTS)[1:8], *LIST_CHECKS]}
     with pytest.raises(ColumnError, match=r"^labels='verdct': unknown column 'verdct'; did you mean 'verdict'"):
         fm.logs.check_dataset(rows, labels="verdct")
 
@@ -217,6 +219,7 @@ def test_labels_that_are_canonical_columns_and_text():
         "duplicate": 1,
         "reference in question": 0,
         "answer cut off": 0,
+        "no answer": 0,
         "reference is a list": 0,
         "other script": 0,
         "contradicting labels": 2,
@@ -300,3 +303,17 @@ def test_any_threads_and_parts_give_the_same_findings(tmp_path):
     parts = open_source(path, sizes=ReadSizes(line_block_bytes=3000))
     for threads in (1, 2):
         assert fm.logs.check_dataset(parts, threads=threads) == expected
+
+
+def test_unreadable_rows_are_a_finding_and_the_others_are_checked(tmp_path):
+    bad = {"id": "b", "question": 5, "answer": {"a": 1}}
+    late = {"id": "c", "question": "Who?", "answer": " ", "contexts": []}
+    path = jsonl(tmp_path / "rows.jsonl", {**late, "id": "a", "answer": "Ann.", "contexts": ["x"]}, bad, late)
+    found = fm.logs.check_dataset(path)
+    first = found.findings[0]
+    assert (found.rows, first.check, first.rows, found.clean) == (3, "unreadable row", 1, False)
+    assert first.examples[0][1].startswith("line 2, column 'question': expected a string, got the number 5")
+    faults = {one.check: (one.rows, one.examples) for one in found.findings[1:] if one.rows}
+    assert faults == {"no answer": (1, [((1,), "Who?")]), "empty contexts": (1, [((1,), "Who?")])}
+    assert "for example (rows from 0)" in str(found)
+    assert fm.logs.check_dataset({"id": ["x"], "contexts": [[]]}).findings[1].examples == [((0,), "x")]

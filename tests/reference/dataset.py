@@ -85,6 +85,8 @@ def faults(rows, labels):
             each["answer is context"].append(number)
         if not any(entry.strip() for entry in contexts):
             each["empty contexts"].append(number)
+        if not (row["answer"] or "").strip():
+            each["no answer"].append(number)
         if is_cut_off(row["answer"] or ""):
             each["answer cut off"].append(number)
         question_script, answer_script = script(row["question"]), script(row["answer"])
@@ -100,6 +102,7 @@ def faults(rows, labels):
         "reference in question",
         "answer is context",
         "empty contexts",
+        "no answer",
         "answer cut off",
         "other script",
     )
