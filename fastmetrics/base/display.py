@@ -349,6 +349,10 @@ class ShownSequence(_ShownItems, Sequence[T]):
 class ShownMapping(_ShownItems, Mapping[str, T]):
     """A printed result that is the mapping in its field ``of``."""
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Refuse: ``pandas.DataFrame(result)`` would make a column of the names and drop all figures."""
+        raise TypeError(f"a {type(self).__name__} is a mapping by name: .to_pandas() or .to_arrow() is its table")
+
     if TYPE_CHECKING:
 
         def __iter__(self) -> Iterator[str]: ...

@@ -41,6 +41,7 @@ VERBS = {
 """The functions and classes that the package itself has beside those of the metrics, and the module of each."""
 
 IN_ROOMS = {
+    "list_metrics": "metrics.suites",
     "load_plugin": "metrics.plugins",
     "tokenizer": "metrics.tokenizers",
     "grounding_evidence": "metrics.grounding",

@@ -164,32 +164,22 @@ def metrics_command(
     rank: Annotated[bool, typer.Option("--rank", help="List the measures of the command rank instead.")] = False,
 ) -> None:
     """A name of the sources, such as "Avg EM", is explained too."""
-    families = _families()
+    from fastmetrics.metrics.suites import list_metrics
+
+    metrics = list_metrics().to_pylist()
+    names, families = [metric["name"] for metric in metrics], dict.fromkeys(metric["family"] for metric in metrics)
     lines: Iterable[str]
     if rank:
         lines = _measures()
     elif name is None:
-        lines = [f"{family}:  {', '.join(metric.name for metric in some)}" for family, some in families.items()]
-    elif name in families and name not in [metric.name for some in families.values() for metric in some]:
-        width = max(len(metric.name) for metric in families[name])
-        lines = [
-            f"{metric.name:{width}}  {_columns(metric)}: {metric.summary.replace('`', '')}" for metric in families[name]
-        ]
+        lines = [f"{one}:  {', '.join(m['name'] for m in metrics if m['family'] == one)}" for one in families]
+    elif name in families and name not in names:
+        some = [metric for metric in metrics if metric["family"] == name]
+        width = max(len(metric["name"]) for metric in some)
+        lines = [f"{metric['name']:{width}}  {metric['columns']}: {metric['summary']}" for metric in some]
     else:
         lines = _meant(name)
     print_folded(lines)
-
-
-def _families() -> dict[str, list[Metric]]:
-    """The metrics of each family, which is the module that declares them."""
-    import fastmetrics.metrics.suites  # noqa: F401 - declares the metrics
-    from fastmetrics.metrics.metric import REGISTRY
-
-    families: dict[str, list[Metric]] = {}
-    for metric in REGISTRY.values():
-        family = metric.function.__module__.rpartition(".")[2].replace("_", " ")
-        families.setdefault(family, []).append(metric)
-    return families
 
 
 def _meant(name: str) -> Iterator[str]:
@@ -208,14 +198,16 @@ def _meant(name: str) -> Iterator[str]:
 
 def _explained(metric: Metric) -> Iterator[str]:
     from fastmetrics.metrics.metric import described, in_words
+    from fastmetrics.metrics.suites import optional_columns, required_columns
 
     low, high = metric.bounds
-    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}; source: {in_words(metric.source)}"
+    source = f"; source: {in_words(metric.source)}" if metric.source else ""
+    yield f"{metric.name}: {metric.level} metric, {low:g} to {high:g}{source}"
     yield f"{metric.better} is better" if metric.better else "no direction is better"
     if metric.others:
         yield f"also called: {', '.join(metric.others)}"
     yield from described(metric.labels)
-    yield f"columns: {_columns(metric)}" + "".join(f", {c} (optional)" for c in _others(metric))
+    yield f"columns: {required_columns(metric)}" + "".join(f", {c} (optional)" for c in optional_columns(metric))
     for option, default in metric.defaults.items():
         shown = repr(default)
         about = f"; {metric.descriptions[option]}" if metric.descriptions[option] else ""
@@ -243,18 +235,6 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield from lines
         else:
             yield _ROLE.sub(r"\1", " ".join(lines)).replace("`", "").replace(".  ", ". ")
-
-
-def _columns(metric: Metric) -> str:
-    """The required columns."""
-    alternatives = "" if metric.rows.either is None else str(metric.rows.either).replace("'", "")
-    return ", ".join(filter(None, [*metric.required, alternatives]))
-
-
-def _others(metric: Metric) -> list[str]:
-    """The optional columns."""
-    sets = () if metric.rows.either is None else metric.rows.either.sets
-    return sorted(metric.optional - {column for group in sets for column in group})
 
 
 def _measures() -> Iterator[str]:

@@ -8,6 +8,8 @@ import importlib
 import re
 from collections.abc import Mapping
 
+import pyarrow as pa
+
 from fastmetrics.base.errors import UnknownNameError, fold, shown
 from fastmetrics.base.input_columns import is_axis
 from fastmetrics.metrics.judge_scores import JudgedMetric
@@ -94,6 +96,51 @@ SPELLINGS.update(_spellings)
 load_entry_points()
 
 
+def required_columns(metric: Metric) -> str:
+    """The columns that a metric needs, in words.
+
+    >>> required_columns(REGISTRY["token_f1"]), required_columns(REGISTRY["semantic_similarity"])
+    ('answer, reference', 'answer_embedding, reference_embedding')
+    """
+    alternatives = "" if metric.rows.either is None else str(metric.rows.either).replace("'", "")
+    return ", ".join(filter(None, [*metric.required, alternatives]))
+
+
+def optional_columns(metric: Metric) -> list[str]:
+    """The columns that a metric reads where a table has them."""
+    sets = () if metric.rows.either is None else metric.rows.either.sets
+    return sorted(metric.optional - {column for group in sets for column in group})
+
+
+def list_metrics() -> pa.Table:
+    """The metrics, those of plugins too, as a table: what each needs, and how to read it.
+
+    The columns are ``name``, ``family``, ``level`` (``row`` or ``corpus``), ``better`` (null without a direction), the
+    bounds ``low`` and ``high``, the ``columns`` it needs, the ``optional`` ones, and the first line of its docs.
+
+    >>> import fastmetrics as fm, pyarrow.compute as pc
+    >>> found = fm.metrics.list_metrics()
+    >>> found.filter(pc.equal(found["name"], "token_f1")).select(["family", "better", "columns"]).to_pylist()
+    [{'family': 'lexical', 'better': 'higher', 'columns': 'answer, reference'}]
+    """
+    return pa.Table.from_pylist(
+        [
+            {
+                "name": metric.name,
+                "family": metric.function.__module__.rpartition(".")[2].replace("_", " "),
+                "level": metric.level,
+                "better": metric.better,
+                "low": float(metric.bounds[0]),
+                "high": float(metric.bounds[1]),
+                "columns": required_columns(metric),
+                "optional": optional_columns(metric),
+                "summary": metric.summary.replace("`", ""),
+            }
+            for metric in REGISTRY.values()
+        ]
+    )
+
+
 def function_of(name: str) -> str:
     """The public function that computes the metric ``name``.
 
@@ -153,7 +200,7 @@ def find(name: str, cut: bool = False) -> Metric:
         raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
         own = "a metric of your own needs --plugin FILE, in Python metrics.load_plugin"
-        listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}; {own}"
+        listing = f"`fastmetrics metrics`, in Python metrics.list_metrics(), lists all {len(REGISTRY)}; {own}"
         near, spelled = alike(name)
         error = UnknownNameError.of("metric", name, near, meant(name), spelled, listing)
         raise UnknownNameError(error.message, difference(name))

@@ -134,7 +134,7 @@ def test_a_name_of_another_number_is_no_alias_and_the_error_says_the_difference(
 def test_unrelated_name_error_points_to_the_metric_list(typed):
     with pytest.raises(UnknownNameError) as caught:
         parse(typed)
-    listing = f"`fastmetrics metrics` lists all {len(REGISTRY)}"
+    listing = f"`fastmetrics metrics`, in Python metrics.list_metrics(), lists all {len(REGISTRY)}"
     own = "a metric of your own needs --plugin FILE, in Python metrics.load_plugin"
     assert str(caught.value).endswith(f"; {listing}; {own}")
     assert len(str(caught.value)) < 250
@@ -281,3 +281,26 @@ def test_suggestion_lists_first_names_and_count_of_others(count):
     names = [f"n{place:03}" for place in range(count)]
     shown = ", ".join(names[:FEW]) or "none"
     assert suggestion("x", reversed(names)) == f"known: {shown}" + f" and {count - FEW} more" * (count > FEW)
+
+
+def test_the_metrics_are_a_table_in_python_and_the_list_of_the_command(tmp_path):
+    rows = fm.metrics.list_metrics().to_pylist()
+    assert [row["name"] for row in rows] == list(REGISTRY)
+    for row in rows:
+        metric = REGISTRY[row["name"]]
+        assert (row["level"], row["better"], (row["low"], row["high"])) == (metric.level, metric.better, metric.bounds)
+        assert set(metric.required) <= set(row["columns"].split(", "))
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    listed = [line.partition(":  ") for line in program("metrics").out.splitlines()]
+    assert [family for family, _, _ in listed] == families
+    assert [name for _, _, names in listed for name in names.split(", ")] == [row["name"] for row in rows]
+
+
+def test_a_metric_without_a_source_is_explained_without_one(tmp_path):
+    text = "import fastmetrics as fm\n\n\n@fm.metric(bounds=(0, 1), better='higher')\n"
+    text += "def unsourced(answer: str) -> float:\n    return 1.0\n"
+    (tmp_path / "own.py").write_text(text)
+    done = program("metrics", "unsourced", "--plugin", tmp_path / "own.py")
+    REGISTRY.pop("unsourced", None)
+    SPELLINGS.pop("unsourced", None)
+    assert done.out.splitlines()[:2] == ["unsourced: row metric, 0 to 1", "higher is better"]

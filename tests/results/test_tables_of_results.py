@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import fastmetrics as fm
@@ -70,3 +71,11 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingExtraError, match=rf"needs {package}, which is not installed: pip install {package}"):
             getattr(summary, f"to_{package}")()
+
+
+def test_a_frame_of_a_mapping_is_refused_with_its_own_way() -> None:
+    """pandas would take the names for the values of a column, and drop the figures without a word."""
+    summary = fm.summarize({"token_f1": [0.1, 0.2]})
+    with pytest.raises(TypeError, match=r"a Summary is a mapping by name: .to_pandas\(\) or .to_arrow"):
+        pd.DataFrame(summary)
+    assert summary.to_pandas()["mean"].tolist() == [pytest.approx(0.15)]

@@ -273,7 +273,7 @@ _FILES = "takes paths: readers of files have tests of their own"
 _NO_COLUMN = "takes no column of values"
 EXCEPTIONS = {
     **dict.fromkeys(("list_runs", "trend", "load_plugin"), _FILES),
-    **dict.fromkeys(("metric", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
+    **dict.fromkeys(("metric", "list_metrics", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(
         (
             "GivenContextsBot",
