@@ -34,6 +34,16 @@ _WORDS = {
     "run": ("run", "запуск"),
     "every_metric": ("Every metric", "Все метрики"),
     "first_looks": ("What to look at first", "На что посмотреть сначала"),
+    "main_mean": (
+        "{metric}, the main metric: mean {mean}, 95 % interval {interval}, rows with a score: {n}.",
+        "{metric}, главная метрика: среднее {mean}, интервал 95 % {interval}, строк с оценкой: {n}.",
+    ),
+    "answers_only": (
+        "This table holds answers, not scores: run fastmetrics score (fm.score) on it first. Shown are the numbers "
+        "that stand beside the answers.",
+        "В таблице ответы, а не оценки: сначала выполните fastmetrics score (fm.score). Показаны числа, стоящие рядом "
+        "с ответами.",
+    ),
     "look_at": (
         "A metric's name opens its rows, the worst first.",
         "Имя метрики открывает её строки, худшие сначала.",

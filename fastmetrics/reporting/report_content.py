@@ -46,9 +46,10 @@ from fastmetrics.results.open_runs import open_run, open_runs, run_of
 from fastmetrics.results.pairing import with_row_ids
 from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_file import declared_better
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_run import ScoreRun, is_unscored
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 from fastmetrics.results.worst_rows import TextSource
+from fastmetrics.stats.mean_interval import interval_text
 
 # The data page of a report: which rows it holds, and what its scores were made from.
 
@@ -298,6 +299,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "worst_rows": worst_of_systems(everyone, names[first], better[names[first]], system_names, links, on_page)
         if names and better.get(names[first])
         else [],
+        "main_mean": _main_mean(runs.main, names[first], options) if names and against is None else None,
+        "is_unscored": bool(names) and is_unscored(runs.main, names[first]),
         "links": links,
         "first_metric": visible(names[first]) if names else None,
         "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
@@ -504,6 +507,17 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
         if place == 0 or interval.segment is not None
     ]
     return replace(summaries[0], means=means)
+
+
+def _main_mean(run: ScoreRun, name: str, options: ReportOptions) -> dict[str, str] | None:
+    """The mean of the main metric with its interval; None without a score."""
+    found = next(
+        iter(summarize_by(run, metrics=[name], bootstrap=200, seed=options.seed, threads=options.threads)), None
+    )
+    if found is None or not found.n:
+        return None
+    ends = interval_text(found.low, found.high, found.interval_note)
+    return {"metric": visible(name), "mean": number(found.mean), "interval": ends, "n": f"{found.n:,}"}
 
 
 def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:

@@ -105,6 +105,15 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
     assert "Rows without a score: keyword_recall 30 / 60" in lines
     assert "The worst rows by keyword_recall" in page
+    [mean] = fm.results.summarize_by(scores, metrics="keyword_recall")
+    assert f"keyword_recall, the main metric: mean {mean.mean:.4f}, 95 % interval [{mean.low:.4f}, " in page
+    assert labels("en")["answers_only"] not in page.partition("<script")[0]
+
+
+def test_a_table_of_answers_says_that_it_has_no_scores(tmp_path):
+    answers = {"id": list(range(9)), "answer": ["x"] * 9, "latency_ms": [float(at) for at in range(9)]}
+    page = page_of({"new": answers}, tmp_path)
+    assert labels("en")["answers_only"] in page.partition("<script")[0]
 
 
 def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
