@@ -13,6 +13,7 @@ import typer
 
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
+from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
@@ -25,6 +26,7 @@ from fastmetrics.cli.options import (
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RayCluster
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.classification import classification
 from fastmetrics.retrieval.rank import rank
 from fastmetrics.scoring.found_columns import columns
@@ -47,11 +49,14 @@ def score_command(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> Any:
-    """Without an output, the scores are not kept."""
+    """Without an output, the scores are not kept.  Without metrics and suites, those of --plugin are scored too."""
     if arguments["engine"] == "local" and cluster != RayCluster():
         raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
     if arguments["engine"] == "ray":
         arguments["engine"] = cluster
+    if plugin and not arguments.get("metrics") and not arguments.get("suites"):
+        arguments["suites"] = ["core"]
+        arguments["metrics"] = [name for name, own in REGISTRY.items() if own.function.__module__ in LOADED]
     if arguments["output"] is None:
         return _summarise(arguments, quiet, as_json)
     run = arguments.call(score)

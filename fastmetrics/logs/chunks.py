@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, text_of_arrow
 from fastmetrics.base.columns import as_array, is_column
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, row_count
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.options import Real, Rows, argument
@@ -469,15 +469,16 @@ class ChunkUse(Shown):
         """Notes on the data behind the figures."""
         notes = [f"{self.rows:,} rankings, their first {self.k} places"]
         if self.missing:
-            notes.append(f"{self.missing:,} rows without a ranking were left out")
+            notes.append(f"left out without a ranking: {row_count(self.missing)}")
         if self.total_chunks is None:
             notes.append("without a table of chunks, unused chunks are unknown and gini covers the used chunks only")
         if self.unused_ids:
             some = ", ".join(map(str, self.unused_ids[:_SHOWN])) + (", …" if len(self.unused_ids) > _SHOWN else "")
             notes.append(f"never retrieved: {some}")
         if self.unknown_chunks:
-            some = ", ".join(map(repr, self.unknown_ids[:3]))
-            notes.append(f"{self.unknown_chunks:,} retrieved ids are not in the table of chunks: {some}, ...")
+            some = ", ".join(map(repr, self.unknown_ids[:3])) + (", …" if self.unknown_chunks > 3 else "")
+            are = "id is" if self.unknown_chunks == 1 else "ids are"
+            notes.append(f"{self.unknown_chunks:,} retrieved {are} not in the table of chunks: {some}")
         return notes
 
 

@@ -187,7 +187,9 @@ def without_columns(
 
 
 def lacking(name: str, metric: Metric, columns: Mapping[str, str]) -> str:
-    """A score, and the columns that it lacks."""
+    """A score, and the columns that it lacks; of a judge's score, the rubric that makes it."""
+    if metric.required == (name,):
+        return f"{name} (judge run --rubrics {name.removeprefix('judge_')})"
     return f"{name} ({', '.join(column for column in metric.required if column not in columns)})"
 
 

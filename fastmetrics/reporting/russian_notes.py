@@ -458,12 +458,12 @@ NOTES: Mapping[str, str] = {
     "{n:number} rankings, their first {k:number} places": (
         "{n} {n:выдача|выдачи|выдач}, {k} {k:первое место|первых места|первых мест}"
     ),
-    "{n:number} rows without a ranking were left out": "Не учтены строки без выдачи: {n}",
+    "left out without a ranking: {n:number} {row|rows}": "Не учтены строки без выдачи: {n}",
     "without a table of chunks, unused chunks are unknown and gini covers the used chunks only": (
         "Без таблицы фрагментов неизвестно, какие не используются, и gini — только по используемым"
     ),
     "never retrieved: {names}": "Ни разу не найдены: {names}",
-    "{n:number} retrieved ids are not in the table of chunks: {names}, ...": (
+    "{n:number} retrieved {id is|ids are} not in the table of chunks: {names}": (
         "Найденных id, которых нет в таблице фрагментов: {n}; например {names}"
     ),
     "{n:number} questions in {k:number} topics, seed {seed}": (

@@ -118,6 +118,9 @@ def test_custom_metrics_in_files_summaries_and_validation(own, tmp_path):
     wanted = [None if one != one else one for one in map(expected_overlap, ANSWERS, REFERENCES)]  # noqa: PLR0124
     same(scores, wanted)
     assert "own_mean" in program("summarize", out, "--plugin", own, "--json").out
+    some = tmp_path / "some.parquet"
+    assert program("score", source, "-o", some, "--plugin", own).code == 0
+    assert {"own_overlap", "own_references", "token_f1"} <= set(pq.read_schema(some).names)
     assert program("metrics", "--plugin", own, "own_overlap").out.startswith(
         "own_overlap: row metric, 0 to 1; source: ours"
     )

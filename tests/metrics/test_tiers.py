@@ -151,8 +151,9 @@ def test_metrics_without_their_columns_are_left_out_and_named(tmp_path):
     assert (done.code, done.err) == (0, "")
     said = " ".join(done.out.split())
     assert (
-        "tier2: not scored for lack of columns: judge_answer_faithfulness (judge_answer_faithfulness), "
-        "judge_answer_relevance (judge_answer_relevance), judge_correctness (judge_correctness), "
+        "tier2: not scored for lack of columns: judge_answer_faithfulness (judge run --rubrics answer_faithfulness), "
+        "judge_answer_relevance (judge run --rubrics answer_relevance), "
+        "judge_correctness (judge run --rubrics correctness), "
         "response_semantic_consistency (answer_embedding)" in said
     )
     assert set(TEXTS) <= set(json.loads(program("summarize", tmp_path / "o.parquet", "--json").out)["figures"])
