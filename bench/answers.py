@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ TARGETS: dict[str, dict[str, float]] = {
     "wer": {"rapidfuzz": 1, "jiwer": 30},
     "cer": {"rapidfuzz": 1, "jiwer": 30},
     "levenshtein_ratio": {"rapidfuzz": 1},
+    "tool_call_f1": {"python": 1},
 }
 ROWS_PER_SECOND = {"cover_match": 700_000, "choice_match": 700_000, "number_match": 400_000}
 """Targets of metrics without a package that computes the same."""
@@ -62,6 +64,7 @@ def columns(rows: int, seed: int = 0) -> dict[str, pa.Array]:
     answers, references = (cut(table[name].combine_chunks(), sizes) for name in ("answer", "reference"))
     names = cut(table["reference"].combine_chunks(), np.minimum(sizes, 3))
     stated = pa.array(FORMS).take(pa.array(rng.integers(0, len(FORMS), rows)))
+    made, expected = tool_calls(rows, seed)
     amounts = [f"{value:,.2f}" if row % 3 else str(int(value)) for row, value in enumerate(rng.lognormal(5, 2, rows))]
     return {
         "answers": answers,
@@ -71,8 +74,42 @@ def columns(rows: int, seed: int = 0) -> dict[str, pa.Array]:
         "letters": pa.array(list("ABCD")).take(pa.array(rng.integers(0, 4, rows))),
         "choices": pa.FixedSizeListArray.from_arrays(names.take(pa.array(rng.integers(0, rows, 4 * rows))), 4),
         "numbers": pa.array(amounts),
+        "made": made,
+        "expected": expected,
         "totals": pc.binary_join_element_wise(answers, "so the total is", pa.array(amounts), " "),
     }
+
+
+def tool_calls(rows: int, seed: int = 0) -> tuple[pa.Array, pa.Array]:
+    """Calls of tools as OpenAI has them, and expected ones, of which some are missing or have another argument."""
+    rng = np.random.default_rng(seed)
+    words = np.array(["quarterly", "revenue", "report", "for", "the", "northern", "region", "open", "invoices"])
+    made: Strings = []
+    expected: Strings = []
+    for size in rng.choice([1, 1, 1, 2, 2, 3, 4], rows).tolist():
+        names = [f"tool_{number}" for number in rng.integers(0, 6, size)]
+        given = [{"query": " ".join(rng.choice(words, 5)), "limit": int(rng.integers(50))} for _ in range(size)]
+        functions = [{"name": name, "arguments": json.dumps(one)} for name, one in zip(names, given, strict=True)]
+        made.append(json.dumps([{"id": "call_1", "type": "function", "function": each} for each in functions]))
+        changed = [{**one, "limit": 7} if rng.random() < 0.3 else one for one in given[: size - (rng.random() < 0.2)]]
+        expected.append(json.dumps([{"name": n, "arguments": one} for n, one in zip(names, changed, strict=False)]))
+    return pa.array(made), pa.array(expected)
+
+
+def plain_f1(made: Strings, expected: Strings) -> list[float]:
+    """F1 of the calls of each row by ``json`` and ``Counter``."""
+
+    def key(call: dict[str, Any]) -> tuple[str, str]:
+        inner = call.get("function", call)
+        given = inner["arguments"]
+        return inner["name"], json.dumps(json.loads(given) if isinstance(given, str) else given, sort_keys=True)
+
+    scores = []
+    for ours, theirs in zip(made, expected, strict=True):
+        both = [Counter(map(key, json.loads(text))) for text in (ours, theirs)]
+        total = both[0].total() + both[1].total()
+        scores.append(2 * (both[0] & both[1]).total() / total if total else 1.0)
+    return scores
 
 
 def contests(of: dict[str, pa.Array]) -> dict[str, tuple[Ours, Peers]]:
@@ -96,17 +133,27 @@ def contests(of: dict[str, pa.Array]) -> dict[str, tuple[Ours, Peers]]:
         "wer": (partial(fm.wer, *both, threads=1), words),
         "cer": (partial(fm.cer, *both, threads=1), characters),
         "levenshtein_ratio": (partial(fm.levenshtein_ratio, *both, threads=1), ratios),
+        "tool_call_f1": (
+            partial(fm.tool_call_f1, of["made"], of["expected"], threads=1),
+            {"python": (10, plain_f1)},
+        ),
         "cover_match": (partial(fm.cover_match, of["answers"], of["names"], threads=1), {}),
         "choice_match": (partial(fm.choice_match, of["stated"], of["letters"], of["choices"], threads=1), {}),
         "number_match": (partial(fm.number_match, of["totals"], of["numbers"], threads=1), {}),
     }
 
 
+def texts_of(of: dict[str, pa.Array], name: str) -> tuple[Strings, Strings]:
+    """The two columns that the peers of a metric read."""
+    first, second = ("made", "expected") if name == "tool_call_f1" else ("answers", "references")
+    return of[first].to_pylist(), of[second].to_pylist()
+
+
 def check(of: dict[str, pa.Array]) -> None:
     """Ours and the packages' numbers on a few rows."""
     few = {name: column[:200] for name, column in of.items()}
-    texts = few["answers"].to_pylist(), few["references"].to_pylist()
     for name, (ours, peers) in contests(few).items():
+        texts = texts_of(few, name)
         for peer, (_, function) in peers.items():
             theirs = np.array(function(*texts), float)
             if peer == "rapidfuzz" and name != "levenshtein_ratio":
@@ -122,12 +169,11 @@ def main() -> None:
     options = parser.parse_args()
     of = columns(options.rows)
     check(of)
-    texts = of["answers"].to_pylist(), of["references"].to_pylist()
     results: list[dict[str, Any]] = []
     alone: list[dict[str, Any]] = []
     for name, (ours, peers) in contests(of).items():
         if peers:
-            results += in_turns(name, ours, peers, texts, options.repeats, TARGETS[name])
+            results += in_turns(name, ours, peers, texts_of(of, name), options.repeats, TARGETS[name])
             continue
         ours()
         side = Side("fastmetrics", options.rows, [seconds(ours) for _ in range(options.repeats)])

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from fastmetrics.tables.text_values import is_deep
 # The calls of a row, in any of the shapes that logs have.
 
 
-class Call(NamedTuple):
-    """A call: the name of the tool, its arguments as a text of JSON, or None if nothing says what they are."""
+Call: TypeAlias = tuple[str, str | None]
+"""A call: the name of the tool, its arguments as a text of JSON, or None if nothing says what they are.
 
-    name: str
-    arguments: str | None
+Millions of plain tuples of texts cost the collector of garbage nothing, unlike objects of a class.
+"""
 
 
 _WRAPPED = ("function", "functionCall", "function_call", "toolUse", "tool_call", "params")
@@ -48,17 +48,17 @@ _DEEPEST = 100
 def calls_of(value: Any) -> list[Call]:
     """The calls in a value of parsed JSON: a name, a call, a message with calls, or a list of these.
 
-    >>> [call.name for call in calls_of(["search", {"function": {"name": "read", "arguments": "{}"}}])]
+    >>> [name for name, _ in calls_of(["search", {"function": {"name": "read", "arguments": "{}"}}])]
     ['search', 'read']
     >>> calls_of({"role": "assistant", "content": [{"type": "tool_use", "name": "add", "input": {"a": 1.0}}]})
-    [Call(name='add', arguments='{"a": 1.0}')]
+    [('add', '{"a": 1.0}')]
 
     Raises ``ValueError`` for any other value.
     """
     if isinstance(value, list):
         return [call for item in value for call in calls_of(item)]
     if isinstance(value, str):
-        return [Call(value, None)]
+        return [(value, None)]
     if not isinstance(value, dict):
         raise ValueError(f"expected the name of a tool or a call, got {shown(value)}")
     if "role" in value or "tool_calls" in value:  # a message
@@ -96,8 +96,8 @@ def _call(inner: dict[str, Any]) -> Call:
     for key in _ARGUMENTS:
         given = inner.get(key)
         if given is not None:  # text that a model cut off is no JSON, and equals itself only
-            return Call(name, (given or "{}") if isinstance(given, str) else _ENCODE(given))
-    return Call(name, "{}" if any(key in inner for key in _ARGUMENTS) else None)
+            return name, (given or "{}") if isinstance(given, str) else _ENCODE(given)
+    return name, "{}" if any(key in inner for key in _ARGUMENTS) else None
 
 
 def _refused(name: str) -> None:
@@ -121,11 +121,11 @@ _MANY = 100
 
 def _alike(call: Call) -> Call:
     """The call with its arguments in a form that is the same for equal ones: keys in order, 1.0 as 1."""
-    if call.arguments is None:
+    name, given = call
+    if given is None:
         return call
     with suppress(ValueError):
-        plain = _plain(_parsed(call.arguments))
-        return Call(call.name, json.dumps(plain, ensure_ascii=False, sort_keys=True))
+        return name, json.dumps(_plain(_parsed(given)), ensure_ascii=False, sort_keys=True)
     return call
 
 
@@ -141,7 +141,7 @@ def _read(text: str, column: str, row: int) -> tuple[Call, ...]:
     """The calls in a text of JSON, or a single name."""
     stripped = text.strip()
     if not stripped or _NAME.fullmatch(stripped):
-        return (Call(stripped, None),) if stripped else ()
+        return ((stripped, None),) if stripped else ()
     try:
         calls = calls_of(_parsed(stripped))
         return tuple(map(_alike, calls) if len(calls) > _MANY else calls)
@@ -189,13 +189,13 @@ class Calls:
         if key not in self.cache:
             pairs = zip(self.rows, expected.rows, strict=True) if arguments else ()
             doubtful = dict.fromkeys(
-                (call.arguments, wanted.arguments)
+                (given, expected)
                 for made, wants in pairs
                 if made != wants and min(len(made), len(wants)) <= _MANY
-                for wanted in wants
-                if wanted.arguments is not None
-                for call in made
-                if call.name == wanted.name and call.arguments not in (None, wanted.arguments)
+                for wanted, expected in wants
+                if expected is not None
+                for name, given in made
+                if name == wanted and given is not None and given != expected
             )
             texts, others = (text_of_strings(pair[side] for pair in doubtful) for side in (0, 1))
             found = compared(texts, others, None, "ordered", 0.0, 0.0)
@@ -243,29 +243,28 @@ def _matched(made: Sequence[Call], expected: Sequence[Call], arguments: bool, eq
     if made == expected:
         return len(made)
     if not arguments:
-        names, others = (Counter(call.name for call in calls) for calls in (made, expected))
+        names, others = (Counter(name for name, _ in calls) for calls in (made, expected))
         return (names & others).total()
     if min(len(made), len(expected)) > _MANY:
-        pairs = Counter(made) & Counter(call for call in expected if call.arguments is not None)
+        pairs = Counter(made) & Counter(call for call in expected if call[1] is not None)
         unpaired, hits = list((Counter(made) - pairs).elements()), pairs.total()
     else:
         unpaired, hits = list(made), 0
         for wanted in expected:
-            if wanted.arguments is not None:
+            if wanted[1] is not None:
                 at = next((at for at, call in enumerate(unpaired) if _same(call, wanted, True, equal)), None)
                 if at is not None:
                     del unpaired[at]
                     hits += 1
-    free = Counter(call.name for call in expected if call.arguments is None)
-    return hits + (free & Counter(call.name for call in unpaired)).total() if free else hits
+    free = Counter(name for name, given in expected if given is None)
+    return hits + (free & Counter(name for name, _ in unpaired)).total() if free else hits
 
 
 def _same(call: Call, expected: Call, arguments: bool, equal: Equal) -> bool:
-    if call.name != expected.name:
-        return False
-    if not arguments or expected.arguments is None or call.arguments == expected.arguments:
-        return True
-    return (call.arguments, expected.arguments) in equal
+    (name, given), (wanted, wanted_given) = call, expected
+    if name != wanted or not arguments or wanted_given is None or given == wanted_given:
+        return name == wanted
+    return (given, wanted_given) in equal
 
 
 def _in_order(made: Sequence[Call], expected: Sequence[Call], order: str, arguments: bool, equal: Equal) -> bool:
@@ -286,13 +285,14 @@ def _sorted(calls: Calls) -> list[tuple[Call, ...]]:
 
 
 def _key(call: Call) -> tuple[str, ...]:
+    name, text = call
     try:
-        given = _plain(_parsed(call.arguments or "{}"))
+        given = _plain(_parsed(text or "{}"))
     except ValueError:
-        given = call.arguments
+        given = text
     pairs = sorted(given.items()) if isinstance(given, dict) else [("", given)]
     texts = ((key, value if isinstance(value, str) else json.dumps(value, sort_keys=True)) for key, value in pairs)
-    return call.name, *(part for pair in texts for part in pair)
+    return name, *(part for pair in texts for part in pair)
 
 
 def _share(part: Floats, whole: Floats, both: Floats) -> Floats:
@@ -424,19 +424,19 @@ def tool_call_accuracy(
                 pairs.extend((row, at, at) for at in range(len(wanted)))
                 continue
             named: dict[str, list[int]] = {}
-            for place, call in enumerate(made):
-                named.setdefault(call.name, []).append(place)
-            pairs.extend((row, at, place) for at, call in enumerate(wanted) for place in named[call.name])
-    answers = text_of_strings(rows[row][place].arguments or "{}" for row, _, place in pairs)
-    references = text_of_strings(wanted_rows[row][at].arguments or "{}" for row, at, _ in pairs)
+            for place, (name, _) in enumerate(made):
+                named.setdefault(name, []).append(place)
+            pairs.extend((row, at, place) for at, (name, _) in enumerate(wanted) for place in named[name])
+    answers = text_of_strings(rows[row][place][1] or "{}" for row, _, place in pairs)
+    references = text_of_strings(wanted_rows[row][at][1] or "{}" for row, at, _ in pairs)
     found = compared(answers, references, fields, lists, absolute, relative)
     shares = np.where(
         found.of_reference > 0, found.equal / np.maximum(found.of_reference, 1), found.known & found.valid
     )
     candidates: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for (row, at, place), share in zip(pairs, shares.tolist(), strict=True):
-        given = wanted_rows[row][at].arguments
-        is_right = given is None or (fields is None and given == rows[row][place].arguments)
+        given = wanted_rows[row][at][1]
+        is_right = given is None or (fields is None and given == rows[row][place][1])
         candidates.setdefault((row, at), []).append((1.0 if is_right else share, place))
     taken: set[tuple[int, int]] = set()
     for (row, _), options in candidates.items():  # in the order of rows, and of the expected calls of a row

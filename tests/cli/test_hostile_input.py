@@ -50,8 +50,8 @@ def test_a_missing_column(tmp_path):
     )
     jsonl(tmp_path / "t.jsonl", {"tool_calls": [{"name": "f"}], "expected_tool_calls": [{"name": "f"}]})
     assert refused(tmp_path, "t.jsonl").endswith("'expected_tool_calls'; name suites that can: --suites tools")
-    jsonl(tmp_path / "t.jsonl", {"id": 1, "tool_calls": [{"name": "f"}]})
-    assert refused(tmp_path, "t.jsonl", "--suites", "tools").endswith("'tool_calls'; it also reads expected_tool_calls")
+    jsonl(tmp_path / "t.jsonl", {"id": 1, "contexts": ["f"]})
+    assert refused(tmp_path, "t.jsonl", "--suites", "novelty").endswith("'contexts'; it also reads answer")
 
 
 def test_one_row_is_no_rows(tmp_path):
