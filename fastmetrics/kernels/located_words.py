@@ -175,7 +175,29 @@ def gap_before(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> 
     """The gap before word ``w`` of the text from byte ``begin`` on."""
     if w == 0:
         return widen(data, classes, begin, begin + edges[0], NEW_LINE | FREE)
-    return gap_between(data, classes, begin + edges[2 * w - 1], begin + edges[2 * w])
+    gap = gap_between(data, classes, begin + edges[2 * w - 1], begin + edges[2 * w])
+    return gap | sign_of_price(data, classes, edges, w, begin) if gap & GLUED else gap
+
+
+@leaf
+def sign_of_price(data: Bytes, classes: Bytes, edges: Ints, w: int, begin: int) -> int:
+    """``NEGATIVE`` if word ``w`` is the 4 of -US$4 or US$-4, with up to three capitals before the currency; else 0."""
+    start, end, stop = begin + edges[2 * w - 2], begin + edges[2 * w - 1], begin + edges[2 * w]
+    if end - start > 3:
+        return 0
+    for i in range(start, end):
+        if not 65 <= data[i] <= 90:
+            return 0
+    _, after = decode(data, end)
+    if w == 1:
+        lead = widen(data, classes, begin, start, NEW_LINE | FREE)
+    else:
+        lead = gap_between(data, classes, begin + edges[2 * w - 3], start)
+    if after < stop:
+        code, after = decode(data, after)
+        free = lead == SPACE or lead & FREE != 0
+        lead = NEGATIVE if free and classes[code] == HYPHEN and code != _EM_DASH else 0
+    return lead & NEGATIVE if after == stop else 0
 
 
 @leaf

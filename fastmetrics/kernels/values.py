@@ -8,6 +8,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels import located_words as m
+from fastmetrics.kernels.folding import decode
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.located_words import Marks
 
@@ -19,19 +20,36 @@ from fastmetrics.kernels.located_words import Marks
     NOTHING,
     W_NUMBER,
     W_WEAK,
+    W_ORDINAL,
+    W_UNIT,
     W_PARTS,
     W_FRACTION,
     W_MINUS,
-    W_SCALE,
     W_MONTH,
     W_WEEKDAY,
+    W_SCALE,
     W_PERCENT,
     W_PER,
     W_CENT,
     W_HALF_DAY,
     W_CURRENCY,
     W_OF,
-) = range(15)
+    W_AND,
+    W_ARTICLE,
+    W_TIMES,
+    W_TO,
+) = range(21)
+"""Those before ``W_SCALE`` can begin a value."""
+
+
+def suffix(letters: str) -> int:
+    """A suffix as the number that ``digits`` returns."""
+    return int.from_bytes(letters.encode(), "big")
+
+
+E, X = suffix("e"), suffix("x")
+EXPONENT, TIMES_TEN = 1 << 40, 1 << 41
+"""More than any four letters."""
 
 
 class WordValues(NamedTuple):
@@ -51,10 +69,25 @@ class Grouped(NamedTuple):
 
 
 @inline
+def exponent_of(data: Bytes, i: int, stop: int, letters: int) -> int:
+    """What ``digits`` returns for a word whose ``letters`` are followed by digits, or by something else, at ``i``."""
+    exponent, n = 0, stop - i
+    while i < stop and 48 <= data[i] <= 57:
+        exponent = exponent * 10 + (np.int64(data[i]) - 48)
+        i += 1
+    if i < stop or n > 2:
+        return -1
+    if letters == E:
+        return EXPONENT + exponent
+    return TIMES_TEN if letters == X and exponent == 10 else -1
+
+
+@inline
 def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     """The integer a word begins with, its number of digits, and up to four letters after it as a number in base 256.
 
-    The letters are -1 if the word is not a number: more than 15 digits or four letters, or digits after a letter.
+    The letters are -1 if the word is not a number: more than 15 digits or four letters, or digits after a letter; but
+    those of 5e6 are ``EXPONENT`` and the exponent, and those of 5x10 are ``TIMES_TEN``.
     """
     value, n, letters = 0, 0, 0
     while i < stop and 48 <= data[i] <= 57:
@@ -68,15 +101,10 @@ def digits(data: Bytes, i: int, stop: int) -> tuple[int, int, int]:
     while i < stop:
         byte = np.int64(data[i])
         if 48 <= byte <= 57 or byte == 95:
-            return value, n, -1
+            return value, n, exponent_of(data, i, stop, letters)
         letters = letters * 256 + (byte | 32 if byte < 128 else byte)
         i += 1
     return value, n, letters
-
-
-def suffix(letters: str) -> int:
-    """A suffix as the number that ``digits`` returns."""
-    return int.from_bytes(letters.encode(), "big")
 
 
 THOUSANDS = (suffix("k"),)
@@ -102,6 +130,18 @@ _PARTS = (
     (7, 8),
 )
 _FRACTION_VALUES = tuple(part / whole for part, whole in _PARTS)
+
+
+@inline
+def is_linked(marks: Marks, k: int) -> bool:
+    """Whether a space or a hyphen alone separates word ``k`` from the previous word."""
+    return marks.before[k] & m.KIND in (m.SPACE, m.HYPHEN)
+
+
+@inline
+def joined(marks: Marks, k: int, stop: int) -> bool:
+    """Whether a space, a hyphen, or a comma or full stop with spaces separates word ``k`` from the previous word."""
+    return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
 
 
 @inline
@@ -165,8 +205,18 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> Grouped:
 
 
 @inline
-def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int, stop: int) -> tuple[int, int]:
-    """The decimals of a number after a following k, million, percent or % is applied, and the next word."""
+def percents(data: Bytes, i: int) -> int:
+    """The decimals of the first sign of per cent or per mille from byte ``i`` on, where there is one."""
+    while data[i] != 37 and not (data[i] == 0xE2 and data[i + 1] == 0x80 and data[i + 2] == 0xB0):
+        i += 1
+    return 2 if data[i] == 37 else 3
+
+
+@inline
+def scaled(
+    data: Bytes, marks: Marks, words: WordValues, decimals: int, letters: int, j: int, stop: int
+) -> tuple[int, int]:
+    """The decimals of a number after a following k, million, percent, % or ‰ is applied, and the next word."""
     # Scales move the decimal point and the value stays an integer until ``shifted`` divides once: "1.1 million" and
     # "1,100,000" are then the same float.
     kinds, amounts = words.kinds, words.amounts
@@ -177,17 +227,138 @@ def scaled(marks: Marks, words: WordValues, decimals: int, letters: int, j: int,
     elif letters in BILLIONS:
         decimals -= 9
     while (
-        j < stop and decimals > -10 and kinds[j] == W_SCALE and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN, m.DOT)
+        j < stop
+        and decimals > -10
+        and kinds[j] in (W_SCALE, W_UNIT)
+        and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN, m.DOT)
     ):
         decimals -= np.int64(amounts[j])
         j += 1
     if marks.after[j - 1] & m.HAS_PERCENT:
-        decimals += 2
-    elif j < stop and kinds[j] == W_PERCENT and marks.before[j] & m.KIND in (m.SPACE, m.HYPHEN):
-        decimals, j = decimals + 2, j + 1
+        decimals += percents(data, marks.stops[j - 1])
+    elif j < stop and kinds[j] == W_PERCENT and is_linked(marks, j):
+        decimals, j = decimals + np.int64(amounts[j]), j + 1
     elif j + 1 < stop and kinds[j] == W_PER and kinds[j + 1] == W_CENT:
-        decimals, j = decimals + 2, j + 2
+        decimals, j = decimals + np.int64(amounts[j + 1]), j + 2
     return decimals, j
+
+
+@leaf
+def range_shift(data: Bytes, marks: Marks, words: WordValues, j: int, stop: int) -> int:
+    """The decimals that the end of a range at word ``j`` adds to its start: 5-7%, 2–3 million, 5 to 7%; 0 for none.
+
+    "500 to 2 million" begins with 500.
+    """
+    spoken = j + 1 < stop and words.kinds[j] == W_TO and is_linked(marks, j) and is_linked(marks, j + 1)
+    k = j + 1 if spoken else j
+    if k >= stop or not marks.digit[k] or not (spoken or marks.before[j] & m.KIND == m.HYPHEN):
+        return 0
+    _, decimals, letters, end = grouped(data, marks, k, stop)
+    if letters < 0 or letters >= EXPONENT:
+        return 0
+    shift = scaled(data, marks, words, decimals, letters, end, stop)[0] - decimals
+    return shift if shift > 0 or not spoken else 0
+
+
+# Powers of ten: 1.5e-6, 1.5×10^6, 1.5 x 10⁻⁶ and 10^6.
+
+
+_OPERATORS = (0x2A, 0xB7, 0xD7, 0x2219, 0x22C5)
+"""The asterisk, the middle dot, the sign of multiplication and the dots of mathematics."""
+
+
+@leaf
+def superscript(data: Bytes, i: int, stop: int) -> int:
+    """The number of one or two superscript digits that a word has from byte ``i`` on; -1 for anything else."""
+    value, n = 0, 0
+    while i < stop:
+        code, i = decode(data, i)
+        if code in (0xB9, 0xB2, 0xB3):
+            digit = 1 if code == 0xB9 else code - 0xB0
+        elif code == 0x2070 or 0x2074 <= code <= 0x2079:
+            digit = code - 0x2070
+        else:
+            return -1
+        value, n = value * 10 + digit, n + 1
+    return value if 1 <= n <= 2 else -1
+
+
+@leaf
+def exponent_after(data: Bytes, marks: Marks, j: int, stop: int) -> tuple[int, int]:
+    """The exponent ^6, **6, ^{-6} or ⁻⁶ directly after word ``j - 1``, and the next word: ``j`` if there is none."""
+    if j >= stop:
+        return 0, j
+    i, end, negative = marks.stops[j - 1], marks.starts[j], False
+    code, after = decode(data, i)
+    if code == 0x207B and after == end:
+        value = superscript(data, end, marks.stops[j])
+        return (-value, j + 1) if value >= 0 else (0, j)
+    if code == 94:
+        i += 1
+    elif code == 42 and data[i + 1] == 42:
+        i += 2
+    else:
+        return 0, j
+    if i < end and data[i] in (40, 123):  # ( and {
+        i += 1
+    if i < end:
+        code, after = decode(data, i)
+        if code in (43, 45, 0x2212):
+            i, negative = after, code != 43
+    value, n = plain(data, marks, j, stop)
+    if i != end or n == 0 or n > 2:
+        return 0, j
+    return -value if negative else value, j + 1
+
+
+@leaf
+def power_of_ten(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
+    """The exponent of the power of ten at word ``k``, and the next word: ``k`` if there is none."""
+    start, end = marks.starts[k], marks.stops[k]
+    if end - start < 2 or data[start] != 49 or data[start + 1] != 48:
+        return 0, k
+    if end - start > 2:
+        exponent = superscript(data, start + 2, end)
+        return (exponent, k + 1) if exponent >= 0 else (0, k)
+    exponent, j = exponent_after(data, marks, k + 1, stop)
+    return (exponent, j) if j > k + 1 else (0, k)
+
+
+@leaf
+def has_operator(data: Bytes, i: int, stop: int) -> bool:
+    """Whether the bytes from ``i`` to ``stop`` are a sign of multiplication with any spaces around it."""
+    n = 0
+    while i < stop:
+        code, i = decode(data, i)
+        n += code in _OPERATORS
+        if code not in _OPERATORS and code not in (0x20, 0xA0, 0x202F) and not 0x2000 <= code <= 0x200A:
+            return False
+    return n == 1
+
+
+@leaf
+def times_power(data: Bytes, marks: Marks, words: WordValues, letters: int, j: int, stop: int) -> tuple[int, int]:
+    """The exponent of e-6, ×10^6 or the like after a number up to word ``j``, and the next word: ``j`` without one."""
+    if letters == TIMES_TEN:
+        return exponent_after(data, marks, j, stop)
+    if j >= stop:
+        return 0, j
+    gap = marks.stops[j - 1]
+    if letters == E:
+        value, n = plain(data, marks, j, stop)
+        plus = data[gap] == 43 and marks.starts[j] == gap + 1
+        if not 1 <= n <= 2 or not (plus or marks.before[j] & m.KIND == m.HYPHEN):
+            return 0, j
+        return value if plus else -value, j + 1
+    k = j
+    if words.kinds[j] == W_TIMES and joined(marks, j, stop):
+        k = j + 1
+        if not joined(marks, k, stop):
+            return 0, j
+    elif not marks.digit[j] or not has_operator(data, gap, marks.starts[j]):
+        return 0, j
+    exponent, end = power_of_ten(data, marks, k, stop)
+    return (exponent, end) if end > k else (0, j)
 
 
 @inline
@@ -206,22 +377,88 @@ def money(marks: Marks, words: WordValues, k: int, j: int, stop: int) -> tuple[i
 @inline
 def shifted(value: float, decimals: int) -> float:
     """``value`` / 10**``decimals``, rounded once: equal decimals give equal floats."""
-    return value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
+    power = 10.0 ** np.float64(abs(decimals))
+    return value / power if decimals >= 0 else value * power
 
 
 @inline
+def room_below(amount: float) -> float:
+    """What may follow a number word as part of the same number is less than this: five after twenty, but not ten."""
+    return 100.0 if amount >= 100 else 10.0 if amount >= 20 and amount % 10 == 0 else 0.0
+
+
+@inline
+def is_scale(kind: int) -> bool:
+    """Whether a word is a scale."""
+    return kind in (W_SCALE, W_UNIT)
+
+
+@inline
+def is_counted(kind: int) -> bool:
+    """Whether a word is a cardinal or an ordinal number."""
+    return kind in (W_NUMBER, W_WEAK, W_ORDINAL)
+
+
+@leaf
 def spelled(marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, bool, int]:
     """The number that the words from ``k`` on spell, whether it is weak, and the next word."""
     kinds, amounts = words.kinds, words.amounts
-    value, weak, j = amounts[k], kinds[k] == W_WEAK, k + 1
-    linked = j < stop and marks.before[j] & m.KIND in (m.HYPHEN, m.SPACE)
-    if linked and 20 <= value < 100 and value % 10 == 0 and kinds[j] in (W_NUMBER, W_WEAK) and 1 <= amounts[j] <= 9:
-        return value + amounts[j], False, j + 1
-    if linked and kinds[j] == W_PARTS:
-        return value / amounts[j], False, j + 1
-    if linked and kinds[j] == W_SCALE:
-        return value, False, j
-    return value, weak, j
+    weak, j = kinds[k] in (W_WEAK, W_UNIT), k + 1
+    # ``total`` is of scales that are complete, as two thousand, and ``group`` of the words after them
+    total, group, scale = 0.0, amounts[k], 15.0
+    if kinds[k] == W_UNIT:
+        group, j = 1.0, k
+    elif group == 0.5 and j + 1 < stop and kinds[j] == W_ARTICLE and is_linked(marks, j) and is_linked(marks, j + 1):
+        j += np.int64(is_scale(kinds[j + 1]))  # half a million
+    room, complete = room_below(group), j
+    before = total + group
+    while j < stop and (j == k or (is_linked(marks, j) and kinds[j - 1] != W_ORDINAL)):
+        at, kind, amount = j, kinds[j], amounts[j]
+        if kind == W_AND and room >= 100 and j + 1 < stop and is_linked(marks, j + 1):
+            at, kind, amount = j + 1, kinds[j + 1], amounts[j + 1]
+        if is_counted(kind) and 1 <= amount < room and amount % 1 == 0:
+            group, room, j = group + amount, room_below(amount), at + 1
+            continue
+        if at > j or not is_scale(kind):
+            break
+        if amount == 2 and 0 < group < 100:
+            group, room = group * 100, 100.0
+        elif 2 < amount < scale and group > 0:
+            total, group, room, scale = total + group * 10.0**amount, 0.0, 1000.0, amount
+        else:
+            # "one hundred and two hundred" are two numbers, and "two thousand billion" is one
+            if j > complete > k:
+                return before, False, complete
+            break
+        j += 1
+        before, complete = total + group, j
+    value = total + group
+    if j < stop and j > k and is_linked(marks, j):
+        if kinds[j] == W_PARTS and kinds[j - 1] != W_ORDINAL:
+            return value / amounts[j], False, j + 1
+        if value == 1 and j == k + 1 and kinds[j] == W_ORDINAL and marks.after[j] & m.KIND != m.HYPHEN:
+            return value / amounts[j], False, j + 1  # one third
+    return value, weak and j == k + 1, j
+
+
+@leaf
+def part_after(marks: Marks, words: WordValues, j: int, stop: int) -> tuple[float, int]:
+    """The fraction of "and a half" or "and three quarters" at word ``j``, and the next word; 0 if there is none."""
+    kinds, amounts, i = words.kinds, words.amounts, j + 1
+    if i >= stop or kinds[j] != W_AND or not (is_linked(marks, j) and is_linked(marks, i)):
+        return 0.0, j
+    if kinds[i] == W_ARTICLE:
+        i += 1
+        if i >= stop or not is_linked(marks, i):
+            return 0.0, j
+    if kinds[i] == W_WEAK and amounts[i] == 0.5:
+        return 0.5, i + 1
+    if kinds[i] == W_PARTS or (kinds[i] == W_ORDINAL and i > j + 1):
+        return 1 / amounts[i], i + 1
+    more = i + 1 < stop and is_linked(marks, i + 1) and kinds[i + 1] == W_PARTS
+    if more and kinds[i] in (W_NUMBER, W_WEAK) and 1 <= amounts[i] < amounts[i + 1]:
+        return amounts[i] / amounts[i + 1], i + 2
+    return 0.0, j
 
 
 @inline
@@ -361,11 +598,22 @@ def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
 
 
 @inline
+def is_stamped(data: Bytes, marks: Marks, k: int, stop: int) -> bool:
+    """Whether word ``k`` is the 05T10 of 2024-01-05T10:30:00Z."""
+    if k >= stop or not marks.digit[k] or marks.stops[k] - marks.starts[k] != 5:
+        return False
+    i = marks.starts[k]
+    return 48 <= data[i + 1] <= 57 and data[i + 2] | 32 == 116 and 48 <= data[i + 3] <= 57 and 48 <= data[i + 4] <= 57
+
+
+@inline
 def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
     """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: both readings, 0 if there is none."""
     x, nx = plain(data, marks, k, stop)
     y, ny = plain(data, marks, k + 1, stop)
     z, nz = plain(data, marks, k + 2, stop)
+    if is_stamped(data, marks, k + 2, stop) and nx == 4:
+        z, nz = digits(data, marks.starts[k + 2], marks.starts[k + 2] + 2)[0], 2
     if nx == 0 or ny == 0 or nz == 0 or ny > 2:
         return 0, -1
     mark = marks.before[k + 1] & m.KIND
@@ -383,12 +631,6 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
     if european == 0:
         return american, -1
     return european, american if american > 0 and american != european else -1
-
-
-@inline
-def joined(marks: Marks, k: int, stop: int) -> bool:
-    """Whether a space, a hyphen, or a comma or full stop with spaces separates word ``k`` from the previous word."""
-    return k < stop and marks.before[k] & (m.ENDED | m.NEW_LINE | m.OPENED | m.CLOSED | m.HAS_PERCENT) == 0
 
 
 @inline
@@ -511,31 +753,48 @@ def signed(marks: Marks, k: int, value: float) -> float:
 
 
 @inline
-def is_linked(marks: Marks, k: int) -> bool:
-    """Whether a space or a hyphen alone separates word ``k`` from the previous word."""
-    return marks.before[k] & m.KIND in (m.SPACE, m.HYPHEN)
-
-
-@inline
 def is_priced(marks: Marks, k: int) -> bool:
     """Whether a space and the sign of a currency are before word ``k``, as in "minus $5"."""
     gap = marks.before[k]
     return gap >> m.MONEY != 0 and gap & (m.FREE | m.POINT) != 0 and gap & (m.NEGATIVE | m.PARTED | m.NEW_LINE) == 0
 
 
+@leaf
+def mixed_part(data: Bytes, marks: Marks, j: int, stop: int) -> float:
+    """The fraction of the mixed number whose 1/2 is at word ``j``, as in "1 1/2"; 0 if there is none."""
+    if j + 1 >= stop or marks.before[j] & m.KIND != m.SPACE or marks.before[j + 1] & m.KIND != m.SLASH:
+        return 0.0
+    part, n_part = plain(data, marks, j, stop)
+    whole, n_whole = plain(data, marks, j + 1, stop)
+    dated = j + 2 < stop and marks.before[j + 2] & m.KIND == m.SLASH
+    return part / whole if 0 < part < whole and n_part <= 2 and n_whole <= 2 and not dated else 0.0
+
+
 @inline
 def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> ParsedNumber:
     """The number at word ``k``; the kind is 0 if there is none."""
+    decimals, letters = 0, 0
     if not marks.digit[k]:
         if words.kinds[k] == W_PARTS:
             return ParsedNumber(WEAK, 1 / words.amounts[k], 0.0, k + 1)
-        value, weak, j = spelled(marks, words, k, stop)
-        decimals, letters = 0, 0
         if words.kinds[k] == W_FRACTION:
-            return ParsedNumber(NUMBER, signed(marks, k, value), 0.0, k + 1)
+            return ParsedNumber(NUMBER, signed(marks, k, words.amounts[k]), 0.0, k + 1)
+        value, weak, j = spelled(marks, words, k, stop)
+        if weak and words.kinds[k] == W_UNIT:  # "several million dollars" need no support as one million
+            return ParsedNumber(WEAK, signed(marks, k, value), 0.0, j)
     else:
-        whole, decimals, letters, j = grouped(data, marks, k, stop)
-        if letters < 0:
+        exponent, j = power_of_ten(data, marks, k, stop)
+        if j > k:
+            whole, decimals = 1, -exponent
+        else:
+            whole, decimals, letters, j = grouped(data, marks, k, stop)
+            if letters >= EXPONENT and letters != TIMES_TEN:
+                decimals, letters = decimals - (letters - EXPONENT), 0
+            elif letters in (0, E, TIMES_TEN):
+                exponent, end = times_power(data, marks, words, letters, j, stop)
+                if end > j:
+                    decimals, letters, j = decimals - exponent, 0, end
+        if letters < 0 or letters == TIMES_TEN:
             return ParsedNumber(np.int64(0), 0.0, 0.0, k + 1)
         value, weak = np.float64(whole), False
         if decimals == 0 and letters in FRACTIONS:
@@ -544,9 +803,19 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
             part, n = plain(data, marks, j, stop)
             if n > 0 and part > 0:
                 return ParsedNumber(NUMBER, signed(marks, k, value / part), 0.0, j + 1)
-        if decimals == 0 and letters == 0 and j < stop and words.kinds[j] == W_FRACTION and is_linked(marks, j):
-            value, j = value + words.amounts[j], j + 1
-    decimals, j = scaled(marks, words, decimals, letters, j, stop)
+        if decimals == 0 and letters == 0 and j < stop:
+            if words.kinds[j] == W_FRACTION and is_linked(marks, j):
+                value, j = value + words.amounts[j], j + 1
+            elif marks.digit[j] and whole < 1000:
+                part = mixed_part(data, marks, j, stop)
+                value, j = value + part, j + 2 * np.int64(part > 0)
+    if decimals == 0 and letters == 0 and j < stop and words.kinds[j] == W_AND:
+        part, j = part_after(marks, words, j, stop)
+        value += part
+    own, at = decimals, j
+    decimals, j = scaled(data, marks, words, decimals, letters, j, stop)
+    if decimals == own and j == at and marks.digit[k]:
+        decimals += range_shift(data, marks, words, j, stop)
     currency, j = money(marks, words, k, j, stop)
     kind = WEAK if weak and j == k + 1 else NUMBER  # "one" is weak, "one million" and "one euro" are not
     return ParsedNumber(kind, signed(marks, k, shifted(value, decimals)), np.float64(currency), j)
@@ -575,6 +844,14 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
     for part in (date // 10000, date % 100):  # "in 2024" is supported by a date of that year
         if part > 0:
             n = put(values, n, WEAK, np.float64(part), 0.0, k, j)
+    if j == k + 3 and marks.digit[k] and is_stamped(data, marks, k + 2, stop):
+        hour, minute = digits(data, marks.stops[k + 2] - 2, marks.stops[k + 2])[0], 0
+        if j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
+            minute = digits(data, marks.starts[j], marks.stops[j])[0]
+        while j < stop and marks.digit[j] and marks.starts[j] == marks.stops[j - 1] + 1:  # seconds and time zone
+            j += 1
+        if hour < 24 and minute < 60:
+            n = put(values, n, TIME, np.float64(hour * 60 + minute), 0.0, k + 2, j)
     return n, j
 
 
@@ -620,11 +897,13 @@ def value_at(
 
 
 @inline
-def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, stops: Ints, k: int, stop: int) -> bool:
+def is_bare(
+    data: Bytes, kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, stops: Ints, k: int, stop: int
+) -> bool:
     """Whether the words and gaps around a number leave its value unchanged: a fast test of the common case.
 
     Of word k, ``kinds[k]`` is the kind, ``before[k]`` and ``after[k]`` are the gaps around it, ``digit[k]`` says
-    whether it begins with a digit.
+    whether it begins with a digit, and ``data[starts[k]:stops[k]]`` are its bytes.
     """
     gaps = (before[k] & (m.OPENED | m.NEW_LINE | m.NEGATIVE | m.POINT)) | (after[k] & (m.CLOSED | m.HAS_PERCENT))
     if gaps or before[k] >> m.MONEY or after[k] >> m.MONEY:
@@ -632,7 +911,11 @@ def is_bare(kinds: Bytes, before: Ids, after: Ids, digit: Flags, starts: Ints, s
     j = k + 1
     if j == stop:
         return True
-    return kinds[j] == NOTHING and stops[j] - starts[j] > 1 and (not digit[j] or after[k] & m.KIND == m.OTHER)
+    if kinds[j] != NOTHING or stops[j] - starts[j] == 1:
+        return False
+    # of gaps of several characters, one that begins so is no part of 5 × 10^6 or 10⁻⁶
+    apart, byte = after[k] & m.KIND == m.OTHER, data[stops[k]]
+    return apart and byte in (44, 59) if digit[j] else not apart or byte < 128
 
 
 @leaf
@@ -646,11 +929,11 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
         k, stop = bounds[row], bounds[row + 1]
         while k < stop:
             kind = kinds[k]
-            if not digit[k] and (kind in (NOTHING, W_SCALE) or kind >= W_PERCENT):
+            if not digit[k] and (kind == NOTHING or kind >= W_SCALE):
                 k += 1
                 continue
             # Most numbers are a word of digits between spaces: their value needs none of the parsers.
-            if kind in (NOTHING, W_NUMBER, W_WEAK) and is_bare(kinds, before, after, digit, starts, stops, k, stop):
+            if kind <= W_ORDINAL and is_bare(data, kinds, before, after, digit, starts, stops, k, stop):
                 number, letters = amounts[k], 0
                 if digit[k]:
                     whole, _, letters = digits(data, starts[k], stops[k])

@@ -67,11 +67,13 @@ def number_match(
 ) -> Floats:
     """1 if the answer states the number, date, time, or yes or no of the reference, else 0.
 
-    Values are read as by ``hallucination``: signs, thousands and decimals ("1,000.5", "1 000,5"), fractions and per
-    cent (50 % is 0.5), scales ("1.2 million"), currencies, number words in English and Russian, dates and times in any
-    usual format; no numbers of more than 15 digits.  The answer must have all values of the reference; a currency that
-    only one of them names does not count.  Numbers p and x match if abs(p - x) is at most ``absolute``, or at most
-    ``relative`` · abs(x).  ``which="last"`` compares the last value of the answer alone.
+    Values are read as by ``hallucination``: signs, thousands and decimals ("1,000.5", "1 000,5"), powers (1.5×10^6,
+    1.5e6), fractions ("1 1/2"), per cent and per mille (50 % is 0.5; 5-7% is 5% and 7%), scales ("1.2 million"),
+    currencies, number words in English and Russian but for "one point five" and years ("nineteen eighty"), dates and
+    times in any usual format; no numbers of more than 15 digits, and (5) is 5, as other units are ignored.  The
+    answer must have all values of the reference; a currency that only one of them names does not count.  Numbers p
+    and x match if abs(p - x) is at most ``absolute``, or at most ``relative`` · abs(x).  ``which="last"`` compares
+    the last value of the answer alone.
 
     A reference without values that begins with yes, true, no or false (да, нет) asks for an answer that begins so.  Of
     several references any is enough.  Undefined (NaN) if no reference has a value or a yes or no.

@@ -29,6 +29,8 @@ SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 KINDS = {
     "number": numbers.W_NUMBER,
     "weak": numbers.W_WEAK,
+    "ordinal": numbers.W_ORDINAL,
+    "unit": numbers.W_UNIT,
     "parts": numbers.W_PARTS,
     "fraction": numbers.W_FRACTION,
     "minus": numbers.W_MINUS,
@@ -41,11 +43,12 @@ KINDS = {
     "half-day": numbers.W_HALF_DAY,
     "currency": numbers.W_CURRENCY,
     "of": numbers.W_OF,
+    "and": numbers.W_AND,
+    "article": numbers.W_ARTICLE,
+    "times": numbers.W_TIMES,
+    "to": numbers.W_TO,
 }
 """The kinds of words in the lexicon "values"."""
-
-BEGINNINGS = [KINDS[kind] for kind in ("number", "weak", "parts", "fraction", "minus", "month", "weekday")]
-"""The kinds that may start a value."""
 
 DIGITS = np.frombuffer(b"0123456789", np.uint8)
 
@@ -83,7 +86,7 @@ class Senses:
         for bit, ids in negations:
             self.negations[ids] = bit
         self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
-        self.worth[self._values[0]] = np.where(np.isin(kinds, BEGINNINGS), figures.BEGINS, figures.FOLLOWS)
+        self.worth[self._values[0]] = np.where(kinds < numbers.W_SCALE, figures.BEGINS, figures.FOLLOWS)
 
     @property
     def n_stems(self) -> int:
@@ -170,7 +173,7 @@ _GAPS = {
     marks.SLASH: "/",
     marks.COLON: ":",
     marks.APOSTROPHE: "'’",
-    marks.PERCENT: "%",
+    marks.PERCENT: "%‰",
     marks.QUESTION: "?？",
     marks.END: "!…。！",
     marks.CLAUSE: ';()«»“”"',

@@ -31,6 +31,7 @@ class Word:
 
     def __init__(self, match: re.Match[str], before: str, after: str, opens: bool, closes: bool) -> None:
         self.start, self.stop = match.span()
+        self.lead = match.string[: self.start]
         self.raw = match.group()
         self.low, self.kind, self.amount = "", "", 0.0
         self.before, self.after = before, after
@@ -38,8 +39,11 @@ class Word:
         self.digit = self.raw[0] in "0123456789"
 
     def number(self) -> tuple[int, int, str] | None:
-        """The integer it begins with, its digits, the letters after them; None if it is no such thing."""
-        match = re.fullmatch(r"([0-9]{1,15})([^0-9_]*)", self.raw)
+        """The integer it begins with, its digits, the letters after them; None if it is no such thing.
+
+        The exponent of 5e6 and the ten of 5x10 count as letters.
+        """
+        match = re.fullmatch(r"([0-9]{1,15})([^0-9_]*|[eE][0-9]{1,2}|[xX]10)", self.raw)
         if match is None or len(match[2].encode("utf-8", "surrogatepass")) > 4:
             return None
         return int(match[1]), len(match[1]), match[2].lower() if match[2].isascii() else match[2]
@@ -75,10 +79,18 @@ def tight(gap: str) -> str:
 
 _SIGN = "([{0}*`\"'„]*)([{1}]?)[{0}]*([.]?)$".format("".join(CURRENCIES), HYPHENS.replace("—", ""))
 _AFTER_SPACE, _AT_START = re.compile(r"[\s\[({=<>≤≥~≈«“|:;,]" + _SIGN), re.compile("^" + _SIGN)
+_DASH = HYPHENS.replace("—", "")
+_PRICE = re.compile(
+    r"(?:^|[\s\[({{=<>≤≥~≈«“|:;,])[{0}*`\"'„]*(?:[{1}][{0}]*[A-Z]{{1,3}}[{0}]|[A-Z]{{1,3}}[{0}][{1}])$".format(
+        "".join(CURRENCIES), _DASH
+    )
+)
 
 
 def sign_and_point(word: Word) -> tuple[bool, bool]:
     """Whether a minus sign stands before a number, and the point of one like .5: behind a space, not another word."""
+    if word.before[:1] in (*CURRENCIES,) and _PRICE.search(word.lead):  # -US$4 and US$-4
+        return True, False
     found = _AFTER_SPACE.search(word.before) or (_AT_START.search(word.before) if word.opens else None)
     return (found[2] != "", found[3] != "") if found else (False, False)
 

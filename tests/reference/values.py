@@ -13,9 +13,16 @@ def day_at(tokens: list[Word], k: int) -> int:
     return number[0]
 
 
+def stamp(tokens: list[Word], k: int) -> bool:
+    """Whether word k is the 05T10 of 2024-01-05T10:30:00Z."""
+    return k < len(tokens) and re.fullmatch("[0-9]{2}[tT][0-9]{2}", tokens[k].raw) is not None
+
+
 def numeric_date(tokens: list[Word], k: int) -> tuple[int, int]:
     """ISO, European and American dates in digits."""
     parts = [plain(tokens, k + i) for i in range(3)]
+    if stamp(tokens, k + 2) and parts[0] and parts[0][1] == 4:
+        parts[2] = int(tokens[k + 2].raw[:2]), 2
     if any(part is None for part in parts) or parts[1][1] > 2:
         return 0, -1
     (x, nx), (y, _), (z, nz) = parts
@@ -152,19 +159,116 @@ def grouped(tokens: list[Word], k: int) -> tuple[int, int, str, int] | None:
     return value, 0, letters, j
 
 
+def beyond(amount: float) -> float:
+    """The number words that may follow one of this amount as part of the same number are less."""
+    return 100 if amount >= 100 else 10 if amount >= 20 and amount % 10 == 0 else 0
+
+
+def linked(tokens: list[Word], k: int) -> bool:
+    """Whether word k exists and only a space or a hyphen stands before it."""
+    return k < len(tokens) and tight(tokens[k].before) in ("-", " ")
+
+
+SCALES = ("scale", "unit")
+COUNTS = ("number", "weak", "ordinal")
+
+
 def spelled(tokens: list[Word], k: int) -> tuple[float, bool, int]:
-    """Number words."""
-    value, weak = tokens[k].amount, tokens[k].kind == "weak"
-    if k + 1 < len(tokens) and tight(tokens[k + 1].before) in ("-", " "):
-        following = tokens[k + 1]
-        tens = 20 <= value < 100 and value % 10 == 0
-        if tens and following.kind in ("number", "weak") and 1 <= following.amount <= 9:
-            return value + following.amount, False, k + 2
-        if following.kind == "parts":
-            return value / following.amount, False, k + 2
-        if following.kind == "scale":
-            return value, False, k + 1
-    return value, weak, k + 1
+    """Number words: groups below a thousand, each with a smaller scale than the one before."""
+    value, scale, j = 0.0, 15.0, k + 1
+    group, room = tokens[k].amount, beyond(tokens[k].amount)
+    if tokens[k].kind == "unit":
+        group, room, j = 1.0, 0, k
+    elif group == 0.5 and linked(tokens, j) and tokens[j].kind == "article" and linked(tokens, j + 1):
+        j += tokens[j + 1].kind in SCALES
+    whole = [(group, j)] if j > k else []  # the numbers that end with the first word, a hundred or a scale
+    while j == k or (linked(tokens, j) and tokens[j - 1].kind != "ordinal"):
+        step = 2 if tokens[j].kind == "and" and room >= 100 and linked(tokens, j + 1) else 1
+        kind, amount = tokens[j + step - 1].kind, tokens[j + step - 1].amount
+        if kind in COUNTS and amount in range(1, int(room)):
+            group, room, j = group + amount, beyond(amount), j + step
+        elif step == 1 and kind in SCALES and amount == 2 and 0 < group < 100:
+            group, room, j = group * 100, 100, j + 1
+            whole.append((value + group, j))
+        elif step == 1 and kind in SCALES and 2 < amount < scale and group > 0:
+            value, group, room, scale, j = value + group * 10**amount, 0.0, 1000, amount, j + 1
+            whole.append((value, j))
+        elif step == 1 and kind in SCALES and whole and j > whole[-1][1]:
+            return whole[-1][0], False, whole[-1][1]  # the last words belong to the next number
+        else:
+            break
+    value += group
+    if linked(tokens, j) and j > k:
+        if tokens[j].kind == "parts" and tokens[j - 1].kind != "ordinal":
+            return value / tokens[j].amount, False, j + 1
+        if value == 1 and j == k + 1 and tokens[j].kind == "ordinal" and tight(tokens[j].after) != "-":
+            return value / tokens[j].amount, False, j + 1
+    return value, tokens[k].kind in ("weak", "unit") and j == k + 1, j
+
+
+def part_after(tokens: list[Word], j: int) -> tuple[float, int]:
+    """The fraction of "and a half" and the like at word j."""
+    kinds = [tokens[i].kind if linked(tokens, i) else "" for i in range(j, j + 4)]
+    if kinds[0] != "and":
+        return 0.0, j
+    skipped = 2 if kinds[1] == "article" else 1
+    kind, then = kinds[skipped : skipped + 2]
+    word = tokens[j + skipped] if kind else None
+    if word and kind == "weak" and word.amount == 0.5:
+        return 0.5, j + skipped + 1
+    if word and (kind == "parts" or (kind == "ordinal" and skipped == 2)):
+        return 1 / word.amount, j + skipped + 1
+    if word and kind in ("number", "weak") and then == "parts" and 1 <= word.amount < tokens[j + skipped + 1].amount:
+        return word.amount / tokens[j + skipped + 1].amount, j + skipped + 2
+    return 0.0, j
+
+
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+
+
+def exponent_after(tokens: list[Word], j: int) -> tuple[int, int]:
+    """The exponent directly after the word before j."""
+    if j < len(tokens):
+        gap, raw = tokens[j].before, tokens[j].raw
+        if gap == "⁻" and re.fullmatch("[⁰¹²³⁴-⁹]{1,2}", raw):
+            return -int(raw.translate(SUPERSCRIPTS)), j + 1
+        found = re.fullmatch(r"(?:\^|\*\*)[({]?([-+−]?)", gap)
+        if found and re.fullmatch("[0-9]{1,2}", raw):
+            return int(raw) * (-1 if found[1] in ("-", "−") else 1), j + 1
+    return 0, j
+
+
+def power_of_ten(tokens: list[Word], k: int) -> tuple[int, int]:
+    """The exponent of the power of ten at word k."""
+    found = re.fullmatch("10([⁰¹²³⁴-⁹]{0,2})", tokens[k].raw) if k < len(tokens) else None
+    if found and found[1]:
+        return int(found[1].translate(SUPERSCRIPTS)), k + 1
+    exponent, j = exponent_after(tokens, k + 1) if found else (0, k)
+    return (exponent, j) if j > k + 1 else (0, k)
+
+
+def times_power(tokens: list[Word], letters: str, j: int) -> tuple[int, int]:
+    """The exponent after a number up to word j."""
+    if letters == "x10":
+        return exponent_after(tokens, j)
+    if j >= len(tokens):
+        return 0, j
+    if letters == "e":
+        number = plain(tokens, j)
+        if number and number[1] <= 2 and (tokens[j].before == "+" or tight(tokens[j].before) == "-"):
+            return number[0] * (1 if tokens[j].before == "+" else -1), j + 1
+        return 0, j
+    k = j
+    if tokens[j].kind == "times" and joined(tokens, j):
+        k = j + 1
+        if not joined(tokens, k):
+            return 0, j
+    elif not tokens[j].digit or not re.fullmatch(
+        "[ \u00a0\u2000-\u200a\u202f]*[*·×∙⋅][ \u00a0\u2000-\u200a\u202f]*", tokens[j].before
+    ):
+        return 0, j
+    exponent, end = power_of_ten(tokens, k)
+    return (exponent, end) if end > k else (0, j)
 
 
 def currency_sign(gap: str) -> str:
@@ -202,47 +306,95 @@ def may_be_signed(gap: str) -> bool:
 SHIFTS = {"k": 3, "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9}
 
 
+def percents(gap: str) -> int:
+    """The decimals of the first sign of per cent or per mille."""
+    found = re.search("[%‰]", gap)
+    return 0 if found is None else 2 if found[0] == "%" else 3
+
+
+def shift_after(tokens: list[Word], decimals: int, letters: str, j: int) -> tuple[int, int]:
+    """The decimals after the scales and the per cent that follow a number."""
+    decimals -= SHIFTS.get(letters, 0)
+    while (
+        j < len(tokens) and decimals > -10 and tokens[j].kind in SCALES and tight(tokens[j].before) in (" ", "-", ".")
+    ):
+        decimals -= int(tokens[j].amount)
+        j += 1
+    if "%" in tokens[j - 1].after or "‰" in tokens[j - 1].after:
+        decimals += percents(tokens[j - 1].after)
+    elif linked(tokens, j) and tokens[j].kind == "percent":
+        decimals, j = decimals + int(tokens[j].amount), j + 1
+    elif j + 1 < len(tokens) and tokens[j].kind == "per" and tokens[j + 1].kind == "cent":
+        decimals, j = decimals + int(tokens[j + 1].amount), j + 2
+    return decimals, j
+
+
+def range_shift(tokens: list[Word], j: int) -> int:
+    """The decimals that the end of 5-7% and "5 to 7%" adds to the start."""
+    spoken = linked(tokens, j) and tokens[j].kind == "to" and linked(tokens, j + 1)
+    end = tokens[j + spoken : j + spoken + 1]
+    if not end or not end[0].digit or not (spoken or tight(tokens[j].before) == "-"):
+        return 0
+    second = grouped(tokens, j + spoken)
+    if second is None or re.fullmatch("e[0-9]+|x10", second[2]):
+        return 0
+    shift = shift_after(tokens, second[1], *second[2:])[0] - second[1]
+    return max(shift, 0) if spoken else shift
+
+
 def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
     """The number at word k: kind or nothing, value, currency, next word."""
     word = tokens[k]
     sign = -1.0 if sign_and_point(word)[0] else 1.0
+    decimals, letters = 0, ""
     if not word.digit:
         if word.kind == "parts":
             return "weak", 1 / word.amount, 0.0, k + 1
         if word.kind == "fraction":
             return "number", sign * word.amount, 0.0, k + 1
         value, weak, j = spelled(tokens, k)
-        decimals, letters = 0, ""
+        if weak and word.kind == "unit":
+            return "weak", sign * value, 0.0, j
     else:
-        digits = grouped(tokens, k)
-        if digits is None:
-            return "", 0.0, 0.0, k + 1
-        whole, decimals, letters, j = digits
-        value, weak = float(whole), False
+        weak = False
+        exponent, j = power_of_ten(tokens, k)
+        if j > k:
+            whole, decimals = 1, -exponent
+        else:
+            digits = grouped(tokens, k)
+            if digits is None:
+                return "", 0.0, 0.0, k + 1
+            whole, decimals, letters, j = digits
+            if re.fullmatch("e[0-9]+", letters):
+                decimals, letters = decimals - int(letters[1:]), ""
+            elif letters in ("", "e", "x10"):
+                exponent, end = times_power(tokens, letters, j)
+                if end > j:
+                    decimals, letters, j = decimals - exponent, "", end
+            if letters == "x10":
+                return "", 0.0, 0.0, k + 1
+        value = float(whole)
         if decimals == 0 and SAYS.get(letters, ("",))[0] == "fraction":
             value, letters = value + SAYS[letters][1], ""
         if decimals == 0 and letters == "" and j < len(tokens) and tight(tokens[j].before) == "/":
             part = plain(tokens, j)
             if part and part[0] > 0:
                 return "number", sign * value / part[0], 0.0, j + 1
-        following = tokens[j] if j < len(tokens) else None
-        half = (
-            following if following and following.kind == "fraction" and tight(following.before) in (" ", "-") else None
-        )
-        if decimals == 0 and letters == "" and half:
-            value, j = value + half.amount, j + 1
-    decimals -= SHIFTS.get(letters, 0)
-    while (
-        j < len(tokens) and decimals > -10 and tokens[j].kind == "scale" and tight(tokens[j].before) in (" ", "-", ".")
-    ):
-        decimals -= int(tokens[j].amount)
-        j += 1
-    if "%" in tokens[j - 1].after:
-        decimals += 2
-    elif j < len(tokens) and tokens[j].kind == "percent" and tight(tokens[j].before) in (" ", "-"):
-        decimals, j = decimals + 2, j + 1
-    elif j + 1 < len(tokens) and tokens[j].kind == "per" and tokens[j + 1].kind == "cent":
-        decimals, j = decimals + 2, j + 2
+        if decimals == 0 and letters == "" and linked(tokens, j) and tokens[j].kind == "fraction":
+            value, j = value + tokens[j].amount, j + 1
+        elif decimals == 0 and letters == "" and whole < 1000 and j + 1 < len(tokens):
+            above, below = plain(tokens, j), plain(tokens, j + 1)
+            mixed = tight(tokens[j].before) == " " and tight(tokens[j + 1].before) == "/"
+            date = j + 2 < len(tokens) and tight(tokens[j + 2].before) == "/"
+            if above and below and mixed and not date and 0 < above[0] < below[0] and max(above[1], below[1]) <= 2:
+                value, j = value + above[0] / below[0], j + 2
+    if decimals == 0 and letters == "":
+        rest, j = part_after(tokens, j)
+        value += rest
+    own = decimals, j
+    decimals, j = shift_after(tokens, decimals, letters, j)
+    if word.digit and (decimals, j) == own:
+        decimals += range_shift(tokens, j)
     currency, j = money(tokens, k, j)
     value = value / 10.0**decimals if decimals >= 0 else value * 10.0**-decimals
     return "weak" if weak and j == k + 1 else "number", sign * value, float(currency), j
@@ -254,17 +406,18 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
     k = 0
     while k < len(tokens):
         word = tokens[k]
-        if not word.digit and word.kind not in ("number", "weak", "parts", "fraction", "minus", "month", "weekday"):
+        if not word.digit and word.kind not in (*COUNTS, "unit", "parts", "fraction", "minus", "month", "weekday"):
             k += 1
             continue
         if word.kind == "weekday":
             marks_of_text.append(("weekday", word.amount, 0.0, k, k + 1))
             k += 1
             continue
-        date, other, j = 0, -1, k
+        date, other, j, stamped = 0, -1, k, False
         if word.digit:
             date, other = numeric_date(tokens, k)
             j = k + 3
+            stamped = date > 0 and stamp(tokens, k + 2)
         if date == 0:
             date, j = named_date(tokens, k)
         alone = date < 10000 and date % 100 == 0
@@ -273,6 +426,16 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
         if date:
             marks_of_text.append(("date", float(date), float(other), k, j))
             marks_of_text += [("weak", float(part), 0.0, k, j) for part in (date // 10000, date % 100) if part]
+            if stamped:
+                hour, minute = int(tokens[k + 2].raw[3:]), 0
+                if j < len(tokens) and tokens[j].digit and tight(tokens[j].before) == ":":
+                    minute = int(re.sub("[^0-9].*", "", tokens[j].raw, flags=re.DOTALL))
+                while (
+                    j < len(tokens) and tokens[j].digit and len(tokens[j].before.encode("utf-8", "surrogatepass")) == 1
+                ):
+                    j += 1
+                if hour < 24 and minute < 60:
+                    marks_of_text.append(("time", float(hour * 60 + minute), 0.0, k + 2, j))
             k = j
             continue
         if word.kind == "month":
