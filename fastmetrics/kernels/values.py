@@ -243,28 +243,43 @@ def scaled(
     return decimals, j
 
 
+_DASHES = (0x2D, 0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212)
+_OPERATORS = (0x2A, 0xB7, 0xD7, 0x2219, 0x22C5)
+"""The asterisk, the middle dot, the sign of multiplication and the dots of mathematics."""
+
+
+@leaf
+def only_sign(data: Bytes, i: int, stop: int) -> int:
+    """The one character that is no space in the gap from byte ``i`` to ``stop``; 0 if there are none or more."""
+    sign, n = 0, 0
+    while i < stop:
+        code, i = decode(data, i)
+        if code not in (0x20, 0xA0, 0x202F) and not 0x2000 <= code <= 0x200A:
+            sign, n = code, n + 1
+    return sign if n == 1 else 0
+
+
 @leaf
 def range_shift(data: Bytes, marks: Marks, words: WordValues, j: int, stop: int) -> int:
-    """The decimals that the end of a range at word ``j`` adds to its start: 5-7%, 2–3 million, 5 to 7%; 0 for none.
+    """The decimals that the end of a range at word ``j`` adds to its start, 0 for none: 5-7%, 2–3 million, 5 to 7%.
 
-    "500 to 2 million" begins with 500.
+    "500 to 2 million" and "500 - 2 million" begin with 500.
     """
     spoken = j + 1 < stop and words.kinds[j] == W_TO and is_linked(marks, j) and is_linked(marks, j + 1)
     k = j + 1 if spoken else j
-    if k >= stop or not marks.digit[k] or not (spoken or marks.before[j] & m.KIND == m.HYPHEN):
+    if k >= stop or not marks.digit[k]:
+        return 0
+    tight = not spoken and marks.before[j] & m.KIND == m.HYPHEN
+    if not (tight or spoken or only_sign(data, marks.stops[j - 1], marks.starts[j]) in _DASHES):
         return 0
     _, decimals, letters, end = grouped(data, marks, k, stop)
     if letters < 0 or letters >= EXPONENT:
         return 0
     shift = scaled(data, marks, words, decimals, letters, end, stop)[0] - decimals
-    return shift if shift > 0 or not spoken else 0
+    return shift if shift > 0 or tight else 0
 
 
 # Powers of ten: 1.5e-6, 1.5×10^6, 1.5 x 10⁻⁶ and 10^6.
-
-
-_OPERATORS = (0x2A, 0xB7, 0xD7, 0x2219, 0x22C5)
-"""The asterisk, the middle dot, the sign of multiplication and the dots of mathematics."""
 
 
 @leaf
@@ -325,18 +340,6 @@ def power_of_ten(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
 
 
 @leaf
-def has_operator(data: Bytes, i: int, stop: int) -> bool:
-    """Whether the bytes from ``i`` to ``stop`` are a sign of multiplication with any spaces around it."""
-    n = 0
-    while i < stop:
-        code, i = decode(data, i)
-        n += code in _OPERATORS
-        if code not in _OPERATORS and code not in (0x20, 0xA0, 0x202F) and not 0x2000 <= code <= 0x200A:
-            return False
-    return n == 1
-
-
-@leaf
 def times_power(data: Bytes, marks: Marks, words: WordValues, letters: int, j: int, stop: int) -> tuple[int, int]:
     """The exponent of e-6, ×10^6 or the like after a number up to word ``j``, and the next word: ``j`` without one."""
     if letters == TIMES_TEN:
@@ -355,7 +358,7 @@ def times_power(data: Bytes, marks: Marks, words: WordValues, letters: int, j: i
         k = j + 1
         if not joined(marks, k, stop):
             return 0, j
-    elif not marks.digit[j] or not has_operator(data, gap, marks.starts[j]):
+    elif not marks.digit[j] or only_sign(data, gap, marks.starts[j]) not in _OPERATORS:
         return 0, j
     exponent, end = power_of_ten(data, marks, k, stop)
     return (exponent, end) if end > k else (0, j)

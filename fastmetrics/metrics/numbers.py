@@ -70,7 +70,7 @@ def number_match(
     Values are read as by ``hallucination``: signs, thousands and decimals ("1,000.5", "1 000,5"), powers (1.5×10^6,
     1.5e6), fractions ("1 1/2"), per cent and per mille (50 % is 0.5; 5-7% is 5% and 7%), scales ("1.2 million"),
     currencies, number words in English and Russian but for "one point five" and years ("nineteen eighty"), dates and
-    times in any usual format; no numbers of more than 15 digits, and (5) is 5, as other units are ignored.  The
+    times in any usual format; no numbers of more than 15 digits.  Other units are ignored, and (5) is 5.  The
     answer must have all values of the reference; a currency that only one of them names does not count.  Numbers p
     and x match if abs(p - x) is at most ``absolute``, or at most ``relative`` · abs(x).  ``which="last"`` compares
     the last value of the answer alone.

@@ -87,7 +87,13 @@ ALIKE = [
     *[("2 and a half", "2.5"), ("two and a half million", "2500000"), ("half a million", "500000")],
     *[("five and three quarters", "5.75"), ("one third of them", "1/3"), ("треть", "1/3"), ("a hundred", "100")],
     *[("-US$4", "-4"), ("US$-4", "-4"), ("paid -A$4", "-4"), ("-$4", "-4"), ("$-4", "-4"), ("US$4", "4")],
-    *[("5-7%", "5% to 7%"), ("5 to 7 %", "5%-7%"), ("2–3 million", "2,000,000 and 3,000,000"), ("5‰", "0.005")],
+    *[
+        ("5-7%", "5% to 7%"),
+        ("5 to 7 %", "5%-7%"),
+        ("5 – 7 %", "5-7%"),
+        ("2–3 million", "2,000,000 and 3,000,000"),
+        ("5‰", "0.005"),
+    ],
     *[("5 per mille", "0.5 %"), ("one hundred and five", "105"), ("two thousand twenty-four", "2024")],
     *[("one million two hundred thousand", "1.2 million"), ("five hundred and twelve thousand", "512 000")],
     *[("двести пять", "205"), ("сто", "100"), ("полтора миллиона", "1,5 млн"), ("три с половиной", "3,5")],
@@ -99,7 +105,12 @@ ALIKE = [
 UNLIKE = [
     *[("-US$4", "4"), ("5-7%", "-7%"), ("5 - US$4", "-4"), ("COVID-19", "-19"), ("x-US$4", "-4"), ("1/2/2024", "1.5")],
     *[("5x10 cm", "50"), ("5 x 10", "50"), ("2 × 5^6", "2000000"), ("1.5e", "15"), ("third quarter", "0.75")],
-    *[("500 to 2 million", "500 million"), ("one third-party tool", "1/3"), ("several million", "2 million")],
+    *[
+        ("500 to 2 million", "500 million"),
+        ("5 - 2 million", "5 million"),
+        ("one third-party tool", "1/3"),
+        ("several million", "2 million"),
+    ],
     *[("($1,200)", "-1200"), ("5 dollars", "5 euros"), ("forty, five", "45"), ("one hundred and two hundred", "102")],
 ]
 

@@ -2,7 +2,10 @@
 
 import re
 
-from tests.reference.marks import CURRENCIES, SAYS, Word, plain, sign_and_point, tight
+from tests.reference.marks import CURRENCIES, HYPHENS, SAYS, Word, plain, sign_and_point, tight
+
+THIN = "[ \u00a0\u2000-\u200a\u202f]"
+"""The spaces within a number."""
 
 
 def day_at(tokens: list[Word], k: int) -> int:
@@ -47,7 +50,7 @@ def joined(tokens: list[Word], k: int) -> bool:
     if k >= len(tokens):
         return False
     gap = tokens[k].before
-    return not re.search(r"[!?…。！？\n%]", gap) and not gap.startswith("]") and not gap.endswith("[")
+    return not re.search(r"[!?…。！？\n%‰]", gap) and not gap.startswith("]") and not gap.endswith("[")
 
 
 def named_date(tokens: list[Word], k: int) -> tuple[int, int]:
@@ -263,9 +266,7 @@ def times_power(tokens: list[Word], letters: str, j: int) -> tuple[int, int]:
         k = j + 1
         if not joined(tokens, k):
             return 0, j
-    elif not tokens[j].digit or not re.fullmatch(
-        "[ \u00a0\u2000-\u200a\u202f]*[*·×∙⋅][ \u00a0\u2000-\u200a\u202f]*", tokens[j].before
-    ):
+    elif not tokens[j].digit or not re.fullmatch(f"{THIN}*[*·×∙⋅]{THIN}*", tokens[j].before):
         return 0, j
     exponent, end = power_of_ten(tokens, k)
     return (exponent, end) if end > k else (0, j)
@@ -333,13 +334,16 @@ def range_shift(tokens: list[Word], j: int) -> int:
     """The decimals that the end of 5-7% and "5 to 7%" adds to the start."""
     spoken = linked(tokens, j) and tokens[j].kind == "to" and linked(tokens, j + 1)
     end = tokens[j + spoken : j + spoken + 1]
-    if not end or not end[0].digit or not (spoken or tight(tokens[j].before) == "-"):
+    close = not spoken and bool(end) and tight(end[0].before) == "-"
+    if not end or not end[0].digit:
+        return 0
+    if not (spoken or close or re.fullmatch(f"{THIN}*[{HYPHENS}]{THIN}*", end[0].before)):
         return 0
     second = grouped(tokens, j + spoken)
     if second is None or re.fullmatch("e[0-9]+|x10", second[2]):
         return 0
     shift = shift_after(tokens, second[1], *second[2:])[0] - second[1]
-    return max(shift, 0) if spoken else shift
+    return shift if close else max(shift, 0)
 
 
 def number_at(tokens: list[Word], k: int) -> tuple[str, float, float, int]:
