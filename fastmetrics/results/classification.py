@@ -425,13 +425,14 @@ def _figures(labels: _Labels, part: Segment, clusters: Ints | None, confidence: 
     classes, codes = np.unique(np.concatenate([expected[both], predicted[both]]), return_inverse=True)
     asked, named = codes[: both.sum()], codes[both.sum() :]
     confusion = Confusion.of(asked, named, [labels.names[code] for code in classes.tolist()])
+    figures = class_figures(confusion, confidence, asked, named, groups)
     return LabelFigures(
         segment=part.name,
         n=int(both.sum()),
         n_no_prediction=int(((expected >= 0) & (predicted < 0)).sum()),
         n_no_label=int((expected < 0).sum()),
-        **class_agreement(asked, named, groups, confidence),
-        classes=class_figures(confusion, confidence, asked, named, groups),
+        **class_agreement(asked, named, groups, confidence, figures),
+        classes=figures,
         confusion=confusion,
     )
 
