@@ -9,7 +9,7 @@ import numpy as np
 from fastmetrics.base.arrays import Bytes, Flags, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.rankings import same_bytes
-from fastmetrics.kernels.simd.blocks import eight, read_only
+from fastmetrics.kernels.simd.blocks import BLOCK, eight, read_only, trailing_zeros, unequal
 from fastmetrics.kernels.tokenize import folded_product
 
 # The tree of a text: its values in the order of the text, each a row of numbers.
@@ -19,27 +19,28 @@ from fastmetrics.kernels.tokenize import folded_product
 # a value knows its parent, and there is neither recursion nor a stack.
 
 
-KIND, PARENT, KEY, KEY_AT, KEY_SIZE, AT, SIZE, NEXT, COUNT, PAIR, STATE, RULE, HASH = range(13)
+KIND, PARENT, KEY, KEY_AT, KEY_SIZE, AT, SIZE, NEXT, COUNT, PAIR, STATE, RULE, HASH, BEGIN, END, LEAVES = range(16)
 """The columns of a tree.
 
 ``KEY`` is the hash of a member's key, or the position of an item; the key itself is at ``KEY_AT``, the text of a value
 at ``AT``.  ``NEXT`` is the row behind all that a value contains, and ``COUNT`` the number of values directly in it.
 ``PAIR`` is the value of the other tree at the same place, or -1; in the second tree, the value to look at next.
-``STATE`` and ``RULE`` say which field of ``Fields`` a value belongs to.
+``STATE`` and ``RULE`` say which field of ``Fields`` a value belongs to.  ``BEGIN`` and ``END`` are the bounds of a
+value in the text, with its key; ``LEAVES`` is the number of values before it that contain no others.
 """
-_WIDTH = 13
+_WIDTH = 16
 
 OBJECT, LIST, STRING, NUMBER, TRUE, FALSE, NULL, GONE = range(8)
 """The kinds of values; a member is ``GONE`` if a later one of its object has the same key."""
 
-_INVALID, _MORE_ROOM = -1, -2
-_FEW = 8
-"""Objects of so many members are searched one by one."""
+_INVALID, _MORE_ROOM, _UNSURE = -1, -2, -3
+_FEW, _MANY = 8, 64
+"""Objects of few members are searched one by one, those of many with a hash table only."""
 
 _ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _QUOTES, _ESCAPES, _SPACES = (np.uint64(0x0101010101010101 * byte) for byte in (0x22, 0x5C, 0x20))
 _PLACES = np.uint64(0x0001020304050607)
-_U0, _U1, _U2, _U3, _U7, _U8, _U56 = (np.uint64(n) for n in (0, 1, 2, 3, 7, 8, 56))
+_U0, _U2, _U3, _U7, _U56 = (np.uint64(n) for n in (0, 2, 3, 7, 56))
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(8)], np.uint64)
 
 
@@ -299,6 +300,7 @@ def drop_repeated(data: Bytes, room: Room, parent: int, stop: int, stamp: int) -
                 break
             if nodes[other, KEY] == key and same_key(data, buffer, nodes, other, data, buffer, nodes, child):
                 if nodes[other, KIND] != GONE:
+                    nodes[parent, STATE] = 1
                     nodes[other, KIND] = GONE
                     nodes[parent, COUNT] -= 1
                 if many:
@@ -311,20 +313,22 @@ def drop_repeated(data: Bytes, room: Room, parent: int, stop: int, stamp: int) -
 
 
 @leaf
-def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp: int) -> tuple[int, int]:
-    """The number of rows of the tree of a text, ``_INVALID`` or ``_MORE_ROOM``, and the next stamp.
+def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp: int) -> tuple[int, int, int]:
+    """The number of rows of the tree of a text, ``_INVALID`` or ``_MORE_ROOM``, its leaves, and the next stamp.
 
-    JSON is that of RFC 8259: no NaN or Infinity, no comments, no comma at the end.  Of equal keys the last counts.
+    Leaves are the values that contain no others, -1 if a key is repeated.  JSON is that of RFC 8259: no NaN or
+    Infinity, no comments, no comma at the end.  Of equal keys the last counts.
     """
     nodes, buffer = room.nodes, room.buffer
-    n, current, filled = 0, -1, 0
-    key, key_at, key_size = 0, 0, 0
+    n, current, filled, leaves, repeated = 0, -1, 0, 0, False
+    key, key_at, key_size, begin = 0, 0, 0, 0
     i = skip_space(data, start, stop)
     keyed = False  # whether a key comes next
     while True:
+        begun = i
         if keyed or (i < stop and data[i] == 34):  # a key, or a value that is a string
             if i >= stop or data[i] != 34:
-                return _INVALID, stamp
+                return _INVALID, 0, stamp
             hashed = _U0
             if keyed:
                 end, hashed = scan_key(data, i + 1, stop, secret)
@@ -337,19 +341,20 @@ def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp
                 hashed = hash_of(read_only(buffer), filled, size, secret)
                 filled = until
             if end < 0 or end >= stop or data[end] != 34:
-                return _INVALID, stamp
+                return _INVALID, 0, stamp
             i = end + 1
             if keyed:
+                begin = begun
                 i = skip_space(data, i, stop)
                 if i >= stop or data[i] != 58:
-                    return _INVALID, stamp
+                    return _INVALID, 0, stamp
                 i = skip_space(data, i + 1, stop)
                 key, key_at, key_size, keyed = np.int64(hashed), at, size, False
                 continue
             kind = STRING
         else:
             if i >= stop:
-                return _INVALID, stamp
+                return _INVALID, 0, stamp
             at, size, byte = i, 0, data[i]
             if byte in (123, 91):
                 kind = OBJECT if byte == 123 else LIST
@@ -360,13 +365,13 @@ def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp
             else:
                 kind, i = literal(data, i, stop)
             if i < 0:
-                return _INVALID, stamp
+                return _INVALID, 0, stamp
             size = i - at
-        if n == len(nodes):
-            return _MORE_ROOM, stamp
+        if n + 1 == len(nodes):  # a row is left for the number of all leaves
+            return _MORE_ROOM, 0, stamp
         if current >= 0:
             if nodes[current, KIND] == LIST:
-                key, key_size = nodes[current, COUNT], 0
+                key, key_size, begin = nodes[current, COUNT], 0, begun
             else:
                 bit = np.int64(1) << (key & 63)
                 nodes[current, HASH] |= nodes[current, PAIR] & bit
@@ -375,7 +380,8 @@ def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp
         nodes[n, KIND], nodes[n, PARENT] = kind, current
         nodes[n, KEY], nodes[n, KEY_AT], nodes[n, KEY_SIZE] = key, key_at, key_size
         nodes[n, AT], nodes[n, SIZE], nodes[n, NEXT], nodes[n, COUNT] = at, size, n + 1, 0
-        nodes[n, PAIR] = nodes[n, HASH] = 0
+        nodes[n, PAIR] = nodes[n, HASH] = nodes[n, STATE] = 0
+        nodes[n, BEGIN], nodes[n, END], nodes[n, LEAVES] = begin if current >= 0 else begun, i, leaves
         n += 1
         if kind <= LIST:
             i = skip_space(data, i, stop)
@@ -384,12 +390,15 @@ def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp
                 keyed = kind == OBJECT
                 continue
             i += 1
+            nodes[n - 1, END] = i
+        leaves += 1
         while True:  # behind a value
             i = skip_space(data, i, stop)
             if current < 0:
-                return (n if i == stop else _INVALID), stamp
+                nodes[n, LEAVES] = leaves
+                return (n if i == stop else _INVALID), -1 if repeated else leaves, stamp
             if i >= stop:
-                return _INVALID, stamp
+                return _INVALID, 0, stamp
             byte = data[i]
             i += 1
             if byte == 44:
@@ -397,10 +406,11 @@ def parse(data: Bytes, start: int, stop: int, room: Room, secret: Uint64s, stamp
                 keyed = nodes[current, KIND] == OBJECT
                 break
             if byte != data[nodes[current, AT]] + 2:  # } and ] are two behind { and [
-                return _INVALID, stamp
-            nodes[current, NEXT] = n
+                return _INVALID, 0, stamp
+            nodes[current, NEXT], nodes[current, END] = n, i
             if nodes[current, HASH] != 0:
                 stamp = drop_repeated(data, room, current, n, stamp)
+                repeated |= nodes[current, STATE] != 0
             current = nodes[current, PARENT]
 
 
@@ -723,6 +733,204 @@ def match_values(
     return Counts(shared, equal, opened, size)
 
 
+# Comparing a text with a tree, without one of its own.
+
+
+class Walked(NamedTuple):
+    """Of a text: its values that contain no others, those at a place of the tree, and the equal ones.
+
+    ``of_text`` is ``_INVALID``, or ``_UNSURE`` if only two trees tell.
+    """
+
+    of_text: int
+    shared: int
+    equal: int
+
+
+@leaf
+def find_key(
+    data: Bytes, buffer: Bytes, key: int, at: int, size: int, other: Bytes, b: Room, parent: int, first: int
+) -> int:
+    """The member of an object that has a key, from ``first`` on and then from the beginning; -1 without one."""
+    trees, member = b.nodes, first
+    for _ in range(trees[parent, COUNT]):
+        if member == trees[parent, NEXT]:
+            member = parent + 1
+        if trees[member, KEY] == key:
+            place, length = trees[member, KEY_AT], trees[member, KEY_SIZE]
+            if same_piece(data, buffer, at, size, other, read_only(b.buffer), place, length):
+                return member
+        member = trees[member, NEXT]
+    return -1
+
+
+@inline
+def scan_string(data: Bytes, i: int, stop: int, buffer: Bytes) -> tuple[int, int, int]:
+    """The place of the last quote of a string from ``i`` on, -1 for none, and the place and size of the string."""
+    end = string_end(data, i, stop)
+    at, size = i, end - i
+    if end < stop and data[end] == 92:
+        end, size = decode_string(data, i, stop, buffer, 0)
+        at = ~0
+    return (end if 0 <= end < stop and data[end] == 34 else -1), at, size
+
+
+@inline
+def agreed_until(data: Bytes, i: int, stop: int, other: Bytes, k: int, end: int) -> int:
+    """The place of the first byte from ``i`` on that differs from that of the other text, or is behind one of them."""
+    until = min(stop, i + end - k)
+    while i < until:
+        if i + BLOCK <= len(data) and k + BLOCK <= len(other):
+            differ = unequal(data, np.uint64(i), other, np.uint64(k))
+            if differ != _U0:
+                return min(i + np.int64(trailing_zeros(differ)), until)
+            i, k = i + BLOCK, k + BLOCK
+        elif data[i] != other[k]:
+            return i
+        else:
+            i, k = i + 1, k + 1
+    return until
+
+
+OF_OPEN = 4
+"""What is known of an open object or list of a text: the value of the tree, the next one to expect in it, whether it is
+a list, and the hashes of the keys that the tree does not have, as bits."""
+
+
+@leaf
+def walk(texts: Texts, row: int, buffer: Bytes, others: Texts, b: Room, opened: Ints, secret: Uint64s) -> Walked:
+    """Compare a text with the tree of another, while it is read.
+
+    What is equal byte by byte, from the beginning of a member or item of the tree to behind its end, is not read again.
+    A text with a key twice, of two keys whose hashes have a bit in common, or of too many levels needs a tree.
+    """
+    data, stop, other, end_b = texts.data, texts.stops[row], others.data, others.stops[row]
+    trees, buffer_b, stamp = b.nodes, read_only(b.buffer), row + 1
+    depth = of_text = shared = equal = pair = 0
+    above, ahead, is_list, unknown = -1, 0, True, np.int64(0)
+    none, unsure = Walked(_INVALID, 0, 0), Walked(_UNSURE, 0, 0)
+    i = skip_space(data, texts.starts[row], stop)
+    shift = i - trees[0, BEGIN]
+    agreed = agreed_until(data, i, stop, other, trees[0, BEGIN], end_b)
+    if agreed == stop and stop - shift == end_b:
+        n = trees[trees[0, NEXT], LEAVES]
+        return Walked(n, n, n)
+    while True:
+        if i >= stop:
+            return none
+        byte, same, is_open = data[i], False, False
+        kind = trees[pair, KIND] if pair >= 0 else GONE
+        if byte == 34:
+            end, at, size = scan_string(data, i + 1, stop, buffer)
+            if end < 0:
+                return none
+            if kind == STRING:
+                place, length = trees[pair, AT], trees[pair, SIZE]
+                same = same_piece(data, read_only(buffer), at, size, other, buffer_b, place, length)
+            i = end + 1
+        elif byte in (123, 91):
+            same = kind == (OBJECT if byte == 123 else LIST)
+            i = skip_space(data, i + 1, stop)
+            is_open = i >= stop or data[i] != byte + 2
+            if not is_open:
+                same = same and trees[pair, COUNT] == 0
+                i += 1
+        elif byte == 45 or 48 <= byte <= 57:
+            end = number_end(data, i, stop)
+            if end < 0:
+                return none
+            same = kind == NUMBER and same_number(data, i, end - i, other, trees[pair, AT], trees[pair, SIZE])
+            i = end
+        else:
+            found, i = literal(data, i, stop)
+            if i < 0:
+                return none
+            same = kind == found
+        if is_open:
+            if depth == len(opened):
+                return unsure
+            opened[depth, 0], opened[depth, 1], opened[depth, 2], opened[depth, 3] = above, ahead, is_list, unknown
+            depth += 1
+            above, ahead, is_list, unknown = pair if same else -1, pair + 1, byte == 91, 0
+        else:
+            of_text += 1
+            if pair >= 0 and trees[pair, COUNT] == 0:
+                shared += 1
+                equal += same
+        while True:
+            while not is_open:  # behind a value
+                i = skip_space(data, i, stop)
+                if depth == 0:
+                    return Walked(of_text if i == stop else _INVALID, shared, equal)
+                if i >= stop:
+                    return none
+                byte = data[i]
+                i += 1
+                if byte == 44:
+                    i = skip_space(data, i, stop)
+                    break
+                if byte != (93 if is_list else 125):
+                    return none
+                depth -= 1
+                above, ahead, is_list, unknown = (
+                    opened[depth, 0],
+                    opened[depth, 1],
+                    opened[depth, 2] != 0,
+                    opened[depth, 3],
+                )
+            is_open = False
+            pair = ahead if above >= 0 and ahead < trees[above, NEXT] else -1
+            if pair >= 0 and (i >= agreed or shift != i - trees[pair, BEGIN]):
+                shift = i - trees[pair, BEGIN]
+                agreed = agreed_until(data, i, stop, other, trees[pair, BEGIN], end_b)
+            end = i - 1
+            if not is_list:
+                if i >= stop or data[i] != 34:
+                    return none
+                if pair >= 0 and trees[pair, KEY_AT] >= 0 and agreed > i + 1 + trees[pair, KEY_SIZE]:
+                    end = i + 1 + trees[pair, KEY_SIZE]
+                else:
+                    end, at, size = scan_string(data, i + 1, stop, buffer)
+                    if end < 0 or (above >= 0 and trees[above, COUNT] > _MANY):
+                        return none if end < 0 else unsure
+                    hashed = hash_of(data, at, size, secret) if at >= 0 else hash_of(read_only(buffer), 0, size, secret)
+                    key, pair = np.int64(hashed), -1
+                    if above >= 0:
+                        pair = find_key(data, read_only(buffer), key, at, size, other, b, above, ahead)
+                    if pair < 0:
+                        bit = np.int64(1) << (key & 63)
+                        if unknown & bit:
+                            return unsure
+                        unknown |= bit
+                    elif shift != i - trees[pair, BEGIN]:
+                        shift = i - trees[pair, BEGIN]
+                        agreed = agreed_until(data, i, stop, other, trees[pair, BEGIN], end_b)
+                if pair >= 0 and trees[pair, STATE] == stamp:
+                    return unsure
+            if pair >= 0:
+                trees[pair, STATE] = stamp
+                ahead = trees[pair, NEXT]
+                if agreed > trees[pair, END] + shift:
+                    first = pair
+                    while (
+                        ahead < trees[above, NEXT]
+                        and agreed > trees[ahead, END] + shift
+                        and trees[ahead, STATE] != stamp
+                    ):
+                        trees[ahead, STATE] = stamp
+                        pair, ahead = ahead, trees[ahead, NEXT]
+                    n = trees[ahead, LEAVES] - trees[first, LEAVES]
+                    of_text, shared, equal = of_text + n, shared + n, equal + n
+                    i = trees[pair, END] + shift
+                    continue
+            if not is_list:
+                i = skip_space(data, end + 1, stop)
+                if i >= stop or data[i] != 58:
+                    return none
+                i = skip_space(data, i + 1, stop)
+            break
+
+
 # Whole columns.
 
 
@@ -736,9 +944,10 @@ def make_room(values: int, longest: int) -> Room:
 
 
 class Read(NamedTuple):
-    """The size of a tree, or ``_INVALID``; the room, which may be a larger one; and the next stamp."""
+    """The size of a tree, or ``_INVALID``, its leaves; the room, which may be a larger one; and the next stamp."""
 
     n: int
+    leaves: int
     room: Room
     stamp: int
 
@@ -747,9 +956,9 @@ class Read(NamedTuple):
 def read_tree(texts: Texts, row: int, room: Room, secret: Uint64s, stamp: int) -> Read:
     """Parse a text, in more room if it needs it."""
     while True:
-        n, stamp = parse(texts.data, texts.starts[row], texts.stops[row], room, secret, stamp)
+        n, leaves, stamp = parse(texts.data, texts.starts[row], texts.stops[row], room, secret, stamp)
         if n != _MORE_ROOM:
-            return Read(n, room, stamp)
+            return Read(n, leaves, room, stamp)
         room = make_room(2 * len(room.nodes), len(room.buffer))
         stamp = 0
 
@@ -763,6 +972,8 @@ def longest(texts: Texts) -> int:
     return most
 
 
+_LEVELS = 64
+"""The levels of a text that is compared with a tree while it is read."""
 _VALUES = 256
 """The values for which there is room at first."""
 
@@ -773,7 +984,7 @@ def depths(texts: Texts, secret: Uint64s) -> Ints:
     found = np.full(len(texts.starts), -1, np.int64)
     room, stamp = make_room(_VALUES, longest(texts)), 0
     for row in range(len(texts.starts)):
-        n, room, stamp = read_tree(texts, row, room, secret, stamp)
+        n, _, room, stamp = read_tree(texts, row, room, secret, stamp)
         nodes = room.nodes
         for node in range(n):
             nodes[node, HASH] = 1 if node == 0 else nodes[nodes[node, PARENT], HASH] + 1
@@ -851,12 +1062,28 @@ def compare(a: Texts, b: Texts, secret: Uint64s, fields: Fields, any_order: bool
     nothing = np.empty(0, np.int64)
     kept, k = Open(nothing, nothing, np.empty(0, np.bool_), np.empty(0, np.uint8), np.zeros(1, np.int64)), 0
     ruled = len(fields.states) > 0 or fields.rules[0] != 0
+    plain = not (ruled or any_order or near)
+    opened, before = np.empty((_LEVELS, OF_OPEN), np.int64), -1
+    n_b = leaves = 0
     for row in range(len(a.starts)):
-        n, room, stamp = read_tree(a, row, room, secret, stamp)
-        n_b, room_b, stamp_b = read_tree(b, row, room_b, secret, stamp_b)
-        found[row, VALID_A], found[row, VALID_B] = n >= 0, n_b >= 0
-        if n < 0 or n_b < 0:
+        if before < 0 or b.starts[row] != b.starts[before] or b.stops[row] != b.stops[before]:
+            n_b, leaves, room_b, stamp_b = read_tree(b, row, room_b, secret, stamp_b)
+        before = row
+        found[row, VALID_B] = n_b >= 0
+        if n_b < 0:
             continue
+        if plain and leaves >= 0:
+            walked = walk(a, row, room.buffer, b, room_b, opened, secret)
+            if walked.of_text != _UNSURE:
+                found[row, VALID_A] = walked.of_text != _INVALID
+                found[row, OF_A], found[row, OF_B] = walked.of_text, leaves
+                found[row, SHARED], found[row, EQUAL] = walked.shared, walked.equal
+                continue
+        n, _, room, stamp = read_tree(a, row, room, secret, stamp)
+        found[row, VALID_A] = n >= 0
+        if n < 0:
+            continue
+        before = -1  # what follows writes to the tree
         if ruled:
             apply_fields(a.data, room, n, fields)
             apply_fields(b.data, room_b, n_b, fields)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Text, arrow_numbers
+from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_numbers
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import split
 from fastmetrics.base.options import Choice, NotAllowedError, Real
@@ -42,19 +42,38 @@ from fastmetrics.text.tokenize import SECRET, frozen
 # Columns of JSON.
 
 
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Texts of JSON, and how those of two columns compare, for all metrics that ask with the same options."""
+
+    text: Text
+    memo: Memo = field(default_factory=Memo, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def take(self, rows: Ints) -> Documents:
+        """The texts ``rows``, which may repeat."""
+        return Documents(self.text.take(rows))
+
+    def compared(self, reference: Documents, *options: Any) -> Compared:
+        """What ``compared`` finds with these options."""
+        return self.memo.of(options, (reference,), lambda: compared(self.text, reference.text, *options))
+
+
 @dataclass(frozen=True)
 class JsonIn:
     """Texts of JSON; objects and lists are written as such.  ``kind`` is ``jsons`` if a row may have several texts."""
 
     kind: str
 
-    def of(self, batch: Batch, column: str, options: Options) -> Text:
+    def of(self, batch: Batch, column: str, options: Options) -> Documents:
         """The column's texts."""
-        return batch.text(column)
+        return batch.remember(("documents", column), lambda: Documents(batch.text(column)))
 
 
-Json = Annotated[Text, JsonIn("json")]
-Jsons = Annotated[Text, JsonIn("jsons")]
+Json = Annotated[Documents, JsonIn("json")]
+Jsons = Annotated[Documents, JsonIn("jsons")]
 
 
 def _texts(text: Text) -> Texts:
@@ -78,6 +97,30 @@ _FENCED = Caution(
 )
 
 
+# Options that are read: rules of fields, and schemas.
+
+
+@dataclass(frozen=True)
+class Readable:
+    """An option that is text, or a mapping of which ``write`` makes text; ``read`` refuses text that is none."""
+
+    what: str
+    read: Callable[[str], Any]
+    write: Callable[[Any], str]
+
+    def take(self, value: Any) -> str:
+        """The text, after it was read once."""
+        if isinstance(value, Mapping):
+            value = self.write(value)
+        if not isinstance(value, str) or not value.strip():
+            raise NotAllowedError
+        self.read(value)
+        return value
+
+    def __str__(self) -> str:
+        return self.what
+
+
 # Fields: which values are compared in another way than as they are.
 
 
@@ -86,23 +129,6 @@ class Rules(NamedTuple):
 
     fields: Fields
     metrics: tuple[tuple[Metric, Options], ...]
-
-
-@dataclass(frozen=True)
-class FieldRules:
-    """How fields are compared, as text: ``"title=token_f1, id=ignore"``, or a mapping of it."""
-
-    def take(self, value: Any) -> str:
-        """The rules as text, after they were read once."""
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{path}={rule}" for path, rule in value.items())
-        if not isinstance(value, str) or not value.strip():
-            raise NotAllowedError
-        _rules(value)
-        return value
-
-    def __str__(self) -> str:
-        return "paths, each with 'ignore' or a metric of answer and reference: 'title=token_f1, id=ignore'"
 
 
 @functools.cache
@@ -171,7 +197,12 @@ def _metric_of(spec: str) -> tuple[Metric, Options]:
     return score.metric, score.options
 
 
-FieldOption = Annotated[str | None, FieldRules(), "fields that are ignored, or compared by a metric of texts"]
+_RULES = Readable(
+    "paths, each with 'ignore' or a metric of answer and reference: 'title=token_f1, id=ignore'",
+    _rules,
+    lambda rules: ", ".join(f"{path}={rule}" for path, rule in rules.items()),
+)
+FieldOption = Annotated[str | None, _RULES, "fields that are ignored, or compared by a metric of texts"]
 Lists = Annotated[str, Choice("ordered", "any"), "whether items of lists are compared in their order, or in any"]
 Absolute = Annotated[float, Real(0.0, 1e300), "by how much numbers may differ"]
 Relative = Annotated[float, Real(0.0, 1e6), "by what share of the reference's number numbers may differ, as in 0.01"]
@@ -274,7 +305,7 @@ def json_match(
     >>> fm.json_match(['{"t": "the cat", "n": 10}'], ['{"t": "cat", "n": 9.9}'], fields="t=token_f1", relative=0.1)
     array([0.83333333])
     """
-    found = compared(answer, reference, fields, lists, absolute, relative)
+    found = answer.compared(reference, fields, lists, absolute, relative)
     wanted = found.of_reference + (found.of_answer - found.shared if extra else 0)
     right = (found.equal == wanted).astype(np.float64) if strict else found.equal / np.maximum(wanted, 1)
     return np.where(found.known & (~found.valid | (wanted > 0)), np.where(found.valid, right, 0.0), np.nan)
@@ -306,7 +337,7 @@ def json_f1(
     >>> fm.json_f1(['{"city": "Paris", "day": "Monday"}', '{"city": "Paris"}'], ['{"city": "Paris"}'] * 2).round(3)
     array([0.667, 1.   ])
     """
-    found = compared(answer, reference, fields, lists, absolute, relative)
+    found = answer.compared(reference, fields, lists, absolute, relative)
     both = found.of_answer + found.of_reference
     right = 2.0 * found.equal / np.maximum(both, 1)
     return np.where(found.known & (~found.valid | (both > 0)), np.where(found.valid, right, 0.0), np.nan)
@@ -319,42 +350,30 @@ DEEPEST = 100
 """The levels of an answer that a schema is checked with; the checker calls itself for each."""
 
 
-@dataclass(frozen=True)
-class SchemaOption:
-    """A JSON Schema: a mapping, its text, or the path of a file."""
-
-    def take(self, value: Any) -> str:
-        """The schema or its path as text, after it was read once."""
-        if isinstance(value, Mapping):
-            value = json.dumps(value)
-        if not isinstance(value, str) or not value.strip():
-            raise NotAllowedError
-        _validator(value)
-        return value
-
-    def __str__(self) -> str:
-        return "a JSON Schema, as text or as the path of a file"
+def _validator(text: str) -> Any:
+    """The checker of a schema, or of that in a file as it is now; raises ``NotAllowedError`` if it is none."""
+    try:
+        return _checker(text if text.lstrip().startswith("{") else Path(text).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise NotAllowedError(str(error)) from error
 
 
 @functools.cache
-def _validator(text: str) -> Any:
-    """The checker of a schema, or of that in a file; raises ``NotAllowedError`` if it is none.
-
-    References are resolved within it only.
-    """
+def _checker(schema: str) -> Any:
+    """The checker of a schema, whose references are resolved within it only."""
     try:
         import jsonschema
         import referencing
     except ImportError as error:
         raise MissingExtraError.of("jsonschema", "schema") from error
     try:
-        schema = json.loads(text if text.lstrip().startswith("{") else Path(text).read_text("utf-8"))
-        kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-        kind.check_schema(schema)
-    except (OSError, ValueError, RecursionError, jsonschema.SchemaError) as error:
+        parsed = json.loads(schema)
+        kind = jsonschema.validators.validator_for(parsed, jsonschema.Draft202012Validator)
+        kind.check_schema(parsed)
+    except (ValueError, RecursionError, jsonschema.SchemaError) as error:
         raise NotAllowedError(str(error).partition("\n")[0]) from error
     limited = jsonschema.validators.extend(kind, {"pattern": _pattern})
-    return limited(schema, registry=referencing.Registry())
+    return limited(parsed, registry=referencing.Registry())
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Any:
@@ -365,7 +384,8 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Any:
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-Schema = Annotated[str | None, SchemaOption(), "a JSON Schema that the answer must fit, or the path of its file"]
+_SCHEMA = Readable("a JSON Schema, as text or as the path of a file", _validator, json.dumps)
+Schema = Annotated[str | None, _SCHEMA, "a JSON Schema that the answer must fit, or the path of its file"]
 
 
 def _fits(validator: Any, text: Text, levels: Ints, row: int) -> bool:
@@ -407,11 +427,11 @@ def json_valid(answer: Json, *, schema: Schema = None) -> Floats:
     >>> fm.json_valid(['{"a": 1}', '{"a": "x"}'], schema='{"properties": {"a": {"type": "number"}}}')
     array([1., 0.])
     """
-    levels = depths(_texts(answer), frozen(SECRET))
+    levels = depths(_texts(answer.text), frozen(SECRET))
     if schema is None:
         return (levels > 0).astype(np.float64)
     validator = _validator(schema)
-    return np.array([float(_fits(validator, answer, levels, row)) for row in range(len(levels))], np.float64)
+    return np.array([float(_fits(validator, answer.text, levels, row)) for row in range(len(levels))], np.float64)
 
 
 # Code as normalised text.

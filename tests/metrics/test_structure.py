@@ -1,6 +1,7 @@
 """JSON by validity, field and value, and code as normalised text, against the plain definition."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +141,84 @@ def test_fields_of_any_row(options: Any, rows: list[tuple[Any, Any]]) -> None:
         np.testing.assert_allclose(scores, _numbers(expected), rtol=1e-14)
 
 
+def _written(value: Any, rng: random.Random, style: int) -> str:
+    """JSON of one line, with few or with any spaces, or with all escapes; sometimes a key is repeated."""
+    space = rng.choice(["", " ", "\n\t"]) if style == 2 else ""
+    if isinstance(value, dict):
+        members = [*value.items(), *rng.sample([*value.items()], int(rng.random() < 0.03 and len(value) > 0))]
+        texts = [
+            f"{json.dumps(key, ensure_ascii=style == 3)}{space}: {_written(value[key], rng, style)}"
+            for key, _ in members
+        ]
+        return "{" + space + f",{space}".join(texts) + space + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(_written(item, rng, style) for item in value)}]"
+    return json.dumps(value, ensure_ascii=style == 3)
+
+
+def _value(rng: random.Random, levels: int) -> Any:
+    kind = rng.random() if levels else 1.0
+    if kind < 0.2:
+        return {key: _value(rng, levels - 1) for key in rng.sample(MANY_KEYS, rng.randint(0, 9))}
+    if kind < 0.35:
+        return [_value(rng, levels - 1) for _ in range(rng.randint(0, 4))]
+    return rng.choice([0, 1, 1.0, 12, 123, 0.5, True, None, "", "12", "é", 'a"b\n', "a text of many words " * 4])
+
+
+def _altered(value: Any, rng: random.Random, share: float) -> Any:
+    """A value of which some parts are left out, others, added, or in another order."""
+    if rng.random() < share:
+        return _value(rng, 2)
+    if isinstance(value, list):
+        return [_altered(item, rng, share) for item in value if rng.random() > share]
+    if not isinstance(value, dict):
+        return value
+    keys = [key for key in value if rng.random() > share] + rng.sample(MANY_KEYS, int(rng.random() < share))
+    if rng.random() < share:
+        rng.shuffle(keys)
+    return {key: _altered(value.get(key), rng, share) for key in keys}
+
+
+MANY_KEYS = [
+    *"abcdefgh",
+    "é",
+    "a\n",
+    "a key of more than sixteen bytes",
+    "a key of more than sixteen letters",
+    *map(str, range(70)),
+]
+
+
+def test_answers_that_are_like_their_references() -> None:
+    rng = random.Random(5)
+    rows: list[tuple[str, str]] = []
+    for _ in range(600):
+        wanted = {key: _value(rng, 2) for key in rng.sample(MANY_KEYS, rng.choice([3, 12, 12, 80]))}
+        style = rng.choice([0, 0, 2, 3])
+        reference = rows[-1][1] if rows and rng.random() < 0.1 else _written(wanted, rng, style)
+        stated = _written(_altered(wanted, rng, rng.choice([0, 0.03, 0.2])), rng, rng.choice([style, style, 0, 2, 3]))
+        place = rng.randrange(len(stated)) if rng.random() < 0.1 else len(stated)
+        rows.append((stated[:place] + stated[place + rng.randint(0, 1) :], reference))
+    answers, references = map(list, zip(*rows, strict=True))
+    for extra in (True, False):
+        expected = _numbers([structure.json_match(answer, [text], extra=extra) for answer, text in rows])
+        assert 0.1 < np.mean(expected == 1) < 0.5
+        np.testing.assert_allclose(fm.json_match(answers, references, extra=extra), expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("answer", "reference", "options", "score"),
     [
+        ('{"b": 2, "a": 12}', '{"b": 2, "a": 1}', {}, 0.5),
+        ('{"b": 2, "a": 1}', '{"b": 2, "a": 12}', {}, 0.5),
+        ('{"a": 1, "b": 2, "a": 3}', '{"a": 1, "b": 2}', {}, 0.5),
+        ('{"a": 3, "b": 2, "a": 1}', '{"a": 1, "b": 2}', {}, 1),
+        ('{"x": 1, "x": 2, "a": 1}', '{"a": 1}', {}, 0.5),
+        ('{"a": 1, "b": 2}x', '{"a": 1, "b": 2}', {}, 0),
+        ('{"a": 1, "b": 2', '{"a": 1, "b": 2}', {}, 0),
+        ('{"a": 1, "b": [2, {"c": 3}]}  ', ' {"a": 1, "b": [2, {"c": 3}]}', {}, 1),
+        ('{"a": 1, "b": 2, }', '{"a": 1, "b": 2, "c": 3}', {}, 0),
+        ("[" * 70 + "1" + "]" * 70, "[" * 70 + "1, 2" + "]" * 70, {}, 0.5),
         ('{"a": 1, "b": [1, 2]}', '{"b": [1.0, 2e0], "a": 10e-1}', {}, 1),
         ('{"a": "é"}', r'{"a": "\u00e9"}', {}, 1),
         ('{"a": 1}', '{"a": "1"}', {}, 0),
@@ -262,6 +338,9 @@ def test_a_schema_by_text_mapping_or_file(tmp_path: Path) -> None:
     answers = ['{"a": 1}', '{"a": 1.5}', '{"a": 1, "s": "xy"}', "{}", '{"a": 1, "t": [[], [[]]]}', '{"a": 1', None]
     for schema in (SCHEMA, json.dumps(SCHEMA), str(path)):
         np.testing.assert_array_equal(fm.json_valid(answers, schema=schema), [1, 0, 0, 0, 1, 0, np.nan])  # type: ignore[arg-type]
+    path.write_text('{"required": ["b"]}')
+    assert fm.json_valid(['{"a": 1}', '{"b": 1}'], schema=str(path)).tolist() == [0.0, 1.0]
+    path.write_text(json.dumps(SCHEMA))
     deep = [f'{{"a": 1, "t": {"[" * levels}{"]" * levels}}}' for levels in (98, 100, 100_000)]
     assert fm.json_valid(deep, schema=str(path)).tolist() == [1.0, 0.0, 0.0]
 

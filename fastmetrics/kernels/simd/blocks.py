@@ -298,6 +298,24 @@ def eight(data: Bytes, p: np.uint64) -> np.uint64:
     return number
 
 
+def _unequal(typing: Any, a: Any, p: Any, b: Any, q: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        first, second = (load(context, builder, signature.args[k], args[k], args[k + 1]) for k in (0, 2))
+        return builder.bitcast(builder.icmp_unsigned("!=", first, second), WORD)
+
+    return types.uint64(a, types.uint64, b, types.uint64), code
+
+
+@instruction(_unequal)
+def unequal(a: Bytes, p: np.uint64, b: Bytes, q: np.uint64) -> np.uint64:
+    """Which of the 64 bytes of ``a`` at ``p`` differ from those of ``b`` at ``q``."""
+    found = U(0)
+    for k in range(BLOCK):
+        if a[U(p) + U(k)] != b[U(q) + U(k)]:
+            found |= U(1) << U(k)
+    return found
+
+
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = BYTE.as_pointer()
