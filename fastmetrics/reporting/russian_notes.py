@@ -125,8 +125,11 @@ NOTES: Mapping[str, str] = {
     "{n:number} more differences that unpaired rows could reverse": (
         "Строки с оценкой одной из систем могли бы обратить ещё {n} {n:различие|различия|различий}"
     ),
-    "{range:note} {what:note}: the smallest possible p of {test} is {p:note}: no verdict can come": (
-        "{range} {what}: наименьшее возможное p теста {test} равно {p}, поэтому вывода быть не может"
+    "{n:number} to {m:number} {what:note}: the smallest possible p of {test} is {p:note}: no verdict can come": (
+        "{n}–{m} {what}: наименьшее возможное p теста {test} равно {p}, поэтому вывода быть не может"
+    ),
+    "{n:number} {what:note}: the smallest possible p of {test} is {p:note}: no verdict can come": (
+        "{n} {what}: наименьшее возможное p теста {test} равно {p}, поэтому вывода быть не может"
     ),
     "{n:number} to {m:number}": "{n}–{m}",
     "{p:number}, times {n:number} comparisons": "{p}, умноженному на {n} {n:сравнение|сравнения|сравнений}",

@@ -17,6 +17,7 @@ from fastmetrics.reporting.page import _environment
 from fastmetrics.reporting.report_content import SECTIONS
 from fastmetrics.reporting.russian_notes import NOTES, russian
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
+from tests.support.browser import visible_texts
 
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:[ ,;:–—-]+[A-Za-z]{2,})+")
 NAMES = (
@@ -170,6 +171,11 @@ def test_every_note_of_these_pages_has_a_russian_text(pages):
             "old, new: answer: thoughts were left out of 2–1,201 answers",
             "old, new: answer: рассуждения исключены из 2–1\xa0201 ответа",
         ),
+        (
+            "2 to 3 rows: the smallest possible p of fisher is 0.25, times 2 comparisons: no verdict can come",
+            "2–3 строк: наименьшее возможное p теста fisher равно 0,25, умноженному на 2 сравнения, поэтому вывода "
+            "быть не может",
+        ),
         ("run 1: blank cells are missing: 3 of 5 in a; b", None),
         ("rows paired by id: gpt 4.5 1,200, b 3", "Строки соединены по id: gpt 4.5 1\xa0200, b 3"),
     ],
@@ -214,6 +220,17 @@ def test_numbers_have_their_russian_form(tmp_path):
     assert "<p>1\xa0200 строк" in shown
     assert "+0,1250" in shown
     assert not re.search(r">[^<>]*\d\.\d{4}[^<>]*<", shown)
+
+
+def test_the_script_writes_numbers_in_their_russian_form_but_not_in_files(driver, tmp_path):
+    scores = {"id": list(range(3)), "token_f1": [0.25, 0.5, 1.0], "tokens": [123456.0, 2.0, 3.0]}
+    fm.report({"new": scores}, tmp_path / "r.html", language="ru")
+    driver.get(f"{(tmp_path / 'r.html').as_uri()}#page=rows&metric=0&row=0")
+    assert visible_texts(driver, "#row-detail dd") == ["0,2500", "123\xa0456"]
+    lines = driver.execute_script(
+        "let lines; source.sheet(rowsPage.table.rows, (all) => { lines = all; }); return lines"
+    )
+    assert [line[-2:] for line in lines[1:]] == [[0.25, 123456], [0.5, 2], [1, 3]]
 
 
 def test_what_no_difference_can_reach_is_said_in_russian(pages):
