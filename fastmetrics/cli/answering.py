@@ -64,7 +64,7 @@ def answer_command(
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
     check_not_read(str(arguments["output"]), [choice.faq, choice.knowledge])
 
-    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet))
+    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet or not choice.calls_model))
     report_spent_budget(done.spending)
     if not quiet:
         repeats = arguments["repeats"]
@@ -130,7 +130,8 @@ def evaluate_rag_command(
     """Embed questions, search chunks, let a bot answer from them, judge, score and report."""
     bot = chosen_bot(choice, arguments.get("columns", {}), settings)
     judge = _chosen_judge(judges, choice, settings)
-    done = arguments.call(evaluate_rag, bot=bot, judges=judge, watch=watch_spending(quiet))
+    watch = watch_spending(quiet or not (choice.calls_model or judges.rubrics))
+    done = arguments.call(evaluate_rag, bot=bot, judges=judge, watch=watch)
     for spending in (done.spending, done.judging):
         if spending is not None:
             report_spent_budget(spending)

@@ -151,7 +151,10 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
         if not arguments["as_json"]:
             segment = "segment" if arguments.get("by") and not arguments.get("segment") else None
             blocks = _blocks(rows, column_named(metric, rows.column_names), segment, distinct(arguments.get("keep")))
-            echo("\n\n".join(blocks) or "no row has a score")
+            has_texts = bool({*TEXTS, *distinct(arguments.get("keep"))} & {*rows.column_names})
+            echo(("\n\n" if has_texts else "\n").join(blocks) or "no row has a score")
+            if rows.num_rows and arguments["answers"] is None and not {*TEXTS} & {*rows.column_names}:
+                echo("\n--answers FILE, the file that was scored, adds the texts of these rows")
         return
     quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=arguments["guard"], excel=arguments["excel"])
     echo_line(f"{rows.num_rows:,} rows: {output}")

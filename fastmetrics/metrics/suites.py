@@ -256,7 +256,10 @@ def judged(name: str) -> str:
     >>> judged("answer-correctness")
     "; a model judges it: `fastmetrics judge run --rubrics correctness`, or fm.judge(table, 'correctness', model)"
     """
-    rubric, differs = next((found for other, found in JUDGED.items() if fold(other) == fold(name)), ("", ""))
+    rubrics = {rubric: (rubric, "") for rubric, _ in JUDGED.values()}
+    rubric, differs = next(
+        (found for other, found in {**rubrics, **JUDGED}.items() if fold(other) == fold(name)), ("", "")
+    )
     if not rubric:
         return ""
     way = f"`fastmetrics judge run --rubrics {rubric}`, or fm.judge(table, {rubric!r}, model)"

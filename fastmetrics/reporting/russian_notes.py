@@ -443,8 +443,8 @@ NOTES: Mapping[str, str] = {
     "{predicted} against {expected}: {n:number} {row|rows}": (
         "{predicted} против {expected}: {n} {n:строка|строки|строк}"
     ),
-    "{n:number} {row|rows} without a prediction left out; a failed answer may count as wrong": (
-        "Не учтены строки без предсказания: {n}; неудачный ответ может считаться ошибкой"
+    "{n:number} {row|rows} without a prediction left out; a label of its own there, such as none, is wrong": (
+        "Не учтены строки без предсказания: {n}; своя метка на их месте, например none, — ошибка"
     ),
     "{n:number} {row|rows} without an expected label left out": "Не учтены строки без ожидаемой метки: {n}",
     "the {k:number} most frequent of {n:number} labels; to_dict() and --json have all": (

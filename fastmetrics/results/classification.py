@@ -138,9 +138,8 @@ class Classification(LabelFigures, Shown):
         """What was compared, rows left out, kinds of intervals, and labels that only one side has."""
         notes = [f"{self.predicted} against {self.expected}: {row_count(self.n)}"]
         if self.n_no_prediction:
-            notes.append(
-                f"{row_count(self.n_no_prediction)} without a prediction left out; a failed answer may count as wrong"
-            )
+            without = f"{row_count(self.n_no_prediction)} without a prediction left out"
+            notes.append(f"{without}; a label of its own there, such as none, is wrong")
         notes += [f"{row_count(self.n_no_label)} without an expected label left out"] if self.n_no_label else []
         if len(self.classes) > _MANY:
             notes.append(f"the {_MANY} most frequent of {len(self.classes):,} labels; to_dict() and --json have all")
