@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_names, shown_texts
+from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_names, shown_texts, stored_texts
 from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import TextSource
@@ -32,12 +31,8 @@ class KeptTexts:
     """The texts stored in a run, in the order of ``places``."""
 
     def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
-        canonical = resolve(run.columns, needed=())
-        stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
-        self.table = run.read(list(stored.values())).rename_columns(list(stored))
+        self.table = stored_texts(run, names, seen)
         self.places = places
-        if seen is not None:
-            seen(dict(zip(stored, self.table.columns, strict=True)))
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
         """The texts of the rows from ``start`` to ``stop``; empty for a missing row."""

@@ -302,6 +302,16 @@ def shown_names(run: ScoreRun) -> Sequence[str]:
     return [*JUDGED, *(name for name in _CALLS if name not in run.columns)]
 
 
+def stored_texts(run: ScoreRun, names: Sequence[str], seen: Seen | None = None) -> pa.Table:
+    """The texts of all rows that a run keeps, under their canonical names; ``seen`` is called with them."""
+    canonical = resolve(run.columns, needed=())
+    stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
+    table = run.read(list(stored.values())).rename_columns(list(stored))
+    if seen is not None:
+        seen(dict(zip(stored, table.columns, strict=True)))
+    return table
+
+
 def row_texts(
     run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
 ) -> list[dict[str, Any]]:
@@ -311,12 +321,7 @@ def row_texts(
     """
     at = pa.array(places, pa.int64())
     if texts is None:
-        canonical = resolve(run.columns, needed=())
-        stored = {name: canonical[name] for name in JUDGED if name in canonical and canonical[name] not in run.scores}
-        whole = run.read(list(stored.values())).rename_columns(list(stored))
-        if seen is not None:
-            seen(dict(zip(stored, whole.columns, strict=True)))
-        table = whole.take(at)
+        table = stored_texts(run, JUDGED, seen).take(at)
     else:
         assert ids is not None
         table = texts.added(pa.table({"id": ids.take(at)}), shown_names(run), seen).drop_columns("id")

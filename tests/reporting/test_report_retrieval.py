@@ -106,3 +106,10 @@ def test_retrieval_page_has_curves_and_ranks_or_is_omitted(tmp_path):
     fm.report({"plain": kept.select(["id", "token_f1"])}, tmp_path / "plain.html")
     assert 'data-page="retrieval"' not in read(tmp_path / "plain.html")[0]
     assert "b" not in reader.tags
+
+
+def test_the_places_of_one_of_several_systems_name_it(tmp_path):
+    rows = {"id": ["a", "b"], "retrieved_ids": [["d1"], ["d2"]], "relevant_ids": [["d1"], ["d1"]], "ndcg": [1.0, 0.0]}
+    for runs, title in (({"old": rows, "new": rows}, ": <bdi>old</bdi>"), ({"old": rows}, "")):
+        fm.report(runs, tmp_path / "r.html", overwrite=True)
+        assert f"<h2>By place of the ranking{title}</h2>" in read(tmp_path / "r.html")[0]

@@ -177,7 +177,7 @@ SECTION = Section(
 {% endif %}
 {% if retrieval.places %}
 {% set some = retrieval.places %}
-<h2>{{ L.by_place }}</h2>
+<h2>{{ L.by_place }}{{ draw.of_main() }}</h2>
 <p class="note">{{ L.by_place_note }} n {{ some.n | number }}{% if some.left_out %} · {{ L.left_out }} {{
   some.left_out | number }}{% endif %}</p>
 {{ draw.lines(some.chart) }}

@@ -115,7 +115,9 @@ const charts = {
       labels.push({ level, from, to });
       const title = hint(`${point.name}\n${name}: ${figure(point.y)}\n${x_title}: ${figure(point.x)}`);
       const dot = shape("circle", { cx: x, cy: y, r: 5, "data-value": String(point.y) }, title);
-      return shape("g", { class: front.includes(point) ? "unbeaten" : "beaten" }, dot, shape("text", { x: right ? x - 9 : x + 9, y: level, "text-anchor": right ? "end" : "start" }, text));
+      // a label that had to move is joined to its point
+      const leader = level === y + 4 ? null : shape("path", { class: "leader", d: `M${x} ${y}L${right ? x - 9 : x + 9} ${level - 4}` });
+      return shape("g", { class: front.includes(point) ? "unbeaten" : "beaten" }, leader, dot, shape("text", { x: right ? x - 9 : x + 9, y: level, "text-anchor": right ? "end" : "start" }, text));
     });
     return [picture(frame.wide, frame.high, frame.axes([x_title, name]), line, ...marks)];
   },
