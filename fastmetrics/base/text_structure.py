@@ -373,7 +373,13 @@ def as_choices(column: pa.Array, name: str) -> dict[str, pa.Array]:
         found = {"choices": texts} | ({} if labels is None else {"choice_labels": labels})
         return {name: as_texts(items, name, "texts") for name, items in found.items()}
     fields = [field.name for field in column.type]
-    texts = side_by_side([pc.struct_field(column, place) for place in range(len(fields))])
+    try:
+        texts = side_by_side([pc.struct_field(column, place) for place in range(len(fields))])
+    except ColumnError as error:
+        raise ColumnError(
+            f"column {name!r}: expected a list of texts, or an object of texts and labels as {{'text': […], 'label': "
+            f"[…]}} or {{'A': …}}, got {column.type}; columns (--columns) can name a path within, as {name}.FIELD"
+        ) from error
     given = numpy_values(texts.values.is_valid())  # a question may have fewer choices than another
     names = np.tile(np.arange(len(fields)), len(column))
     labels = array_of_strings(fields).take(arrow_numbers(names, pa.int64(), ~given))

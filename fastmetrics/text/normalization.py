@@ -34,6 +34,7 @@ STEPS: Mapping[str, str] = MappingProxyType(
         "de": "ß is ss",
         "tr": "İ is i, and I is ı",
         "az": "as tr",
+        "ru": "ё is е",
     }
 )
 """What texts may be normalised by."""
@@ -41,7 +42,7 @@ STEPS: Mapping[str, str] = MappingProxyType(
 ALL = ("nfkc", "casefold", "arabic", "invisible", "digits", "dashes")
 """The steps that ``all`` stands for: those of every language."""
 
-_TATWEEL, _MINUS, _DOT = 0x0640, 0x2212, "\u0307"
+_TATWEEL, _MINUS, _DOT, _TWO_DOTS = 0x0640, 0x2212, "\u0307", "\u0308"
 _HAMZAS = range(0x0653, 0x0656)
 """Marks that make another letter of an Arabic one."""
 _SELECTORS = (0x034F, *range(0xFE00, 0xFE10))
@@ -67,6 +68,7 @@ def _replaced() -> Mapping[str, Mapping[int, str | None]]:
         "de": {ord("ß"): "ss", ord("ẞ"): "SS"},
         "tr": turkish,
         "az": turkish,
+        "ru": {ord("ё"): "е", ord("Ё"): "Е"},
     }
 
 
@@ -102,6 +104,7 @@ class Normalizer:
         chosen = {step for name in names for step in (ALL if name == "all" else (name,))}
         self._form: Form | None = "NFKC" if "nfkc" in chosen else "NFC" if chosen & {"nfc", "casefold"} else None
         self._folds, self._is_turkish = "casefold" in chosen, bool(chosen & {"tr", "az"})
+        self._is_russian = "ru" in chosen
         tables = _replaced()
         self._table = {code: to for step in chosen & tables.keys() for code, to in tables[step].items()}
         self.signs = frozenset(map(chr, self._table))
@@ -115,6 +118,8 @@ class Normalizer:
     def _once(self, text: str) -> str:
         if self._is_turkish:  # İ of two code points, and what lowercasing it by the rules of other languages gives
             text = text.replace("I" + _DOT, "i").replace("i" + _DOT, "i")
+        if self._is_russian:  # ё of two code points
+            text = text.replace("е" + _TWO_DOTS, "е").replace("Е" + _TWO_DOTS, "Е")
         if not self.signs.isdisjoint(text):  # translating takes ten times as long
             text = text.translate(self._table)
         if self._folds:
@@ -187,12 +192,14 @@ def steps_between(answer: str, reference: str) -> tuple[str, ...] | None:
     """
     if not reference.strip() or reference.lower() in answer.lower():
         return ()
-    if _normalizer("all", "tr")(reference) not in _normalizer("all", "tr")(answer):
+    every = _normalizer("all", "tr", "ru")
+    if every(reference) not in every(answer):
         return None
     together = answer + " " + reference
     helps = {
         "nfc": not unicodedata.is_normalized("NFC", together),
         "casefold": not {"ß", "ẞ"}.isdisjoint(together),
+        "ru": ("ё" in answer.lower()) != ("ё" in reference.lower()),
         "tr": not {"İ", "ı"}.isdisjoint(together) or "i" + _DOT in together,
     }
     for step in _ALIKE:

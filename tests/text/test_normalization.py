@@ -31,6 +31,7 @@ EQUAL = [
     ("dashes", "1939–1945", "1939-1945"),
     ("de", "Straße", "Strasse"),
     ("tr", "İzmir", "izmir"),
+    ("ru", "Ёлка Королёва, Короле\u0308ва", "Елка Королева, Королева"),
     ("tr", "I\u0307zmir", "izmir"),
     ("tr", "i\u0307zmir", "izmir"),
     ("az", "QIZIL", "QıZıL"),
@@ -116,6 +117,7 @@ PAIRS = [
     (["Straße 5", "x"], [["Berlin", "STRASSE 5"], ["y"]], "1 of 2 .* normalize='casefold'"),
     (["İzmir ٣", "izmir"], ["izmir 3", "İzmir"], r"2 of 2 .* normalize=\['tr', 'digits'\] .--normalize tr,digits."),
     (["ﬁn"], ["fin"], "normalize='all'"),
+    (["Королёв"], ["королев"], "normalize='ru'"),
     (["i\u0307zmir"], ["İzmir"], None),
 ]
 """Answers and references, and what is noted; the last is İ in lower case by the rules of other languages."""
@@ -129,7 +131,7 @@ def test_a_note_names_the_steps_that_make_pairs_alike(answers, references, note)
             fm.score(table, "exact_match,token_f1")
         with pytest.warns(fm.ScoreWarning, match=note):
             fm.token_f1(answers, references)
-    assert fm.score(table, "cover_match", normalize=["all", "tr"])["cover_match"][0].as_py() == 1.0
+    assert fm.score(table, "cover_match", normalize=["all", "tr", "ru"])["cover_match"][0].as_py() == 1.0
     fm.score(table, "answer_words")
 
 
