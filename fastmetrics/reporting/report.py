@@ -84,7 +84,7 @@ def report(
         str | None,
         Help("The title of the page; by default the run's name, or the baseline and what is compared with it."),
     ] = None,
-    language: Annotated[Literal["en", "ru"], Help("The language of labels.")] = "en",
+    language: Annotated[Literal["en", "ru"], Help("The language of the page, of its notes and numbers.")] = "en",
     overwrite: shared.Overwrite = False,
     by: shared.By = None,
     resamples: shared.Resamples = None,

@@ -173,12 +173,11 @@ NOTES: Mapping[str, str] = {
     "{names}: {n:number} infinite {score counts|scores count} as undefined": (
         "{names}: {n} {n:бесконечная оценка|бесконечные оценки|бесконечных оценок} — это «не определено»"
     ),
-    "{n:number} of {m:number} judged queries are not in the ranking and score 0 ({option})": (
-        "В выдаче нет {n} из {m} запросов с разметкой, их оценка — 0 ({option})"
+    "{n:number} of {m:number} judged queries are not in the ranking and {how:note} ({option})": (
+        "В выдаче нет {n} из {m} запросов с разметкой, {how} ({option})"
     ),
-    "{n:number} of {m:number} judged queries are not in the ranking and are left out ({option})": (
-        "В выдаче нет {n} из {m} запросов с разметкой, они не учтены ({option})"
-    ),
+    "score 0": "их оценка — 0",
+    "are left out": "они не учтены",
     # tables of several runs
     "* over the rows with a score: {parts:notes}": "* по строкам с оценкой: {parts}",
     "{figure} {n:number} of {m:number} ({run})": "{figure} {n} из {m} ({run})",
@@ -278,6 +277,20 @@ NOTES: Mapping[str, str] = {
     "no_relevant='undefined' excludes them from the mean": "no_relevant='undefined' исключает их из среднего",
     "the search was not asked for {k}, or found no more: the scores are those of what it returned": (
         "у поиска не просили {k}, или он больше не нашёл: оценено то, что он вернул"
+    ),
+    "name the right choice by a number, read as its place from {first} ({example})": (
+        "называют верный вариант числом, и оно прочитано как его место, начиная с {first}"
+    ),
+    "{option}, as in {metric}, counts from {first}, numbers='text' takes numbers for texts": (
+        "{option}, как в {metric}, считает с {first}, а numbers='text' берёт числа как тексты"
+    ),
+    "have a number as reference that is one choice by its place and another one by its text": (
+        "имеют эталоном число, которое по месту — один вариант, а по тексту — другой"
+    ),
+    "numbers='from_0' or 'from_1' takes the place, numbers='text' the text (in columns of numbers the place counts by "
+    "default, in columns of texts the text)": (
+        "numbers='from_0' или 'from_1' берёт место, numbers='text' — текст (по умолчанию в столбцах чисел считается "
+        "место, в столбцах текстов — текст)"
     ),
     "{option} takes what is in it": "{option} берёт то, что внутри",
     "citations are matches of the option pattern: {pattern}": "ссылки — это совпадения с параметром pattern: {pattern}",

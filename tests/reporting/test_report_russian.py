@@ -12,10 +12,14 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.text_structure import STRUCTURES
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.plan import parse
 from fastmetrics.reporting.labels import _WORDS, HEADINGS, labels
 from fastmetrics.reporting.page import _environment
 from fastmetrics.reporting.report_content import SECTIONS
 from fastmetrics.reporting.russian_notes import NOTES, russian
+from fastmetrics.stats.mean_interval import NAMES as INTERVALS
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 from tests.support.browser import visible_texts
 
@@ -190,18 +194,27 @@ def test_a_note_without_a_translation_says_that_it_is_english():
     assert page.strip() == '<ul class="notes"><li lang="en">a note of a plugin</li><li>все значения одинаковы</li></ul>'
 
 
+def test_every_caution_kind_of_interval_and_look_of_a_text_has_a_russian_text():
+    own = [name for name, one in REGISTRY.items() if one.function.__module__.startswith("fastmetrics.")]
+    cautions = [caution for score in map(parse, own) for caution in score.metric.cautions(score.options)]
+    notes = [text.format(k=10, pattern="p") for caution in cautions for text in (caution.cause, caution.advice)]
+    notes += [name for kind, name in INTERVALS.items() if kind != "none"]
+    notes += [look.note("reference", "gold", n) for look in STRUCTURES.values() for n in (1, 2)]
+    assert [note for note in dict.fromkeys(notes) if russian(note) is None] == []
+
+
 def test_the_templates_hold_the_words_of_the_package():
     """A note that is worded anew has its template worded anew."""
     files = [file for file in Path(fm.__file__).parent.rglob("*.py") if file.name != "russian_notes.py"]
     source = "\n".join(file.read_text(encoding="utf-8") for file in files)
     whole = re.sub(r'"\s*\n\s*f?"', "", source)  # a string over several lines is one
 
-    def holds(piece, strings):
-        cuts = range(len(piece) - 1, 0, -1) if strings > 1 else ()
-        return piece in whole or any(piece[:at] in whole and holds(piece[at:], strings - 1) for at in cuts)
+    def holds(piece):
+        cuts = range(1, len(piece))
+        return piece in whole or any(piece[:at] in whole and piece[at:] in whole for at in cuts)
 
     pieces = {piece for english in NOTES for piece in re.split(r"\{[^{}]+\}", english)}
-    assert [piece for piece in sorted(pieces) if not holds(piece, 3)] == []
+    assert [piece for piece in sorted(pieces) if not holds(piece)] == []
 
 
 def test_the_places_of_a_template_are_those_of_its_translation():
