@@ -1,11 +1,13 @@
-"""Matching, choices, numbers and edit distances on one core against the packages, in one process and in turns.
+"""Matching, choices, numbers, edit distances and JSON on one core against the packages, in one process and in turns.
 
 ::
 
     taskset -c 0 python -m bench.answers
 
-writes ``bench/results/answers.json``.  Answers have from 1 to 60 words, half of them fewer than 14.  The peers score a
-slice of the rows one by one; that the slice's scores are equal to ours is checked beforehand.
+writes ``bench/results/answers.json``.  Answers have from 1 to 60 words, half of them fewer than 14; objects have from 5
+to 20 fields, some of them lists and objects, and answers in JSON differ from their references in some fields, one in
+five in their order, three in ten in their layout.  The peers score a slice of the rows one by one; that the slice's
+scores are equal to ours is checked beforehand.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jiwer
 import numpy as np
@@ -37,14 +40,43 @@ TARGETS: dict[str, dict[str, float]] = {
     "cer": {"rapidfuzz": 1, "jiwer": 30},
     "levenshtein_ratio": {"rapidfuzz": 1},
     "tool_call_f1": {"python": 1},
+    "json_match": {"json, field by field": 10},
+    "json_match, strict": {"json": 10},
+    "json_f1": {"json, field by field": 10},
+    "json_valid": {},
 }
 ROWS_PER_SECOND = {"cover_match": 700_000, "choice_match": 700_000, "number_match": 400_000}
 """Targets of metrics without a package that computes the same."""
 FORMS = ("B", "(B)", "The answer is **B**.", "B)", "Answer: C", "\\boxed{A}", "I think", "The correct option is D, as")
 
+OBJECTS = 30_000
+"""The most objects that are made; more rows repeat them."""
+FIELDS: tuple[str, ...] = (
+    "name",
+    "email",
+    "order",
+    "status",
+    "city",
+    "country",
+    "total",
+    "currency",
+    "items",
+    "note",
+    "phone",
+    "date",
+)
+FIELDS += ("priority", "kind", "rating", "tags", "address", "category", "source", "language")
+
 Strings = list[str]
-Ours = Callable[[], Any]
 Peers = dict[str, tuple[int, Callable[..., Any]]]
+
+
+class Contest(NamedTuple):
+    """Ours and its peers, which read two columns."""
+
+    ours: Callable[[], Any]
+    peers: Peers
+    columns: tuple[str, str] = ("answers", "references")
 
 
 def cut(texts: pa.Array, sizes: np.ndarray[Any, Any]) -> pa.Array:
@@ -56,6 +88,60 @@ def cut(texts: pa.Array, sizes: np.ndarray[Any, Any]) -> pa.Array:
     return pc.binary_join(pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), chosen), " ")
 
 
+def value(rng: random.Random, words: Strings, levels: int = 1) -> Any:
+    """A value of an object: half of them are texts, a third numbers, some contain others."""
+    kind = rng.random()
+    if levels and kind < 0.08:
+        return {name: value(rng, words, 0) for name in rng.sample(FIELDS, 3)}
+    if levels and kind < 0.16:
+        return [value(rng, words, 0) for _ in range(rng.randint(0, 4))]
+    if kind < 0.5:
+        return rng.randint(2, 100_000) if kind < 0.4 else round(rng.uniform(2, 1000), 2)
+    return rng.choice([True, False, None]) if kind < 0.56 else " ".join(rng.choices(words, k=rng.randint(1, 8)))
+
+
+def objects(rows: int, words: Strings, seed: int) -> tuple[pa.Array, pa.Array]:
+    """Objects as answers, and their references."""
+    rng = random.Random(seed)
+    pairs = []
+    for _ in range(min(rows, OBJECTS)):
+        wanted = {name: value(rng, words) for name in rng.sample(FIELDS, rng.randint(5, len(FIELDS)))}
+        stated = {
+            name: value(rng, words) if rng.random() < 0.1 else wanted[name] for name in wanted if rng.random() > 0.03
+        }
+        names = rng.sample([*stated], len(stated)) if rng.random() < 0.2 else [*stated]
+        indent = 2 if rng.random() < 0.3 else None
+        answer = json.dumps({name: stated[name] for name in names}, ensure_ascii=False, indent=indent)
+        pairs.append((answer, json.dumps(wanted, ensure_ascii=False)))
+    order = pa.array(np.arange(rows) % len(pairs))
+    answers, references = (pa.array(column).take(order) for column in zip(*pairs, strict=True))
+    return answers, references
+
+
+def fields(text: str) -> dict[tuple[Any, ...], Any]:
+    """The paths of a text of JSON, with their values."""
+    found: dict[tuple[Any, ...], Any] = {}
+    left: list[tuple[tuple[Any, ...], Any]] = [((), json.loads(text))]
+    while left:
+        path, inner = left.pop()
+        items = [*inner.items()] if isinstance(inner, dict) else [*enumerate(inner)] if isinstance(inner, list) else []
+        if items:
+            left += [((*path, step), item) for step, item in items]
+        else:
+            found[path] = inner
+    return found
+
+
+def shares(answers: Strings, references: Strings, f1: bool) -> list[float]:
+    """The share of the fields that are equal, or their F1."""
+    scores = []
+    for answer, reference in zip(answers, references, strict=True):
+        ours, theirs = fields(answer), fields(reference)
+        equal = sum(path in ours and ours[path] == wanted for path, wanted in theirs.items())
+        scores.append(2 * equal / (len(ours) + len(theirs)) if f1 else equal / len(ours | theirs))
+    return scores
+
+
 def columns(rows: int, seed: int = 0) -> dict[str, pa.Array]:
     """Answers and references of uneven lengths; choices with their texts, and numbers, each in an answer around it."""
     rng = np.random.default_rng(seed)
@@ -65,9 +151,12 @@ def columns(rows: int, seed: int = 0) -> dict[str, pa.Array]:
     names = cut(table["reference"].combine_chunks(), np.minimum(sizes, 3))
     stated = pa.array(FORMS).take(pa.array(rng.integers(0, len(FORMS), rows)))
     made, expected = tool_calls(rows, seed)
+    in_json, wanted = objects(rows, pc.unique(pc.split_pattern(names, " ").flatten()).to_pylist()[:2000], seed)
     amounts = [f"{value:,.2f}" if row % 3 else str(int(value)) for row, value in enumerate(rng.lognormal(5, 2, rows))]
     return {
         "answers": answers,
+        "stated_objects": in_json,
+        "objects": wanted,
         "references": references,
         "names": names,
         "stated": pc.binary_join_element_wise(stated, answers, " "),
@@ -112,7 +201,7 @@ def plain_f1(made: Strings, expected: Strings) -> list[float]:
     return scores
 
 
-def contests(of: dict[str, pa.Array]) -> dict[str, tuple[Ours, Peers]]:
+def contests(of: dict[str, pa.Array]) -> dict[str, Contest]:
     """Ours and its peers, by name."""
     both = of["answers"], of["references"]
     words: Peers = {
@@ -129,31 +218,36 @@ def contests(of: dict[str, pa.Array]) -> dict[str, tuple[Ours, Peers]]:
             lambda a, r: [Levenshtein.normalized_similarity(x, y) for x, y in zip(a, r, strict=True)],
         )
     }
+    in_json = "stated_objects", "objects"
+    pair = of["stated_objects"], of["objects"]
+    by_field: Peers = {"json, field by field": (30, partial(shares, f1=False))}
+    by_f1: Peers = {"json, field by field": (30, partial(shares, f1=True))}
+    whole: Peers = {"json": (10, lambda a, r: [json.loads(x) == json.loads(y) for x, y in zip(a, r, strict=True)])}
+    valid: Peers = {"json": (10, lambda a, r: [json.loads(x) is not None for x in a])}
     return {
-        "wer": (partial(fm.wer, *both, threads=1), words),
-        "cer": (partial(fm.cer, *both, threads=1), characters),
-        "levenshtein_ratio": (partial(fm.levenshtein_ratio, *both, threads=1), ratios),
-        "tool_call_f1": (
+        "wer": Contest(partial(fm.wer, *both, threads=1), words),
+        "cer": Contest(partial(fm.cer, *both, threads=1), characters),
+        "levenshtein_ratio": Contest(partial(fm.levenshtein_ratio, *both, threads=1), ratios),
+        "json_match": Contest(partial(fm.json_match, *pair, threads=1), by_field, in_json),
+        "json_match, strict": Contest(partial(fm.json_match, *pair, strict=True, threads=1), whole, in_json),
+        "json_f1": Contest(partial(fm.json_f1, *pair, threads=1), by_f1, in_json),
+        "json_valid": Contest(partial(fm.json_valid, pair[0], threads=1), valid, in_json),
+        "tool_call_f1": Contest(
             partial(fm.tool_call_f1, of["made"], of["expected"], threads=1),
             {"python": (10, plain_f1)},
+            ("made", "expected"),
         ),
-        "cover_match": (partial(fm.cover_match, of["answers"], of["names"], threads=1), {}),
-        "choice_match": (partial(fm.choice_match, of["stated"], of["letters"], of["choices"], threads=1), {}),
-        "number_match": (partial(fm.number_match, of["totals"], of["numbers"], threads=1), {}),
+        "cover_match": Contest(partial(fm.cover_match, of["answers"], of["names"], threads=1), {}),
+        "choice_match": Contest(partial(fm.choice_match, of["stated"], of["letters"], of["choices"], threads=1), {}),
+        "number_match": Contest(partial(fm.number_match, of["totals"], of["numbers"], threads=1), {}),
     }
-
-
-def texts_of(of: dict[str, pa.Array], name: str) -> tuple[Strings, Strings]:
-    """The two columns that the peers of a metric read."""
-    first, second = ("made", "expected") if name == "tool_call_f1" else ("answers", "references")
-    return of[first].to_pylist(), of[second].to_pylist()
 
 
 def check(of: dict[str, pa.Array]) -> None:
     """Ours and the packages' numbers on a few rows."""
     few = {name: column[:200] for name, column in of.items()}
-    for name, (ours, peers) in contests(few).items():
-        texts = texts_of(few, name)
+    for name, (ours, peers, read) in contests(few).items():
+        texts = [few[column].to_pylist() for column in read]
         for peer, (_, function) in peers.items():
             theirs = np.array(function(*texts), float)
             if peer == "rapidfuzz" and name != "levenshtein_ratio":
@@ -171,9 +265,10 @@ def main() -> None:
     check(of)
     results: list[dict[str, Any]] = []
     alone: list[dict[str, Any]] = []
-    for name, (ours, peers) in contests(of).items():
+    for name, (ours, peers, read) in contests(of).items():
         if peers:
-            results += in_turns(name, ours, peers, texts_of(of, name), options.repeats, TARGETS[name])
+            texts = of[read[0]].to_pylist(), of[read[1]].to_pylist()
+            results += in_turns(name, ours, peers, texts, options.repeats, TARGETS[name])
             continue
         ours()
         side = Side("fastmetrics", options.rows, [seconds(ours) for _ in range(options.repeats)])
