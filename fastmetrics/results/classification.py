@@ -15,7 +15,9 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, arrow_texts, is_number, is_text
 from fastmetrics.base.columns import as_array, table_of_records
 from fastmetrics.base.display import Grid, Shown, number, row_count
-from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, some
+from fastmetrics.base.drawing import canvas, drawn
+from fastmetrics.base.drawing import label as drawn_label
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError, some
 from fastmetrics.base.input_columns import COLUMNS, distinct
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
@@ -94,6 +96,30 @@ class Classification(LabelFigures, Shown):
         ]
         table = table_of_records(_Record, records, [field.name for field in fields(_Record)])
         return with_segment_columns(table, [record.segment for record in records])
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the confusion matrix, coloured by the share of the rows that expect a label.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a row.
+        """
+        if not self.n:
+            raise InputError("no row has a predicted and an expected label to draw")
+        names, counts = self.confusion.folded()
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        side = 2 + 0.5 * len(names)
+        figure = canvas(figure, side + 1, side)
+        axes = figure.add_subplot()
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        for row, column in np.argwhere(counts).tolist():
+            ink = "white" if shares[row, column] > 0.5 else "black"
+            axes.text(column, row, number(int(counts[row, column])), ha="center", va="center", color=ink, fontsize=8)
+        labels = [drawn_label(name) for name in names]
+        axes.set_xticks(range(len(names)), labels, rotation=45, ha="right")
+        axes.set_yticks(range(len(names)), labels)
+        axes.set_xlabel("predicted")
+        axes.set_ylabel("expected")
+        axes.set_title(f"accuracy {number(self.accuracy.value)}, {row_count(self.n)}", fontsize=9)
+        return drawn(figure)
 
     def _parts(self) -> list[LabelFigures]:
         return [self, *self.segments]

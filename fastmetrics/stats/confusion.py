@@ -90,6 +90,17 @@ class Confusion:
         sizes = self.expected + self.predicted
         return sorted(np.argsort(-sizes, kind="stable")[: SHOWN - 1].tolist())
 
+    def folded(self) -> tuple[list[str], Ints]:
+        """The shown classes and the counts of their pairs; of many classes, the less frequent ones are the last."""
+        shown = self.shown
+        others = len(self.labels) - len(shown)
+        places = {code: place for place, code in enumerate(shown)}
+        size = len(shown) + bool(others)
+        table = np.zeros((size, size), np.int64)
+        for expected, predicted, count in self.cells:
+            table[places.get(expected, size - 1), places.get(predicted, size - 1)] += count
+        return [short(self.labels[code]) for code in shown] + [f"{others:,} others"] * bool(others), table
+
     def grid(self, title: str = "expected ↓ predicted →") -> Grid:
         """The matrix as a table with sums; of many classes, the less frequent ones are put together.
 
@@ -99,14 +110,7 @@ class Confusion:
         yes     2    4    6
         all     5    4    9
         """
-        shown = self.shown
-        others = len(self.labels) - len(shown)
-        places = {code: place for place, code in enumerate(shown)}
-        size = len(shown) + bool(others)
-        table = np.zeros((size, size), np.int64)
-        for expected, predicted, count in self.cells:
-            table[places.get(expected, size - 1), places.get(predicted, size - 1)] += count
-        names = [short(self.labels[code]) for code in shown] + [f"{others:,} others"] * bool(others)
+        names, table = self.folded()
         sums = np.column_stack([table, table.sum(axis=1)])
         rows = [(name, *map(number, row)) for name, row in zip(names, sums.tolist(), strict=True)]
         return Grid((title, *names, "all"), [*rows, ("all", *map(number, sums.sum(axis=0).tolist()))])

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.figure import Figure
 from sklearn import metrics as sk
 
 import fastmetrics as fm
@@ -252,6 +253,16 @@ def test_many_classes_are_folded():
     assert "the 20 most frequent of 9" in "\n".join(found.remarks())
     assert sum(cell["rows"] for cell in found.to_dict()["confusion"]["cells"]) == 3_000
     assert found._repr_html_().count("<tr>") < 80
+
+
+def test_the_matrix_is_drawn():
+    rows = {"label": ["a", "b", "a", "a$x"], "expected_label": ["a", "a", "a", "b"]}
+    axes = fm.classification(rows).plot(Figure())
+    assert {text.get_position(): text.get_text() for text in axes.texts} == {(0, 0): "2", (2, 0): "1", (1, 2): "1"}
+    np.testing.assert_allclose(axes.images[0].get_array()[0], [2 / 3, 0, 1 / 3])
+    assert axes.get_title() == "accuracy 0.5000, 4 rows"
+    with pytest.raises(fm.errors.InputError, match="no row has a predicted and an expected label"):
+        fm.classification({"label": [None], "expected_label": ["a"]}).plot(Figure())
 
 
 def test_hostile_labels_are_one_line():
