@@ -130,7 +130,7 @@ def sessions(
     - ``task_success`` is 1 if all turns (``turn="last"``: the last, ``"any"``: any) with a value are a success, by the
       column ``success``, or a column or metric and its limit;
     - ``turns`` is the number of its rows, or of the user's messages in its only row;
-    - ``latency_ms``, tokens, calls of tools and columns of prices (``cost``, ``price_usd``) are sums, missing if a row
+    - ``latency_ms``, tokens, calls of tools and columns of prices (``cost``) are sums, missing if a row
       lacks them; ``prices`` of the ``model`` give ``cost`` from the tokens;
     - other ``metrics`` are means over its turns; a column of ``by`` is that of the first turn.
 

@@ -503,7 +503,7 @@ def turns(messages: Annotated[Floats, TurnsIn()]) -> Floats:
     bounds=(0, 1),
     better="higher",
     source="task success, as of τ-bench (Yao and others 2024)",
-    cues=["task_completion", "session_success", "goal_accuracy", "agent_goal_accuracy", "resolution_rate"],
+    cues=["session_success", "resolution_rate"],
 )
 def task_success(success: Number) -> Floats:
     """Whether the task was done, as logged: the mean is the success rate.

@@ -31,7 +31,7 @@ NEVER = (
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
-    "delimiter encoding records sheet extract normalize main predicted expected success"
+    "delimiter encoding records sheet extract normalize main predicted expected success blank no_relevant"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
