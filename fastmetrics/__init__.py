@@ -48,22 +48,18 @@ def _is_room(name: str) -> bool:
 def _instead(name: str, metrics: Any) -> str:
     """What to suggest for the unknown ``name``: its room, the rubric of a judge, or public names."""
     from fastmetrics.base import errors
+    from fastmetrics.metrics.source_names import instead
 
     if name in IN_ROOMS:
         return f"; it is {spelled(name)}"
     if name.endswith("Error") and hasattr(errors, name):
         return f"; it is fm.errors.{name}"
-    if metrics.judged(name):
-        return str(metrics.judged(name))
-    meant = [metrics.function_of(metric) for metric in metrics.meant(name)]
-    alike, spellings = metrics.alike(name)
-    names = [*VERBS, *CAUGHT, *IN_ROOMS, *alike]
-    near = dict.fromkeys(
-        metrics.function_of(spelling) if spelling in metrics.REGISTRY else spelling
-        for spelling in errors.nearest(name, names, dict.fromkeys(meant), spellings)
-    )
-    shown = [spelled(known).removeprefix("fm.") if known in IN_ROOMS else known for known in near]
-    return f"; did you mean {errors.either(shown)}?{metrics.difference(name)}" if shown else ""
+    shown = {
+        **{metric: metrics.function_of(metric) for metric in metrics.REGISTRY},
+        **{home: spelled(home).removeprefix("fm.") for home in IN_ROOMS},
+    }
+    found = instead(name, [*VERBS, *CAUGHT, *IN_ROOMS], lambda known: shown.get(known, known))
+    return f"; {found}" if found else ""
 
 
 def public_names() -> list[str]:

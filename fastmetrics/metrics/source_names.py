@@ -1,34 +1,45 @@
-"""The names that the sources give to metrics, figures and settings, and what each is called here.
+"""Every name of a metric, and what it means here: one map for lookups, explanations and messages.
 
-One table: a name of a source is accepted where a metric is named, ``fastmetrics metrics NAME`` explains it, and
-docs/sources.md lists it with what differs.
+It has the names, aliases and labels of metrics; the names that the sources give to metrics, figures and settings, which
+are accepted where a metric is named and listed in docs/sources.md; and names of other numbers, for which a message
+suggests what is near: a metric, by its cues, or a rubric that a model judges by.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from fastmetrics.base.errors import UnknownNameError, fold, shown
-from fastmetrics.metrics.metric import SOURCES
+from fastmetrics.base.errors import UnknownNameError, either, fold, nearest, shown
+from fastmetrics.metrics.metric import REGISTRY, SOURCES, SPELLINGS
+
+Kind: TypeAlias = Literal["metric", "source", "near"]
+"""A name of a metric, a name of a source, or a name of another number that something here is near to."""
 
 
 @dataclass(frozen=True)
-class SourceName:
-    """A name of a source: the metric that it means, its statistic or figure; or an option or command; what differs."""
+class Name:
+    """A name: the metric that it means, its statistic or figure; or an option, command or rubric; what differs."""
 
-    source: str
+    kind: Kind
     name: str
     spec: str = ""
+    source: str = ""
     figure: str = ""
     option: str = ""
     command: str = ""
+    rubric: str = ""
     differs: str = ""
 
     @property
     def where(self) -> str:
-        """Where the number is: ``idk_citations.sum``, or in words for an option or the figures of a command."""
+        """Where the number is: ``idk_citations.sum``, or in words for an option, the figures of a command, a rubric."""
+        if self.rubric:
+            return f"`fastmetrics judge run --rubrics {self.rubric}`, or fm.judge(table, {self.rubric!r}, model)"
         if self.command:
             return f"fastmetrics {self.command}" + (f", {self.figure}" if self.figure else "")
         if self.option:
@@ -36,22 +47,29 @@ class SourceName:
         return f"{self.spec}.{self.figure}" if self.figure else self.spec
 
 
-def _metrics(source: str, *rows: tuple[str, ...]) -> list[SourceName]:
+def _metrics(source: str, *rows: tuple[str, ...]) -> list[Name]:
     """Names of metrics: the name, the spec, the statistic or figure, and what differs."""
-    return [SourceName(source, name, spec, figure, differs=" ".join(differs)) for name, spec, figure, *differs in rows]
+    return [
+        Name("source", name, spec, source, figure, differs=" ".join(differs)) for name, spec, figure, *differs in rows
+    ]
 
 
-def _figures(source: str, command: str, *rows: tuple[str, ...]) -> list[SourceName]:
+def _figures(source: str, command: str, *rows: tuple[str, ...]) -> list[Name]:
     """Names of figures of a command: the name, the figure, and what differs."""
     return [
-        SourceName(source, name, figure=figure, command=command, differs=" ".join(differs))
+        Name("source", name, source=source, figure=figure, command=command, differs=" ".join(differs))
         for name, figure, *differs in rows
     ]
 
 
-def _options(source: str, *rows: tuple[str, str, str, str]) -> list[SourceName]:
+def _options(source: str, *rows: tuple[str, str, str, str]) -> list[Name]:
     """Names of settings: the name, the metric, its option, and what differs."""
-    return [SourceName(source, name, spec, option=option, differs=differs) for name, spec, option, differs in rows]
+    return [Name("source", name, spec, source, option=option, differs=differs) for name, spec, option, differs in rows]
+
+
+def _judged(rubric: str, *names: str, differs: str = "") -> list[Name]:
+    """Names of what a model judges by a rubric, as in Ragas, and what a metric of a similar name does."""
+    return [Name("near", name, rubric=rubric, differs=differs) for name in names]
 
 
 _GEOMETRY = (
@@ -67,7 +85,7 @@ _SCRIPTS = (
 )
 _RUSSIAN_TOO = "English and Russian word lists; the source's are English"
 
-NAMES: Sequence[SourceName] = [
+NAMES: Sequence[Name] = [
     *_metrics(
         "S0",
         ("Exact match", "exact_match", "mean"),
@@ -263,35 +281,56 @@ NAMES: Sequence[SourceName] = [
         ("hasIntroduction", "introduction_score", "opening_characters", ""),
         ("hasConclusion", "conclusion_score", "closing_characters", ""),
     ),
+    *_judged("correctness", "answer_correctness", "correctness"),
+    *_judged("relevance", "relevance", differs="answer_relevance counts common words"),
+    *_judged("answer_relevance", "answer_relevancy", differs="the metric answer_relevance counts common words"),
+    *_judged("safety", "safety"),
+    *_judged("robustness", "robustness"),
+    *_judged("supported_claims", "supported_claims"),
+    *_judged("supported_claims", "faithfulness", differs="overlap_faithfulness and hallucination count words"),
+    *_judged("context_precision", "context_precision", differs="retrieval_precision compares ids"),
+    *_judged("context_recall", "context_recall", differs="retrieval_recall compares ids"),
 ]
-"""Every name in the tables and formulas of the sources that stands for a number."""
+"""Every name in the tables and formulas of the sources that stands for a number, and names of what a model judges."""
 
 
-@functools.cache
-def _by_name() -> Mapping[str, Sequence[SourceName]]:
-    found: dict[str, list[SourceName]] = {}
-    for one in NAMES:
+def named(name: str, kind: Kind = "source") -> Sequence[Name]:
+    """What ``name`` means, by default in the sources, in any letter case; empty for an unknown name.
+
+    >>> [one.where for one in named("iDK+cit count")], [one.where for one in named("tau_sim")]
+    (['idk_citations.sum'], ['option threshold of grounding_overlap'])
+    >>> [one.spec for one in named("MRR", "metric")], [one.spec for one in named("EM", "near")]
+    (['reciprocal_rank'], ['exact_match', 'squad_em'])
+    """
+    meant = [one for one in _by_name(tuple(SPELLINGS.items())).get(fold(name), ()) if one.kind == kind]
+    return [one for one in meant if one.name == name] or meant
+
+
+@functools.lru_cache(maxsize=1)
+def _by_name(spellings: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Name]]:
+    """The map by case-folded name; made again when a metric is declared."""
+    own = [Name("metric", spelling, spec) for spelling, spec in spellings]
+    cues = [
+        Name("near", cue, metric.name, differs=differs)
+        for metric in REGISTRY.values()
+        for cue, differs in metric.cues.items()
+    ]
+    found: dict[str, list[Name]] = {}
+    for one in (*own, *NAMES, *cues):
         found.setdefault(fold(one.name), []).append(one)
     return found
 
 
-def named(name: str) -> Sequence[SourceName]:
-    """What the sources call ``name``; empty for any other name.
-
-    >>> [one.where for one in named("iDK+cit count")], [one.where for one in named("tau_sim")]
-    (['idk_citations.sum'], ['option threshold of grounding_overlap'])
-    """
-    meant = _by_name().get(fold(name), ())
-    return [one for one in meant if one.name == name] or meant
-
-
-def explained(one: SourceName) -> str:
-    """A name of a source in a sentence.
+def explained(one: Name) -> str:
+    """What a name of a source or of a rubric means, in words.
 
     >>> explained(named("avg_nn_distance")[0])
     "'avg_nn_distance' in the RAG benchmark: embedding_geometry.avg_nn_distance"
+    >>> explained(named("answer-correctness", "near")[0])
+    "a model judges it: `fastmetrics judge run --rubrics correctness`, or fm.judge(table, 'correctness', model)"
     """
-    return f"{one.name!r} in {SOURCES[one.source][0]}: {one.where}" + (f"; {one.differs}" if one.differs else "")
+    said = f"{one.name!r} in {SOURCES[one.source][0]}" if one.source else "a model judges it"
+    return f"{said}: {one.where}" + (f"; {one.differs}" if one.differs else "")
 
 
 def spec_of(text: str) -> str:
@@ -315,3 +354,53 @@ def spec_of(text: str) -> str:
     if not bracket:
         return spec
     return f"{spec[:-1]}, {options}" if spec.endswith(")") else f"{spec}({options}"
+
+
+def instead(name: str, others: Iterable[str] = (), called: Callable[[str], str] = str) -> str:
+    """What to write for the unknown ``name``: the rubric of a model, or metrics and ``others``; empty if none is near.
+
+    ``called`` is the name to show for a metric or one of the others.
+
+    >>> instead("answer-relevancy").partition(":")[0], instead("jacard"), instead("zzz")
+    ('a model judges it', "did you mean 'jaccard'?", '')
+    >>> instead("bert-score").partition("? ")[2]
+    'BERTScore compares the embeddings of words, semantic_similarity those of whole texts.'
+    """
+    meant = named(name, "near")
+    rubrics = [one for one in meant if one.rubric]
+    if rubrics:
+        return "; ".join(map(explained, rubrics))
+    alike = {known: metric for known, metric in SPELLINGS.items() if _may_be_meant(name, known)}
+    choices = sorted({*others, *(known for known in alike if known in REGISTRY)})
+    near = nearest(name, choices, [one.spec for one in meant], alike)
+    differs = dict.fromkeys(f" {one.differs}." for one in meant if one.differs)
+    return f"did you mean {either(dict.fromkeys(map(called, near)))}?{''.join(differs)}" if near else ""
+
+
+_ALIKE = 0.8
+"""The similarity from which on a word may be a misspelling of another; with two letters swapped it is above that."""
+_SHORT = 3
+"""Words of so many letters may differ in one."""
+
+
+def _may_be_meant(name: str, known: str) -> bool:
+    """Whether a name may be a misspelling of a known one: word by word, so that other words are no misspelling.
+
+    >>> [_may_be_meant(*pair) for pair in (("sematic_similarty", "semantic_similarity"), ("f1", "token_f1"))]
+    [True, True]
+    >>> [_may_be_meant(*pair) for pair in (("edit_distance", "euclidean_distance"), ("hits", "hit_rate"))]
+    [False, True]
+    >>> [_may_be_meant(*pair) for pair in (("context_relevance", "coherence"), ("cost", "corpus_ter"))]
+    [False, False]
+    """
+    typed, words = (re.split(r"[-_\s]+", text.casefold()) for text in (name, known))
+    shorter, longer = sorted((typed, words), key=len)
+    if len(typed) > 1 and len(words) > 1 and all(shorter):
+        return all(any(_alike(one, other) for other in longer) for one in shorter)
+    return any(_alike(typed[0], word) for word in words) or _alike(*map(fold, (name, known)))
+
+
+def _alike(word: str, other: str) -> bool:
+    if len(word) == len(other) <= _SHORT:
+        return sum(one != two for one, two in zip(word, other, strict=True)) <= 1
+    return other.startswith(word) or difflib.SequenceMatcher(None, word, other).ratio() > _ALIKE

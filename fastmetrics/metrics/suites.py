@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-import functools
 import importlib
-import re
 from collections.abc import Mapping
 
 import pyarrow as pa
 
-from fastmetrics.base.errors import UnknownNameError, fold, shown
+from fastmetrics.base.errors import UnknownNameError, shown
 from fastmetrics.base.input_columns import is_axis
 from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.plugins import load_entry_points
+from fastmetrics.metrics.source_names import instead, named
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
@@ -161,27 +159,7 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
     Some names, such as ``precision``, are unambiguous only with a cut-off; ``cut`` says whether one follows.
     """
     spellings = (name, f"{name}@k") if cut else (name,)
-    names = (SPELLINGS.get(spelling) or _folded().get(fold(spelling)) for spelling in spellings)
-    return REGISTRY.get(next(filter(None, names), ""))
-
-
-_ALIKE = 0.8
-"""The similarity from which on a word may be a misspelling of another; with two letters swapped it is above that."""
-_SHORT = 3
-"""Words of so many letters may differ in one."""
-
-JUDGED: Mapping[str, tuple[str, str]] = {
-    "answer_correctness": ("correctness", ""),
-    "correctness": ("correctness", ""),
-    "relevance": ("relevance", "answer_relevance counts common words"),
-    "answer_relevancy": ("answer_relevance", "the metric answer_relevance counts common words"),
-    "safety": ("safety", ""),
-    "robustness": ("robustness", ""),
-    "faithfulness": ("supported_claims", "overlap_faithfulness and hallucination count words"),
-    "context_precision": ("context_precision", "retrieval_precision compares ids"),
-    "context_recall": ("context_recall", "retrieval_recall compares ids"),
-}
-"""For names of what a model judges, as in Ragas: the rubric of ``judge``, and what a metric of a similar name does."""
+    return next((REGISTRY[one.spec] for spelling in spellings for one in named(spelling, "metric")), None)
 
 
 def find(name: str, cut: bool = False) -> Metric:
@@ -196,95 +174,11 @@ def find(name: str, cut: bool = False) -> Metric:
     metric = lookup(name, cut)
     if metric is None and is_axis(name):  # the scores of a judge by a rubric of the user's
         return JudgedMetric.of(name)
-    if metric is None and judged(name):
-        raise UnknownNameError(f"unknown metric {shown(name)}{judged(name)}")
     if metric is None:
         own = "a metric of your own needs --plugin FILE, in Python metrics.load_plugin"
         listing = f"`fastmetrics metrics`, in Python metrics.list_metrics(), lists all {len(REGISTRY)}; {own}"
-        near, spelled = alike(name)
-        error = UnknownNameError.of("metric", name, near, meant(name), spelled, listing)
-        raise UnknownNameError(error.message, difference(name))
+        raise UnknownNameError(f"unknown metric {shown(name)}; {instead(name) or listing}")
     return metric
-
-
-def alike(name: str) -> tuple[list[str], dict[str, str]]:
-    """The metrics of which a name may be a misspelling, and such further spellings with their metrics.
-
-    >>> alike("sematic_similarty")[0]
-    ['semantic_similarity']
-    """
-    near = [known for known in REGISTRY if _may_be_meant(name, known)]
-    return near, {other: known for other, known in SPELLINGS.items() if _may_be_meant(name, other)}
-
-
-def _may_be_meant(name: str, known: str) -> bool:
-    """Whether a name may be a misspelling of a known one: word by word, so that other words are no misspelling.
-
-    >>> [_may_be_meant(*pair) for pair in (("sematic_similarty", "semantic_similarity"), ("f1", "token_f1"))]
-    [True, True]
-    >>> [_may_be_meant(*pair) for pair in (("edit_distance", "euclidean_distance"), ("hits", "hit_rate"))]
-    [False, True]
-    >>> [_may_be_meant(*pair) for pair in (("context_relevance", "coherence"), ("cost", "corpus_ter"))]
-    [False, False]
-    """
-    typed, words = (re.split(r"[-_\s]+", text.casefold()) for text in (name, known))
-    shorter, longer = sorted((typed, words), key=len)
-    if len(typed) > 1 and len(words) > 1 and all(shorter):
-        return all(any(_alike(one, other) for other in longer) for one in shorter)
-    return any(_alike(typed[0], word) for word in words) or _alike(*map(fold, (name, known)))
-
-
-def _alike(word: str, other: str) -> bool:
-    if len(word) == len(other) <= _SHORT:
-        return sum(one != two for one, two in zip(word, other, strict=True)) <= 1
-    return other.startswith(word) or difflib.SequenceMatcher(None, word, other).ratio() > _ALIKE
-
-
-def meant(name: str) -> list[str]:
-    """The metrics to suggest for an ambiguous or related name.
-
-    >>> meant("f1"), meant("EM"), meant("bert-score")
-    (['token_f1', 'squad_f1', 'retrieval_f1'], ['exact_match', 'squad_em'], ['semantic_similarity'])
-    """
-    folded = fold(name)
-    return [metric.name for metric in REGISTRY.values() if folded in map(fold, metric.cues)]
-
-
-def judged(name: str) -> str:
-    """How a model judges what other packages call ``name``; empty for any other name.
-
-    >>> judged("answer-correctness")
-    "; a model judges it: `fastmetrics judge run --rubrics correctness`, or fm.judge(table, 'correctness', model)"
-    """
-    rubrics = {rubric: (rubric, "") for rubric, _ in JUDGED.values()}
-    rubric, differs = next(
-        (found for other, found in {**rubrics, **JUDGED}.items() if fold(other) == fold(name)), ("", "")
-    )
-    if not rubric:
-        return ""
-    way = f"`fastmetrics judge run --rubrics {rubric}`, or fm.judge(table, {rubric!r}, model)"
-    return f"; a model judges it: {way}" + (f"; {differs}" if differs else "")
-
-
-def difference(name: str) -> str:
-    """How the suggested metrics differ from the number that other packages call ``name``; empty if nothing is known.
-
-    >>> difference("bert_score"), difference("f1")
-    (' BERTScore compares the embeddings of words, semantic_similarity those of whole texts.', '')
-    """
-    folded = fold(name)
-    texts = (text for metric in REGISTRY.values() for cue, text in metric.cues.items() if fold(cue) == folded)
-    return "".join(f" {text}." for text in dict.fromkeys(texts) if text)
-
-
-def _folded() -> dict[str, str]:
-    """The metrics by case-folded spelling; computed again when a metric is declared."""
-    return _folded_once(len(SPELLINGS))
-
-
-@functools.cache
-def _folded_once(_: int) -> dict[str, str]:
-    return {fold(spelling): name for spelling, name in SPELLINGS.items()}
 
 
 def suite(name: str) -> list[Metric]:

@@ -8,6 +8,7 @@ from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.source_names import NAMES, named
+from fastmetrics.models.prompts import read_rubric, rubric_path
 from tests.support.program import program
 
 METRICS = {
@@ -146,6 +147,8 @@ def test_each_entry_exists():
     for one in NAMES:
         if one.command:
             assert one.command.split()[0] in commands
+        elif one.rubric:
+            assert read_rubric(rubric_path(one.rubric, "en"))
         else:
             metric = parse(one.spec).metric
             assert metric.name in REGISTRY
