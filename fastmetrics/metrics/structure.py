@@ -20,6 +20,7 @@ from fastmetrics.base.options import Choice, NotAllowedError, Real
 from fastmetrics.base.paths import EVERY, parse
 from fastmetrics.base.patterns import UserPattern
 from fastmetrics.kernels.code_text import PYTHON, SQL, C, same_code
+from fastmetrics.kernels.json_reader import Texts, depths
 from fastmetrics.kernels.json_trees import (
     EQUAL,
     IGNORED,
@@ -31,9 +32,7 @@ from fastmetrics.kernels.json_trees import (
     VALID_B,
     Fields,
     Open,
-    Texts,
     compare,
-    depths,
 )
 from fastmetrics.metrics.batch import Batch, Caution, Options, Raw
 from fastmetrics.metrics.metric import Metric, metric

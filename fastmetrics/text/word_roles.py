@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Floats, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import claim_support, claims
+from fastmetrics.kernels import claim_support, claims, numbers
 from fastmetrics.kernels import located_words as marks
 from fastmetrics.kernels import values as figures
-from fastmetrics.kernels import values as numbers
 from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.kernels.located_words import endings
-from fastmetrics.kernels.values import WordValues
+from fastmetrics.kernels.numbers import WordValues
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
@@ -66,7 +65,7 @@ class Senses:
     """Properties per word of a vocabulary, up to the last ``catch_up``.
 
     ``roles`` are the bits of ``kernels.clauses``; ``negations`` those of ``kernels.novelty``; ``stems`` the number of
-    the stem; ``kinds`` and ``amounts`` what ``kernels.numbers`` reads; ``worth`` what ``kernels.figures`` does;
+    the stem; ``kinds`` and ``amounts`` what ``kernels.numbers`` reads; ``worth`` what ``kernels.values`` does;
     ``lengths`` the characters.
     """
 
