@@ -13,7 +13,8 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.base.options import LimitedText
 from fastmetrics.metrics.batch import Number, Options, Raw
-from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Corpus, RowHooks, metric
+from fastmetrics.metrics.metric import REGISTRY, Corpus, RowHooks, metric
+from fastmetrics.metrics.source_names import named
 from fastmetrics.stats.risk import Pairs, risks
 from fastmetrics.stats.sums import State
 
@@ -37,11 +38,11 @@ def confidence(confidence: Number) -> Floats:
 def _check(quality: str) -> None:
     """Raise for a quality that is not a row metric from 0 to 1 with higher scores better."""
     try:
-        parsed = specs.parse_spec(quality, lambda name: name in SPELLINGS)
+        parsed = specs.parse_spec(quality, lambda name: bool(named(name, "metric")))
     except FastmetricsError as error:
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {error}") from error
-    names = (parsed.name, f"{parsed.name}@k", parsed.name.lower())
-    metric = REGISTRY.get(next((SPELLINGS[name] for name in names if name in SPELLINGS), ""))
+    spelled = (parsed.name, f"{parsed.name}@k")
+    metric = next((REGISTRY[one.spec] for name in spelled for one in named(name, "metric")), None)
     if metric is None:
         unknown = UnknownNameError.of("metric", parsed.name, REGISTRY).message
         raise OptionError(f"aurc: option 'quality' expects a metric, got {quality!r}: {unknown}")
