@@ -28,9 +28,9 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
     assert text.out == str(fm.compare({"old": OLD, "new": NEW}, by="language")) + "\n"
     told = json.loads(program(*arguments, "--json", "--threads", "1").out)
     assert told == json.loads(fm.compare({"old": OLD, "new": NEW}, by="language").to_json())
-    assert program(*arguments, "--markdown").out.startswith(
-        "| metric | verdict | old | new | Δ | interval | p |\n| --- |"
-    )
+    verdict, _, table = program(*arguments, "--markdown").out.partition("\n\n")
+    assert verdict == "**new is better than old (token_f1 0.5086 → 0.5656)**"
+    assert table.startswith("| metric | verdict | old | new | Δ | interval | p |\n| --- |")
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
 
 

@@ -146,7 +146,7 @@ def test_any_value_of_any_measures_option_gives_a_value_or_an_error(name, option
             assert "needs the option" in str(error)  # noqa: PT017 - of another option
             continue
         (mean,), (undefined,) = found.mean.values(), found.n_undefined.values()
-        assert math.isfinite(mean) or undefined == found.n
+        assert math.isfinite(mean) or undefined == found.n_scored
 
 
 def test_defaults_are_allowed_and_unchanged():
