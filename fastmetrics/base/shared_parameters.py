@@ -81,7 +81,7 @@ Extract = Annotated[
     Sequence[str] | str | None,
     Help(
         "Where the answer stands in the text, repeatable, the first that finds one: boxed, hashes (after "
-        "####), answer, last_number, first_line, last_line, code, whole, strip_markdown, strip_thoughts, "
+        "####), answer, choice, last_number, first_line, last_line, code, whole, strip_markdown, strip_thoughts, "
         "regex:PATTERN, json:PATH; strip_thoughts+answer is one after the other."
     ),
 ]
@@ -120,7 +120,7 @@ Normalize = Annotated[
     Sequence[str] | str | None,
     Help(
         "The spelling of texts: all, or some of nfc, nfkc, casefold, arabic (no vowel signs), invisible, digits, "
-        "dashes; and de, tr or az (ß, ı)."
+        "dashes; and de, tr, az or ru (ß, ı, ё)."
     ),
 ]
 NoRelevant = Annotated[

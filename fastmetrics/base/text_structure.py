@@ -112,7 +112,7 @@ STRUCTURES: Mapping[str, Structure] = {
         ("texts",),
         b"",
         b"|",
-        r"\S \| \S|\S\|\|\S|\S \|\| \S",
+        r"\S \| \S|\S\|\|\S|\S \|\| \S|[\pL\pN]{2}\|[\pL\pN]",
         ("text has parts between pipes", "texts have parts between pipes"),
         "lists='{name}=|' (--lists '{name}=|') reads them as lists",
         never=r"(?m)^\s*\|.*\|\s*$|-\|-|-\+-",  # a table

@@ -493,7 +493,7 @@ class GateChecks:
         met = why is None and rule.met(checked.bound)
         places = NOWHERE
         if not met and why is None and isinstance(task.metric, RowMetric) and not rule.is_count:
-            places = task.metric.worst_places(rule, segment.rows)
+            places = task.metric.worst_places(rule, segment.rows, value.worst)
         return replace(checked, met=met, interval_note="; ".join(notes) or None, places=places)
 
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:

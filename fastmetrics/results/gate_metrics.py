@@ -189,9 +189,14 @@ class RowMetric:
             note=self._doubt(rule, rows) if n_failed else None,
         )
 
-    def worst_places(self, rule: Rule, rows: Ints) -> WorstPlaces:
-        """The rows and the segment with the worst scores, or with the largest changes for the worse."""
+    def worst_places(self, rule: Rule, rows: Ints, worst: float | None) -> WorstPlaces:
+        """The rows and the segment with the worst scores, or with the largest changes for the worse.
+
+        ``worst`` is the score that counts for rows without one, if any does.
+        """
         values = self._scores.values[rows]
+        if worst is not None:
+            values = np.where(self.without_score(rows), worst, values)
         if rule.is_change:
             values = values - self.rows.baseline(self.name).values[rows]
         lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
@@ -199,6 +204,8 @@ class RowMetric:
         if rule.reading == "equivalent":
             merit = -np.abs(values)
         scored = np.flatnonzero(~np.isnan(merit))
+        if rule.is_change and (merit[scored] < 0).any():
+            scored = scored[merit[scored] < 0]  # what did not fall is no part of a fall
         least = scored[np.argsort(merit[scored], kind="stable")[:_NAMED]]
         ids = self.rows.ids
         names = [] if ids is None else [str(ids[int(row)]) for row in rows[least]]

@@ -94,10 +94,13 @@ def price_table(prices: Prices) -> Mapping[str, Any]:
     """The table itself, or the contents of its file; raises ``FileFormatError`` for a file that cannot be read."""
     if isinstance(prices, Mapping):
         return prices
-    path = prices if isinstance(prices, str) else Path(prices)
-    text, where = read_text(path), shown_address(path)
-    try:
+    if isinstance(prices, str) and prices.lstrip().startswith("{"):  # the prices themselves, on the command line
+        text, where, is_json = prices, "prices", True
+    else:
+        path = prices if isinstance(prices, str) else Path(prices)
+        text, where = read_text(path), shown_address(path)
         is_json = without_compression(last_name(path))[0].endswith(".json")
+    try:
         table = json.loads(text) if is_json else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{where}: not a table of prices: {error}") from error

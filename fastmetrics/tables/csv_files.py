@@ -262,8 +262,10 @@ class DelimitedReader(Reader):
         try:
             return [_plain(name).decode() for name in records[0]] if records else []
         except UnicodeDecodeError as error:
-            message = f"{self.file.shown}: the header is not UTF-8; if it has another encoding: "
-            way = Argument("encoding", "cp1251", otherwise="save it as UTF-8")
+            message = (
+                f"{self.file.shown}: the header is not UTF-8; if it has another encoding, such as cp1252 or cp1251: "
+            )
+            way = Argument("encoding", ..., otherwise="save it as UTF-8")
             raise FileFormatError(message, way) from error
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:

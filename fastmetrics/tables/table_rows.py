@@ -98,7 +98,8 @@ def good_rows(
     if good.rejects and not skip:
         ways: list[object] = []
         if _NOT_UTF8 in good.rejects[0].reason and not source.has_types:  # a file of text, whose encoding can be named
-            ways = ["; if it has another encoding: ", Argument("encoding", "cp1251", otherwise="save it as UTF-8")]
+            way = Argument("encoding", ..., otherwise="save it as UTF-8")
+            ways = ["; if it has another encoding, such as cp1252 or cp1251: ", way]
         raise FileFormatError(str(good.rejects[0]), *ways)
     return good
 

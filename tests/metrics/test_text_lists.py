@@ -313,6 +313,7 @@ def test_a_list_that_numpy_cut_short_is_none() -> None:
             1,
         ),
         ("reference", "Oslo | Rome", "reference: 2 texts have parts between pipes", "reference=|", 1),
+        ("reference", "Oslo|Rome", "reference: 2 texts have parts between pipes", "reference=|", 1),
         ("reference", "Oslo||Rome", "reference: 2 texts have parts between pipes", "reference=|", 1),
         ("answer", '["Rome"]', "answer: 2 texts are lists", "answer", 1),
         ("answer", "['Rome']", "answer: 2 texts are lists", "answer", 1),

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
+from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.models.call_sender import Budget, RateLimits, Spending
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
-from fastmetrics.results.prices import REPLY_TOKENS, Price
+from fastmetrics.results.prices import REPLY_TOKENS, Price, price_of, price_table
 from tests.support.judge_server import completion, grade, judge_server, user_message, with_client
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
@@ -216,3 +216,10 @@ def test_the_higher_of_two_limits_of_a_reply_is_reserved():
     settings = fm.models.JudgeSettings("safety", "m", parameters=parameters, client={"prices": prices}, max_cost=15.0)
     with pytest.raises(OptionError, match="a reply of 20 tokens"):
         asyncio.run(settings.budget().take(CALL))
+
+
+def test_prices_may_be_written_on_the_command_line():
+    written = price_table('{"local": {"input": 0.5, "output": 2}}')
+    assert price_of("local", written) == Price(0.5, 2.0)
+    with pytest.raises(FileFormatError, match=r"^prices: not a table of prices"):
+        price_table("{local: 1}")

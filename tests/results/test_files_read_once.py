@@ -101,5 +101,7 @@ def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], mo
     monkeypatch.setattr(ScoreFile, "_of", classmethod(counted_of))
     CALLS[name](*files)
     assert set(opened.values()) <= {1}
-    # CSV has no types: the counts of corpus metrics are read as lists by the summary that needs them
-    assert set(read.values()) <= ({1, 2} if files[0].endswith("csv") else {1})
+    # CSV has no types: the counts of corpus metrics are read as lists by the summary that needs them; the first rows of
+    # the texts of a report tell whether they hold the labels of a classifier
+    again = files[0].endswith("csv") or name == "report with texts"
+    assert set(read.values()) <= ({1, 2} if again else {1})

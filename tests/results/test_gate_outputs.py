@@ -81,3 +81,14 @@ def test_an_unmet_rule_names_its_worst_rows_in_junit():
 def test_a_reading_behind_a_space_is_named_with_its_point():
     with pytest.raises(UnknownNameError, match=r"a point stands between a metric and its reading: token_f1\.min"):
         fm.gate({"token_f1": [0.1, 0.2]}, "token_f1 min >= 0.6")
+
+
+def test_rows_without_a_score_that_count_as_the_worst_are_named():
+    base = {"id": [f"q{n}" for n in range(40)], "token_recall": [1.0] * 40, "lang": ["bad"] * 10 + ["de"] * 30}
+    new = {**base, "token_recall": [None] * 10 + [1.0] * 29 + [0.5]}
+    drop, mean = fm.gate(new, ["token_recall.drop.point <= 0.02", "token_recall >= 0.95"], baseline=base).checks
+    for check in (drop, mean):
+        assert check.places.rows == ["q0", "q1", "q2", "q3", "q4"]
+        assert check.places.segment.startswith("lang=bad")
+    one = fm.gate({**base, "token_recall": [1.0] * 39 + [0.0]}, "token_recall.drop.point <= 0.02", baseline=base)
+    assert one.checks[0].places.rows == ["q39"]

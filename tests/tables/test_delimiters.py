@@ -69,11 +69,15 @@ def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(RUSSIAN.encode("cp1251"))
     with pytest.raises(
-        FileFormatError, match=r"the header is not UTF-8; if it has another encoding: encoding='cp1251'"
+        FileFormatError,
+        match=r"the header is not UTF-8; if it has another encoding, such as cp1252 or cp1251: encoding=\.\.\.",
     ):
         fm.score(path, "exact_match")
     path.write_bytes(b"answer;reference\n" + b"a;a\n" * 3 + b"\x98;a\n")
-    with pytest.raises(FileFormatError, match=r"byte 0x98 at byte 0; if it has another encoding: encoding='cp1251'"):
+    with pytest.raises(
+        FileFormatError,
+        match=r"byte 0x98 at byte 0; if it has another encoding, such as cp1252 or cp1251: encoding=\.\.\.",
+    ):
         fm.score(path, "exact_match")
     with pytest.raises(FileFormatError, match=r"row 3, column 'answer': invalid UTF-8: byte 0x98"):
         fm.score(path, "exact_match", files=fm.tables.FileSettings(encoding="cp1251"))

@@ -152,6 +152,9 @@ def test_all_batches_count_the_same_pairs(tmp_path):
         files = fm.tables.FileSettings(batch_rows=size)
         found = fm.score(path, "exact_match", output=tmp_path / f"{size}.parquet", files=files).summary
         assert "60 of 90 answers hold a reference but for its spelling" in found.notes[0]
+    path = jsonl(tmp_path / "one.jsonl", *rows[2:90:3], rows[1])
+    found = fm.score(path, "exact_match", output=tmp_path / "one.parquet", files=fm.tables.FileSettings(batch_rows=7))
+    assert "1 of 31 answers holds a reference but for its spelling" in found.summary.notes[0]
 
 
 def test_a_metric_within_another_reads_texts_by_its_own_options():
