@@ -134,7 +134,7 @@ def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
     names = file.source.schema.names
     types = None
     if _is_by_column(file):
-        schema = file.source.select(_kinds(file, names)).schema
+        schema = file.source.select(file.kinds(names)).schema
         types = dict(zip(schema.names, schema.types, strict=True))
     return ScoreRun(run_name, names, list(file.scores), metadata, reader, file, types)
 
@@ -144,19 +144,13 @@ def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
     plain, few = not file.source.has_types, _FEW if _is_by_column(file) else len(file.source.schema)
 
     def read(names: Sequence[str]) -> pa.Table:
-        table = read_in_turn(file.source, _kinds(file, names), few)
+        table = read_in_turn(file.source, file.kinds(names), few)
         for at, name in enumerate(table.column_names):
-            if plain and name not in file.scores and not is_id(name):
+            if plain and (name not in file.scores or name in file.looks) and not is_id(name):
                 table = table.set_column(at, name, as_it_looks(table.column(at)))
         return table
 
     return read
-
-
-def _kinds(file: ScoreFile, names: Sequence[str]) -> dict[str, str]:
-    """The kind of each column: scores are numbers or flags."""
-    flags = {field.name for field in file.source.schema if pa.types.is_boolean(field.type)}
-    return {name: "any" if name not in file.scores else "flag" if name in flags else "number" for name in names}
 
 
 def _is_by_column(file: ScoreFile) -> bool:

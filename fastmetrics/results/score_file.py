@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 
 import pyarrow as pa
 
-from fastmetrics.base.arrays import floats_of_arrow, is_list
+from fastmetrics.base.arrays import floats_of_arrow, is_list, is_number
 from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
 from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_system
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
@@ -204,6 +204,7 @@ def direction_of(name: str, stored: Stored, stated: Mapping[str, str]) -> Side:
 # Reading score files: their metadata, their score columns, single columns, and whole tables.
 
 
+_NUMERIC = ("number", "amounts", "flag")
 _MOST_NAMED = 5
 """Maximum number of runs that an error names."""
 
@@ -225,6 +226,8 @@ class ScoreFile:
     source: FileSource
     metadata: ScoreMetadata | None
     scores: Sequence[str]
+    looks: Mapping[str, pa.DataType]
+    """The types of scores that only their text tells, as in CSV without metadata: numbers or booleans."""
 
     @classmethod
     def open(cls, path: str | Path) -> ScoreFile:
@@ -255,16 +258,23 @@ class ScoreFile:
     def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
         stored = stored_scores(metadata)
         names = source.schema.names
-        scores = {*score_columns(source.schema), *untyped_scores(source.schema)} if stored is None else stored
+        looks = {} if stored is not None or source.has_types else _looks(source)
+        schema = pa.schema(looks.items()) if looks else source.schema
+        scores = {*score_columns(schema), *untyped_scores(schema)} if stored is None else stored
         scores = [name for name in names if name in scores]
         if not (scores or (metadata is not None and metadata.metrics is not None)):
             raise FileFormatError(
-                f"{name} {UNSCORED}"
-                if has_answers(names)
-                else f"{name}: no column of scores (numbers or booleans); "
-                "for CSV, the .meta.json beside the file lists the score columns"
+                f"{name} {UNSCORED}" if has_answers(names) else f"{name}: no column of scores (numbers or booleans)"
             )
-        return cls(name, source, metadata, scores)
+        flags = {score for score in scores if score in looks and pa.types.is_boolean(looks[score])}
+        types = {score: pa.bool_() if score in flags else pa.float64() for score in scores if score in looks}
+        return cls(name, source, metadata, scores, types)
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """The kind of each column: scores are numbers or flags, or text that is read as it looks."""
+        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
+        plain = {name for name in names if name not in self.scores or name in self.looks}
+        return {name: "any" if name in plain else "flag" if name in flags else "number" for name in names}
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The batches of the scores, or of ``names`` only, each with the metadata.
@@ -272,21 +282,20 @@ class ScoreFile:
         The first batch is empty, so that the columns of an empty file are known too.
         """
         chosen = self.summed_columns if names is None else names
-        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
-        lists = {*self._lists, *self._counts}  # in CSV, they are known by their values
-        untyped = {*lists, *self.key_columns}
-        kinds = {name: "any" if name in untyped else "flag" if name in flags else "number" for name in chosen}
-        selection = self.source.select(kinds)
+        listed = [] if self.source.has_types else [*self._lists, *self._counts]  # in CSV, known by their values
+        plain: dict[str, pa.DataType | None] = {**dict.fromkeys(listed), **self.looks}
+        selection = self.source.select(self.kinds(chosen))
         metadata = self.schema_metadata
         nothing = batch_of(selection.schema)
-        for name in lists & set(nothing.schema.names) if not self.source.has_types else ():
-            nothing = nothing.set_column(nothing.schema.names.index(name), name, pa.array([], pa.list_(pa.float64())))
+        places = [(at, name) for at, name in enumerate(nothing.schema.names) if name in plain]
+        for at, name in places:
+            nothing = nothing.set_column(at, name, pa.array([], plain[name] or pa.list_(pa.float64())))
         yield nothing.replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
-            for at in range(batch.num_columns) if lists and not self.source.has_types else ():
-                if batch.schema.names[at] in lists:
-                    column = as_it_looks(pa.chunked_array([batch.column(at)]))
-                    batch = batch.set_column(at, batch.schema.names[at], column.combine_chunks())
+            for at, name in places:
+                column, type_ = as_it_looks(pa.chunked_array([batch.column(at)])), plain[name]
+                column = column if type_ is None else column.cast(type_)
+                batch = batch.set_column(at, name, column.combine_chunks())
             yield batch.replace_schema_metadata(metadata)
 
     @property
@@ -342,6 +351,26 @@ class ScoreFile:
     def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
         """The scored and the ignored columns, from the metadata."""
         return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
+
+
+_INPUT = frozenset(
+    name for column in COLUMNS.values() if column.kind not in _NUMERIC for name in (column.name, *column.aliases)
+)
+"""The input columns that hold no numbers, though an answer or a reference may look like one."""
+
+
+def _looks(source: FileSource) -> dict[str, pa.DataType]:
+    """The types of the columns of text that hold numbers or booleans only, or nothing; empty if there are none."""
+    types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
+    for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
+        for name, found in list(types.items()):
+            type_ = as_it_looks(pa.chunked_array([batch.column(name)])).type
+            found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
+            if not found <= {pa.float64()} and found != {pa.bool_()}:
+                del types[name]
+        if not types:
+            break
+    return {name: next(iter(found), pa.null()) for name, found in types.items()}
 
 
 def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:

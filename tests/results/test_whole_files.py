@@ -64,14 +64,35 @@ def test_empty_and_missing_files_raise(tmp_path, command):
 
 
 def test_file_without_scores_cannot_be_summarized(tmp_path):
-    assert program("score", "s.csv", "-o", "s2.csv", "-m", "token_f1").code == 0
-    assert program("summarize", "s2.csv").code == 0
-    (tmp_path / "s2.csv.meta.json").unlink()
-    answers = "s.csv holds answers, not scores: run `fastmetrics score` (fm.score) first"
-    for name, message in (("s.csv", answers), ("s2.csv", "s2.csv: no column of scores")):
+    (tmp_path / "t.csv").write_text("id,comment\n1,good\n2,3\n")
+    (tmp_path / "n.csv").write_text("id,answer,reference\n1,42,42\n2,7,8\n")
+    unscored = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
+    for name, message in (
+        ("s.csv", f"s.csv {unscored}"),
+        ("n.csv", f"n.csv {unscored}"),
+        ("t.csv", "t.csv: no column of scores"),
+    ):
         done = program("summarize", name)
         assert (done.code, done.out) == (3, "")
         assert done.err.startswith(f"error: {message}")
+
+
+def test_scores_in_text_without_metadata_are_found_by_their_look(tmp_path):
+    assert program("score", "s.csv", "-o", "s2.csv", "-m", "token_f1").code == 0
+    with_metadata = fm.summarize("s2.csv")["token_f1"]
+    (tmp_path / "s2.csv.meta.json").unlink()
+    assert fm.summarize("s2.csv")["token_f1"] == with_metadata
+    (tmp_path / "a.csv").write_text("id,score,ok,comment\n1,0.5,True,3\n2,,False,good\n3,NA,,\n4,1,True,\n")
+    (tmp_path / "b.tsv").write_text("id\tscore\tok\n1\t0\tTrue\n2\t1\tTrue\n3\t0\tFalse\n4\t0.5\tTrue\n")
+    found = fm.summarize("a.csv")
+    assert list(found) == ["score", "ok"]
+    assert [(one.n, one.n_missing, one.mean) for one in found.values()] == [(2, 2, 0.75), (3, 1, 2 / 3)]
+    difference = fm.compare({"a": "a.csv", "b": "b.tsv"}, better={"score": "higher", "ok": "higher"})
+    assert "score" in str(difference)
+    assert "ok" in str(difference)
+    rules = ("-r", "score.mean >= 0.7", "-r", "ok.delta >= -1", "--unpaired", "ignore", "--min-n", 1)
+    checked = program("gate", "a.csv", "--baseline", "b.tsv", *rules)
+    assert checked.code == 0, checked.err
 
 
 def test_unwritable_index_raises(tmp_path):
