@@ -169,6 +169,8 @@ class Topics(Shown):
     topics: Sequence[Topic]
     gaps: Sequence[int]
     assignment: pa.Table = field(repr=False)
+    empty: int = 0
+    """The clusters that are nearest to no question, which are no topics."""
 
     def to_arrow(self) -> pa.Table:
         """One row per topic."""
@@ -198,7 +200,9 @@ class Topics(Shown):
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
         notes = [f"{self.questions:,} questions in {len(self.topics)} topics, seed {self.seed}"]
-        if len(self.topics) < self.k:
+        if self.empty:
+            notes.append(f"no question is nearest to {self.empty} of {self.k} clusters, so there are fewer topics")
+        elif len(self.topics) < self.k:
             notes.append(f"fewer than {self.k} distinct questions, so there are fewer topics than requested")
         notes.append(
             f"failures: {self.failure}" if self.failure else "no column identifies failures, so no gaps are listed"
@@ -285,27 +289,30 @@ def topic_coverage(
     return grouped.result(topics, seed, k, score_names, fails, sources)
 
 
-def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> tuple[Ints, int]:
-    """The number of each row's topic, the most frequent being 0, −1 for rows without; and how many topics there are."""
-    labels, _ = clusters(vectors.units[vectors.valid], topics, seed, threads)
+def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> tuple[Ints, int, int]:
+    """The number of each row's topic, the most frequent being 0, −1 for rows without; the number of topics, and of
+    clusters without rows.
+    """
+    labels, centres = clusters(vectors.units[vectors.valid], topics, seed, threads)
     used, which, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     rank = np.empty(len(used), np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(used))
     topic = np.full(len(vectors.valid), -1)
     topic[vectors.valid] = rank[which.ravel()] if len(used) else which
-    return topic, len(used)
+    return topic, len(used), len(centres) - len(used)
 
 
 class RowsByTopic:
     """A log's rows by topic."""
 
-    def __init__(self, log: Log, table: pa.Table, vectors: QuestionVectors, topic: Ints, n: int) -> None:
+    def __init__(self, log: Log, table: pa.Table, vectors: QuestionVectors, topic: Ints, n: int, empty: int) -> None:
         self._has = log.has
         self._table = table
         self._vectors = vectors
         self._topic = topic
         self._rows = np.flatnonzero(topic >= 0)
         self._n = n
+        self._empty = empty
 
     def result(
         self, topics: int, seed: int, k: int, scores: Sequence[str], failure: str | None, sources: pa.Table | None
@@ -351,6 +358,7 @@ class RowsByTopic:
             topics=rows,
             gaps=[] if gap is None else [int(at) for at in np.argsort(-gap, kind="stable") if gap[at] > 0],
             assignment=pa.table({"topic": pa.array(self._topic, mask=self._topic < 0)}),
+            empty=self._empty,
         )
 
     def _column(self, name: str) -> pa.Array:

@@ -485,6 +485,9 @@ NOTES: Mapping[str, str] = {
     "{n:number} questions in {k:number} topics, seed {seed}": (
         "{n} {n:вопрос|вопроса|вопросов}, тем: {k}; начальное число — {seed}"
     ),
+    "no question is nearest to {n:number} of {k:number} clusters, so there are fewer topics": (
+        "Кластеров, к которым не близок ни один вопрос: {n} из {k}; тем поэтому меньше"
+    ),
     "fewer than {k:number} distinct questions, so there are fewer topics than requested": (
         "Разных вопросов меньше {k}, поэтому тем меньше, чем задано"
     ),

@@ -121,6 +121,16 @@ def test_topics_of_few_or_equal_questions():
     assert list(fm.logs.topic_coverage(nothing).topics) == []
 
 
+def test_clusters_without_questions_are_the_reason_for_fewer_topics():
+    rng = np.random.default_rng(2)
+    vectors = rng.standard_normal((21, 4))[np.arange(420) // 20]
+    questions = {"question": [f"q{row // 20}" for row in range(420)], "question_embedding": vectors.tolist()}
+    found = fm.logs.topic_coverage(questions, topics=20)
+    assert found.empty == 20 - len(found.topics) > 0
+    assert f"no question is nearest to {found.empty} of 20 clusters" in str(found)
+    assert "distinct questions" not in str(found)
+
+
 def test_the_example_of_a_gap_is_a_question_that_failed():
     log = {"question": ["card", "pin", "rent"], "answer": ["Yes.", "", "No."], "f1": [0.9, 0.2, 0.4]}
     log["question_embedding"] = [[1.0, 0.0], [0.9, 0.1], [1.0, 0.0]]
