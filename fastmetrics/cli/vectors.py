@@ -54,7 +54,8 @@ def vectors_embed_command(
     """Metrics, topics and caches read the embeddings."""
     run = arguments.call(embed, embedder=Embedder(embedder, cache=cache))
     counts = ", ".join(f"{count:,} in {name}" for name, count in run.counts.items())
-    echo_line(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}\n{counts}")
+    echo_line(f"{run.rows:,} rows embedded in {run.seconds['total']:.1f} s: {run.output}")
+    echo_line(counts)
     for note in run.notes:
         echo(note)
     print_bad_rows(run)

@@ -90,7 +90,7 @@ def _example(finding: Finding) -> str:
     if not finding.examples:
         return ""
     rows, text = finding.examples[0]
-    return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:60]}"
+    return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:_SHOWN]}"
 
 
 # Faults of single rows of a data set: leaks, copies, empty contexts, truncated answers, other scripts.
@@ -106,7 +106,8 @@ _OPEN = r"[\p{L}\p{M}\p{N},(\[{–—-]$"
 _SENTENCE = rf"[{_ENDS}]['\"»”’)\]*_]*\s"
 _FREE = rf"([^\s{_ENDS}:;][ \t]*\n\s*(\S+[ \t]+){{0,{LONG - 2}}}\S+|://\S*|[#@][\p{{L}}\p{{N}}_]+)$"
 """An end that needs no punctuation: a short line below another line without, as in lists and poems, a URL or a tag."""
-_TAIL = 60
+_SHOWN = 60
+"""Characters of an example in print."""
 
 
 def plain(texts: pa.Array) -> pa.Array:
@@ -223,7 +224,7 @@ finds the rows.
 def shown(check: str, text: Any) -> str:
     """The text of an example: for a truncated answer, its end."""
     text = "" if text is None else str(text)
-    return f"… {text.rstrip()[-_TAIL:]}" if check == "answer cut off" else text
+    return f"… {text.rstrip()[2 - _SHOWN :]}" if check == "answer cut off" else text
 
 
 # Repeated rows of a data set, found by 16-byte keys of ids, of questions with answers, and of labels.

@@ -198,6 +198,11 @@ def test_an_answer_is_cut_off_within_a_sentence_only(answer, rows):
     assert reference.is_cut_off(answer) == bool(rows)
 
 
+def test_the_example_of_an_answer_that_is_cut_off_shows_its_end():
+    shown = str(fm.logs.check_dataset({"answer": [f"{LONG}. It was finally the"]}))
+    assert "It was finally the\n" in f"{shown}\n"
+
+
 @given(st.lists(st.none() | st.text(max_size=6) | TEXTS), st.integers(0, 3))
 def test_plain_texts(texts, start):
     for kind in (pa.string(), pa.large_string()):

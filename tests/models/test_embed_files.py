@@ -179,6 +179,9 @@ def test_contexts_are_embedded_as_lists_and_lists_of_answers_refused(tmp_path):
 def test_embed_with_its_defaults_embeds_the_example_rows(tmp_path):
     done = program("vectors", "embed", "examples/answers.jsonl", "-o", tmp_path / "o.parquet")
     assert done.code == 0, done.err
+    path, counts = done.out.splitlines()[:2]
+    assert path.endswith("o.parquet")
+    assert "answer_embedding" in counts
     again = program("score", tmp_path / "o.parquet", "-o", tmp_path / "s.parquet", "-m", ",".join(SEMANTIC))
     assert again.code == 0, again.err
     expected = fm.score(paj.read_json("examples/answers.jsonl"), SEMANTIC, embedder="wordllama")
