@@ -59,6 +59,10 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "topics": ("logs", "topics", "log.jsonl", "-o", "{out}/o.json", "--topics", "4", "--embedder", "wordllama"),
     "ux": ("logs", "cache", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
     "sessions": ("logs", "context", "log.jsonl", "-o", "{out}/o.json", "--embedder", "wordllama"),
+    "session report": (
+        *("logs", "sessions", "log.jsonl", "--success", "token_f1 >= 0.5", "-o", "{out}/o.json"),
+        *("--table", "{out}/t.parquet"),
+    ),
     "check": ("logs", "check", "few.jsonl", "-o", "{out}/o.json"),
     "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
 }

@@ -71,6 +71,8 @@ WRITERS = {
     "topics": ("logs", "topics", "in.jsonl", "-o", "in.jsonl"),
     "cache hits": ("logs", "cache", "in.jsonl", "-o", "in.jsonl"),
     "sessions": ("logs", "context", "in.jsonl", "-o", "in.jsonl"),
+    "session report": ("logs", "sessions", "in.jsonl", "-o", "in.jsonl", "--success", "token_f1 >= 0.5"),
+    "session table": ("logs", "sessions", "in.jsonl", "--table", "in.jsonl", "--success", "token_f1 >= 0.5"),
     "check": ("logs", "check", "in.jsonl", "-o", "in.jsonl"),
     "gate": ("gate", "in.jsonl", "-r", "token_f1.mean >= 0", "--junit", "in.jsonl"),
     "gate rules": ("gate", "faq.jsonl", "--rules", "in.jsonl", "--junit", "in.jsonl"),
