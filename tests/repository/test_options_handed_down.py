@@ -49,6 +49,7 @@ EXCEPTIONS: dict[str, set[str]] = {
         "tokens: as_text(name)",
     },
     "a chart has no place for notes": {
+        "Classification.plot: drawn(notes)",
         "IntervalSummary.plot: drawn(notes)",
         "Summary.plot: drawn(notes)",
     },

