@@ -720,7 +720,11 @@ def nested(steps: Steps, leaf: pa.DataType) -> pa.DataType:
 
     >>> nested(("docs", EVERY, "text"), pa.list_(pa.string()))
     ListType(list<item: struct<text: string>>)
+
+    Raises ``PathError`` for a list that is to be text of JSON, which is written row by row.
     """
+    if EVERY in steps and not is_list(leaf):
+        raise PathError(f"the items of a list are no {leaf}")
     type_ = leaf.value_type if EVERY in steps else leaf
     for step in reversed(steps[1:]):
         if isinstance(step, str):

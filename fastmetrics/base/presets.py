@@ -75,6 +75,8 @@ _ALL = (
             "contexts": "retrieved_contexts",
             "retrieved_ids": "retrieved_context_ids",
             "relevant_ids": "reference_context_ids",
+            "tool_calls": "user_input[].tool_calls[]",
+            "expected_tool_calls": "reference_tool_calls",
         },
     ),
     Preset(

@@ -379,7 +379,7 @@ class FileSource(TableSource):
         if path.is_list and not is_list(joined):
             joined = pa.list_(pa.null())
         type_ = settle(kind, joined)
-        if path.is_list and not is_list(type_):
+        if path.is_list and not is_list(type_) and kind != "json":
             raise ColumnError(f"path {name!r} leads to a list in each row; expected one value; take one item: [0]")
         return type_
 

@@ -552,6 +552,24 @@ def test_presets_that_are_only_named(tmp_path: Path) -> None:
         assert found == {"question": "Where?", "answer": "Paris", "reference": "Rome"}
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "dicts"])
+def test_calls_of_all_turns_of_ragas_are_read(kind: str, tmp_path: Path) -> None:
+    """Ragas' ToolCallAccuracy and ToolCallF1 compare the calls of every message of the model, in their order."""
+    calls = [{"name": "weather", "args": {"city": city}} for city in ("Paris", "Rome")]
+    talk: list[dict[str, Any]] = [{"content": "Paris?", "type": "human"}, {"content": "", "type": "ai"}]
+    talk += [{"content": "5", "type": "tool"}, {"content": "And Rome?", "type": "human"}, {"content": "", "type": "ai"}]
+    talk[1]["tool_calls"], talk[4]["tool_calls"] = calls[:1], calls[1:]
+    rows = [{"user_input": talk, "reference_tool_calls": wanted} for wanted in (calls, calls[:1], calls[::-1])]
+    path = tmp_path / f"rows.{kind}"
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    scores = fm.score(rows if kind == "dicts" else path, "tool_call_match,tool_call_f1", schema="ragas")
+    assert scores["tool_call_match"].to_pylist() == [1.0, 0.0, 0.0]
+    assert scores["tool_call_f1"].to_pylist() == pytest.approx([1.0, 2 / 3, 1.0])
+
+
 def test_a_parquet_file_is_recognised_by_its_columns(tmp_path: Path) -> None:
     row = {"query_id": 9, "query": "Where?", "answers": ["Paris"], "passages": {"passage_text": ["a", "b"]}}
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "rows.parquet")
