@@ -283,7 +283,7 @@ def _declare(kind: str, part: str) -> Callable[..., Floats]:
         rows=RowHooks(best_by=None if part == "f1" else f1),
         usual=kind in ("1", "2", "L", "Lsum"),
         caution=_caution,
-        cues=[f"rouge{kind}", *(["rouge"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],
+        cues=[f"rouge{kind}", *(["rouge", "rouge_score"] if kind in ("1", "2", "L") else [])] if part == "f1" else [],
     )(score)
 
 

@@ -287,7 +287,12 @@ NAMES: Sequence[Name] = [
     *_judged("safety", "safety"),
     *_judged("robustness", "robustness"),
     *_judged("supported_claims", "supported_claims"),
-    *_judged("supported_claims", "faithfulness", differs="overlap_faithfulness and hallucination count words"),
+    *_judged(
+        "supported_claims",
+        "faithfulness",
+        "faithfulness_metric",
+        differs="overlap_faithfulness and hallucination count words",
+    ),
     *_judged("context_precision", "context_precision", differs="retrieval_precision compares ids"),
     *_judged("context_recall", "context_recall", differs="retrieval_recall compares ids"),
 ]

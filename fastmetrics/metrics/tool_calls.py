@@ -301,7 +301,14 @@ def _share(part: Floats, whole: Floats, both: Floats) -> Floats:
 
 
 _SOURCE = "Vertex AI, trajectory metrics; ragas 0.4, ToolCallF1"
-_CUES = ["tool_correctness", "tool_use", "function_calling", "trajectory_single_tool_use", "tool_selection"]
+_CUES = [
+    "tool_correctness",
+    "tool_correctness_metric",
+    "tool_use",
+    "function_calling",
+    "trajectory_single_tool_use",
+    "tool_selection",
+]
 
 
 @metric(bounds=(0, 1), better="higher", source=_SOURCE, aliases=["trajectory_precision"], cues=_CUES)

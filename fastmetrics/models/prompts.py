@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError, shown
 from fastmetrics.base.input_columns import COLUMNS, PREFIX
+from fastmetrics.metrics.source_names import named
 from fastmetrics.models.calls import Message
 from fastmetrics.models.replies import FORMS
 from fastmetrics.tables.addresses import last_name
@@ -206,7 +207,10 @@ def rubric_path(rubric: str | Path, language: str) -> str | Path:
     name = text if text in built_in else f"{text}.{language}"
     if name not in built_in:
         listing = f"your own file must end in {SUFFIX}; known: {', '.join(sorted({stem[:-3] for stem in built_in}))}"
-        raise UnknownNameError.of("rubric", text, {stem.rpartition(".")[0] for stem in built_in}, listing=listing)
+        meant = [one.rubric for one in named(text, "near") if one.rubric]
+        raise UnknownNameError.of(
+            "rubric", text, {stem.rpartition(".")[0] for stem in built_in}, meant, listing=listing
+        )
     return built_in[name]
 
 

@@ -88,6 +88,8 @@ def test_rubrics_load_by_name_language_and_file(tmp_path):
     names = [one.axis for one in find_rubrics(["safety", tmp_path / "mine.toml", "e2e.ru"], "ru")]
     assert names == ["judge_safety", "judge_mine", "judge_e2e"]
     assert find_rubrics("safety", "ru")[0].language == "ru"
+    with pytest.raises(UnknownNameError, match=r"unknown rubric 'Faithfulness'; did you mean .*'supported_claims'"):
+        find_rubrics("Faithfulness")
     with pytest.raises(UnknownNameError, match="unknown rubric 'faithfullness'; did you mean 'faithfulness'"):
         find_rubrics("faithfullness")
     with pytest.raises(UnknownNameError, match=r"your own file must end in \.toml"):
