@@ -175,7 +175,7 @@ def hallucination(
     word of an object is an anchor, which must occur near a word of its subject.  ``claims="spacy:MODEL"``, or
     ``"spacy"`` for the small English model, takes the triples from spaCy's parses.
 
-    Time grows with the length of the row, or with the occurrences of the rarest word of each claim in the contexts.
+    Time grows with the occurrences of the rarest word of each claim in the contexts.
 
     Raises ``MissingExtraError`` without spaCy, if ``claims`` asks for it.
 

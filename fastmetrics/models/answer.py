@@ -349,8 +349,8 @@ def answer(
     {'ok': 1}
 
     Raises the errors of ``score``, ``ColumnError`` if the question column is missing or an output column exists,
-    ``InputError`` for a prompt that is too long, before any call, ``ServiceError`` if a server or a function fails
-    repeatedly, ``OptionError`` for an unsupported bot.
+    ``InputError`` for a prompt that is too long, before any call, ``ServiceError`` if calls fail repeatedly,
+    ``OptionError`` for an unsupported bot.
     """
     chosen = bot_of(bot)
     at_once = (chosen.concurrency or 1) if isinstance(chosen, CallBot) else 1

@@ -104,8 +104,7 @@ def report(
 
     Figures cover all rows.  Texts are shown for a sample of up to 3.6 MB: for each metric the worst, best and median
     rows, the largest changes against the baseline, and rows where metrics disagree; ``rows="all"`` writes a folder with
-    all rows.  The page is self-contained and sends no request.  From 100,000 rows on, p values are
-    those of the paired t-test.  The result has the path and the numbers of rows.
+    all rows.  The page sends no request.  The result has the path and the numbers of rows.
 
     >>> import fastmetrics as fm
     >>> import tempfile, pathlib
@@ -116,7 +115,7 @@ def report(
 
     Raises ``OutputError`` if the output exists, unless ``overwrite``, ``FileFormatError`` for a file without scores or
     figures, ``InputError`` for texts with none of the ids, ``MissingExtraError`` where Jinja2 is not installed, and
-    what ``compare`` raises for runs that cannot be compared.
+    the errors of ``compare``.
     """
     argument("language", language, Choice(*LANGUAGES))
     argument("rows", rows, Choice("sample", "all"))

@@ -661,7 +661,7 @@ def judge_report(
     ({'ok': 2, 'timeout': 1}, 2, 1.0)
 
     Raises ``ColumnError`` if a table has no judged column, lacks a named column or has no unambiguous label, and
-    ``InputError`` for duplicate ids or no shared id.
+    ``InputError`` for duplicate or no shared ids.
     """
     opened = open_runs(judged if are_several(judged) else [judged], least=1)
     runs = [_with_verdicts(run) for run in opened]

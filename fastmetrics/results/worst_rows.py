@@ -54,7 +54,7 @@ def worst_rows(
 ) -> pa.Table:
     """The ``n`` rows with the worst scores of a metric, worst first, or those of each segment.
 
-    Which scores are worse, the metric declares, or ``better={"my_score": "lower"}``.
+    Which scores are worse, the metric declares, or ``better``.
 
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, or ``on``,
@@ -73,8 +73,7 @@ def worst_rows(
 
     Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for answers without
     ids and columns that are not there, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``segment``
-    without ``by`` and for a metric without a direction, and the errors of ``compare`` for two runs that cannot be
-    compared.
+    without ``by`` and for a metric without a direction, and the errors of ``compare``.
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
