@@ -199,13 +199,11 @@ def spelling_counts(rows: Batch) -> dict[str, list[int]]:
         if steps is not None:  # of several references, one that is held as it is written is enough
             found[row] = () if not steps or found.get(row) == () else steps
     rows_of = Counter(",".join(steps) for steps in found.values() if steps)
-    every = {SPELLING: [0, rows.n_rows]}  # so that batches without such a row count among all rows
-    return every | {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
+    return {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
 
 
 def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:
     found = {key.removeprefix(SPELLING): pair for key, pair in counts.items() if key.startswith(SPELLING)}
-    _, total = found.pop("", (0, 0))
     if not found:
         return []
     by_step: Counter[str] = Counter()
@@ -215,7 +213,7 @@ def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:
     rows = sum(rows for rows, _ in found.values())
     value = repr(names[0] if len(names) == 1 else names)
     return [
-        f"{rows:,} of {total:,} answers {'holds' if rows == 1 else 'hold'} a reference but for its spelling: "
+        f"{rows:,} {'answer holds' if rows == 1 else 'answers hold'} a reference but for its spelling: "
         f"normalize={value} (--normalize {','.join(names)}) makes both alike (texts of at most {_COMPARED} bytes were "
         "compared)"
     ]

@@ -345,10 +345,11 @@ NOTES: Mapping[str, str] = {
         "{column}: {n} из {m} значений меньше {slow} и прочитаны как миллисекунды; {seconds} читает секунды, "
         "{milliseconds} говорит, что это миллисекунды"
     ),
-    "{n:number} of {m:number} answers {holds|hold} a reference but for its spelling: {option} makes both "
+    "{n:number} {answer holds|answers hold} a reference but for its spelling: {option} makes both "
     "alike (texts of "
     "at most {most:number} bytes were compared)": (
-        "{n} из {m} ответов содержат эталон в другом написании: {option} делает их одинаковыми (сравнены тексты не "
+        "{n} {n:ответ содержит|ответа содержат|ответов содержат} эталон в другом написании: {option} делает их "
+        "одинаковыми (сравнены тексты не "
         "длиннее {most} байт)"
     ),
     "rubrics in English: {n:number} of {m:number} rows ({share}) have texts mostly {letters:note}; {advice:note}, and "

@@ -81,7 +81,7 @@ def test_metrics_and_runs_compare_normalised_texts(tmp_path):
         scores = fm.score(rows, metrics)
     assert scores["exact_match(normalize='all')"].to_pylist() == [1.0, 1.0]
     assert scores["exact_match"].to_pylist() == [0.0, 0.0]
-    assert "2 of 2 answers hold a reference but for its spelling" in str(said[0].message)
+    assert "2 answers hold a reference but for its spelling" in str(said[0].message)
     assert scores["chrf(normalize=('digits', 'arabic'))"].to_pylist()[0] == 100.0
     assert fm.score(rows, "exact_match,chrf", normalize="all").to_pydict() == {
         "exact_match": [1.0, 1.0],
@@ -113,9 +113,9 @@ def test_texts_of_many_rows_are_the_same_bits_for_any_batches_and_threads():
 
 
 PAIRS = [
-    (["It was in 1939–45."], ["1939-45"], "1 of 1 answers holds .* normalize='dashes' .--normalize dashes."),
-    (["Straße 5", "x"], [["Berlin", "STRASSE 5"], ["y"]], "1 of 2 .* normalize='casefold'"),
-    (["İzmir ٣", "izmir"], ["izmir 3", "İzmir"], r"2 of 2 .* normalize=\['tr', 'digits'\] .--normalize tr,digits."),
+    (["It was in 1939–45."], ["1939-45"], "1 answer holds .* normalize='dashes' .--normalize dashes."),
+    (["Straße 5", "x"], [["Berlin", "STRASSE 5"], ["y"]], "1 answer .* normalize='casefold'"),
+    (["İzmir ٣", "izmir"], ["izmir 3", "İzmir"], r"2 answers .* normalize=\['tr', 'digits'\] .--normalize tr,digits."),
     (["ﬁn"], ["fin"], "normalize='all'"),
     (["Королёв"], ["королев"], "normalize='ru'"),
     (["i\u0307zmir"], ["İzmir"], None),
@@ -151,10 +151,10 @@ def test_all_batches_count_the_same_pairs(tmp_path):
     for size in (7, 50):
         files = fm.tables.FileSettings(batch_rows=size)
         found = fm.score(path, "exact_match", output=tmp_path / f"{size}.parquet", files=files).summary
-        assert "60 of 90 answers hold a reference but for its spelling" in found.notes[0]
+        assert "60 answers hold a reference but for its spelling" in found.notes[0]
     path = jsonl(tmp_path / "one.jsonl", *rows[2:90:3], rows[1])
     found = fm.score(path, "exact_match", output=tmp_path / "one.parquet", files=fm.tables.FileSettings(batch_rows=7))
-    assert "1 of 31 answers holds a reference but for its spelling" in found.summary.notes[0]
+    assert "1 answer holds a reference but for its spelling" in found.summary.notes[0]
 
 
 def test_a_metric_within_another_reads_texts_by_its_own_options():
