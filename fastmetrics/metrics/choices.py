@@ -170,7 +170,7 @@ def _right_choices(reference: Stated, choices: Listed | None, labels: Listed | N
         right[rows] = np.where(labelled >= 0, labelled, right[rows])
         rows, stated = rows[right[rows] < 0], stated[right[rows] < 0]
     places = stated - (numbers == "from_1")
-    sizes = np.full(len(rows), _LETTERS) if choices is None else choices.sizes[rows]
+    sizes = np.where(_listed(choices, len(right)), 0 if choices is None else choices.sizes, _LETTERS)[rows]
     places[(stated < 0) | (places >= sizes) | (numbers == "text")] = NONE
     named = np.full(len(rows), NONE, np.int32)
     if choices is not None:
@@ -184,6 +184,11 @@ def _right_choices(reference: Stated, choices: Listed | None, labels: Listed | N
     counted[rows[by_number]] = stated[by_number]
     unclear[rows] = (places >= 0) & (named >= 0) & (places != named)
     return RightChoices(right, counted, unclear)
+
+
+def _listed(choices: Listed | None, n: int) -> Flags:
+    """Whether the choices of each row are known; an empty or null list says nothing."""
+    return np.zeros(n, np.bool_) if choices is None else choices.sizes > 0
 
 
 def _labelled(codes: Ids, labels: Listed, rows: Ints) -> Ids:
@@ -299,7 +304,8 @@ def choice_match(
     right = _right_choices(reference, choices, choice_labels, numbers)
     chosen = _chosen(answer, right, choices, choice_labels)
     scores = ((chosen == right.places) & (right.places >= 0)).astype(np.float64)
-    by_text = (right.places < 0) | ((right.numbers >= 0) & (choices is None) & (not reference.is_numeric))
+    by_number = (right.numbers >= 0) & ~_listed(choices, len(scores))
+    by_text = (right.places < 0) | (by_number & (not reference.is_numeric))
     rows = np.flatnonzero(by_text & (scores == 0))
     if len(rows):  # the right choice has no letter
         one_each = np.arange(len(rows) + 1)

@@ -127,6 +127,7 @@ ROWS = st.lists(
 
 @given(ROWS)
 @example([("It is York", ["New York"], ["York", "New York"]), ("New York", ["b"], ["York", "New York"])])
+@example([("answer: C", ["2"], None), ("B", ["1"], []), ("B", ["A"], ["York"])])
 @example([("York or Paris", ["A"], ["York", "Paris"]), ("x", ["x"], None), ("\\boxed{é} B", ["B"], [None, "a"])])
 def test_any_row(rows: list[tuple[Any, ...]]) -> None:
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]

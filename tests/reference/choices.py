@@ -141,7 +141,7 @@ def choice_match(
     references = [reference] if isinstance(reference, str) else [text for text in reference or [] if text is not None]
     if answer is None or not references:
         return None
-    options = None if choices is None else [convention.plain(text) for text in choices if text is not None]
+    options = [convention.plain(text) for text in choices or [] if text is not None] or None
     marks = None if labels is None else [text for text in labels if text is not None]
     return max(_match(answer, one, options, marks, numbers, numeric) for one in references)
 
