@@ -174,7 +174,7 @@ def in_brackets(data: Bytes, start: int, stop: int, digits: bool) -> int:
 def called_correct(data: Bytes, start: int, stop: int, digits: bool) -> int:
     """The one of which it is said somewhere that it is correct, as in "So C is the right one"; ``NONE`` if several."""
     found = NONE
-    for i in range(start, stop - 11):  # "X is correct", "X is the right"
+    for i in range(start, stop - 9):  # "X is right", "X is the correct"
         if not is_clear(data[np.uint64(i)], digits) or data[i + 1] != 32 or in_word(data, i - 1, start, stop):
             continue
         if is_here(data, i + 2, stop, IS):

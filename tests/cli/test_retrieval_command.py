@@ -102,7 +102,7 @@ def test_existing_output_is_kept_unless_overwrite(files, tmp_path):
     both = rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
     lines = (tmp_path / "both.csv").read_text().splitlines()
     assert lines[0] == '"ranking","query_id","mrr"'
-    assert len(lines) == 1 + 2 * both.results[str(good)].n
+    assert len(lines) == 1 + 2 * both.results[str(good)].n_scored
 
 
 @pytest.mark.parametrize("names", [[], [0, 0]])

@@ -44,6 +44,7 @@ FORMS = [
         r"The answer is \textbf{B}",
         "{'answer': 'B'}",
         "Therefore, B is correct.",
+        "So B is right",
     ),
     *("B is the right one, as A is not", "La respuesta correcta es: B", "الإجابة: B", "### Answer\nB"),
 ]

@@ -31,7 +31,9 @@ NEVER = (
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
-    "delimiter encoding records sheet extract normalize main predicted expected success blank no_relevant"
+    "delimiter encoding records sheet extract normalize main predicted expected success "
+    "blank no_relevant duplicates missing interval correction "
+    "pairing turn unpaired"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -42,6 +44,7 @@ IN_SOME = [
     *(("vectors search", "table"), ("vectors load", "table"), ("vectors load", "vectors")),  # of a database server
     *(("metrics", "name"), ("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
     ("summarize", "worst"),
+    ("report", "rows"),
 ]
 """Parameters that are no paths in these commands."""
 
