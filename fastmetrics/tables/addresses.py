@@ -25,7 +25,7 @@ _SAFE = {
 }
 _PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
 _SAFE_DATABASE_PARAMETERS = {
-    *("table", "order", "host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name"),
+    *("table", "host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name"),
     *("connect_timeout", "target_session_attrs"),
 }
 _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,14 +16,14 @@ import pyarrow.json as pj
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import check_names, check_table, is_list
-from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.tables.databases import DatabaseTable, Session, quoted, quoted_table
+from fastmetrics.tables.databases import DatabaseTable, Session, quoted
 from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, cast, coerce
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, content_of, reading
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk, Position, Reject
+from fastmetrics.tables.table_chunks import Chunk
 
 # The columns of databases: their types in Arrow, and those as which the databases send them.
 
@@ -149,100 +147,7 @@ def _by_arrow(block: bytes, rows: int, type_: pa.DataType) -> pa.Array | None:
     return table[_NAME].combine_chunks() if table.num_rows == rows else None
 
 
-# The order of the rows of a table or a query: whether it is the same each time, and whether the rows are.
-
-
-_UNNAMED = (
-    "the rows of a query have no order that is the same each time; name columns whose values are unique, "
-    "as in ?order=id or &order=document,chunk"
-)
-_KEYLESS = (
-    "the table has no primary key, so its rows have no order that is the same each time; name columns whose values "
-    "are unique, as in &order=id"
-)
-_PRIMARY_KEY = """
-SELECT a.attname FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS key(number, position), pg_attribute a
-WHERE i.indrelid = '{table}'::regclass AND i.indisprimary AND a.attrelid = i.indrelid AND a.attnum = key.number
-ORDER BY key.position
-"""
-_HAS_VERSIONS = "SELECT relkind IN ('r', 'm') FROM pg_class WHERE oid = '{table}'::regclass"
-
-
-@dataclass(frozen=True)
-class RowOrder:
-    """The ``ORDER BY`` of the rows; ``content`` identifies the rows of PostgreSQL, ``reason`` says what is missing."""
-
-    is_stable: bool
-    sql: str
-    reason: str = ""
-    content: str | None = None
-    content_sql: str | None = None
-
-    def changed(self, session: Session) -> bool:
-        """Whether the rows are not those at the beginning; rows without an order cannot be compared."""
-        if self.content_sql is None:
-            return not self.is_stable
-        return _content(session, self.content_sql) != self.content
-
-
-def row_order(table: DatabaseTable, session: Session, names: Sequence[str]) -> RowOrder:
-    """The order of the rows.
-
-    It is that of the columns in the address, or of the primary key of a table.  A table of SQLite or DuckDB has the
-    order in which its rows are stored.  Raises ``ColumnError`` if the columns in the address are missing, or if their
-    values do not give each row its place.
-    """
-    for name in table.order:
-        if name not in names:
-            raise ColumnError(f"{table.url.shown}: order: {UnknownNameError.of('column', name, names)}")
-    keys = list(table.order)
-    if keys:
-        _check_unique(table, session, keys)
-    elif table.scheme != "postgresql":
-        return RowOrder(table.table is not None, "", _UNNAMED)
-    elif table.table is not None:
-        keys = [row[0] for row in session.rows(_PRIMARY_KEY.format(table=_literal(table.table)))]
-    if not keys:
-        return RowOrder(False, "", _UNNAMED if table.table is None else _KEYLESS)
-    sql = f" ORDER BY {', '.join(map(quoted, keys))}"
-    if table.scheme != "postgresql":
-        return RowOrder(True, sql)
-    content_sql = _content_sql(table, session)
-    return RowOrder(True, sql, "", _content(session, content_sql), content_sql)
-
-
-def _literal(table: str) -> str:
-    return quoted_table(table).replace("'", "''")
-
-
-def _check_unique(table: DatabaseTable, session: Session, keys: Sequence[str]) -> None:
-    """Raise ``ColumnError`` unless no two rows have the same values, and none is null."""
-    columns = ", ".join(map(quoted, keys))
-    repeated = f"SELECT 1 FROM {table.relation} GROUP BY {columns} HAVING COUNT(*) > 1 LIMIT 1"
-    absent = f"SELECT 1 FROM {table.relation} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in keys)} LIMIT 1"
-    for sql, what in ((repeated, "several rows have the same values"), (absent, "a value is null")):
-        if session.row(sql) is not None:
-            columns = ", ".join(map(repr, keys))
-            raise ColumnError(f"{table.url.shown}: order by {columns}: {what}; expected values that are unique")
-
-
-def _content_sql(table: DatabaseTable, session: Session) -> str:
-    """A query for the identity of the rows: of a table, the sum of the versions of its rows; else a sum of digests."""
-    if table.table is not None:
-        row = session.row(_HAS_VERSIONS.format(table=_literal(table.table)))
-        if row is not None and row[0]:
-            return f"SELECT count(*), sum(xmin::text::bigint)::text FROM {table.relation}"
-    name = "fastmetrics_rows" if table.table is None else "fastmetrics_table"
-    relation = table.relation if table.table is None else f"{table.relation} AS {name}"
-    return f"SELECT count(*), sum(hashtextextended({name}::text, 0)::numeric)::text FROM {relation}"
-
-
-def _content(session: Session, sql: str) -> str:
-    row: tuple[Any, ...] | None = session.row(sql)
-    return "" if row is None else f"{row[0]} rows, {row[1]}"
-
-
-# Reading a table or a query of a database: one moment of it, in batches, from any row on if the rows have an order.
+# Reading a table or a query of a database: one moment of it, in batches.
 
 
 _MIXED = re.compile(r"Type mismatch in column (\d+): ")
@@ -253,16 +158,17 @@ _JSON_SAMPLE = 1000
 class DatabaseReader(Reader):
     """The rows of one table or query; ``schema`` has the columns that can be read.
 
-    A connection to PostgreSQL stays open as long as the reader: its transaction is the moment that all reads show.
+    A connection to PostgreSQL stays open as long as the reader: its transaction is the moment that reads one after the
+    other show.
     """
 
     is_text = True
+    unstable = "the rows of a database have no order that is the same each time"
 
     def __init__(self, file: DataFile) -> None:
         super().__init__(file)
         self._table = DatabaseTable.of(file.path)
         self._content = self._local_content()
-        self._first: Session | None = None
         with reading(file.shown):
             session = patiently(self._open)
         try:
@@ -282,28 +188,27 @@ class DatabaseReader(Reader):
             }
             self._sent = driver_schema
             self.schema = pa.schema([(field.name, self._type(field)) for field in driver_schema])
-            self._order = row_order(self._table, session, driver_schema.names)
         except BaseException:
             session.close()
             raise
-        self._keep(session)
+        self._free: Session | None = None
+        self._give_back(session)
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process makes a connection of its own."""
-        return {**self.__dict__, "_first": None, "_snapshot": None, "_closing": None}
+        return {**self.__dict__, "_free": None}
 
     def _open(self) -> Session:
-        return Session(self._table)
+        session = Session(self._table)
+        weakref.finalize(self, session.close)
+        return session
 
-    def _keep(self, session: Session) -> None:
-        """Keep the transaction of PostgreSQL open, so that other connections can read at the same moment."""
-        self._snapshot: str | None = None
-        if self._table.scheme != "postgresql":
+    def _give_back(self, session: Session) -> None:
+        """Keep a connection to PostgreSQL for the next read, which sees the rows of the same moment."""
+        if self._free is None and self._table.scheme == "postgresql":
+            self._free = session
+        else:
             session.close()
-            return
-        row = session.row("SELECT pg_export_snapshot()")
-        self._snapshot = None if row is None else str(row[0])
-        self._closing = weakref.finalize(self, session.close)
 
     def _type(self, field: pa.Field) -> pa.DataType:
         if field.name in self._json_types:
@@ -322,20 +227,8 @@ class DatabaseReader(Reader):
         return self._table.scheme != "sqlite" or bool(pt.is_binary(self.schema.field(name).type))
 
     def fingerprint(self) -> list[Any]:
-        """The identity of the rows; that of rows without an order is new each time, since no run can go on in them."""
-        if not self._order.is_stable:
-            return [self.file.shown, self._table.digest, f"{self._order.reason} ({secrets.token_hex(8)})"]
-        return [self.file.shown, self._table.digest, self._order.content, *(self._content or ())]
-
-    @property
-    def snapshot(self) -> str | None:
-        """The moment that all reads of PostgreSQL show; None once its connection has ended."""
-        return self._snapshot
-
-    @property
-    def unstable(self) -> str | None:
-        """Why a run cannot go on in the middle of the rows."""
-        return None if self._order.is_stable else self._order.reason
+        """What is read, and the file that it is read from."""
+        return [self.file.shown, self._table.digest, *(self._content or ())]
 
     def check_unchanged(self) -> None:
         """Raise ``FileFormatError`` if the file of the database was changed since it was opened."""
@@ -351,26 +244,29 @@ class DatabaseReader(Reader):
         return [list(content) for content in files if content is not None and content[0]]
 
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
-        """The rows from ``start`` on."""
-        row = start
-        sql = self._sql(selection, start)
+        """The rows, of which those before ``start`` are passed over."""
+        row = 0
+        session, self._free = self._free, None
         try:
-            session = self._session(is_first=start == 0)
-            try:
-                for batch in self._batches(session, sql):
-                    check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
-                    yield self._chunk(batch, selection, number, row)
-                    row += batch.num_rows
-            finally:
-                session.close()
+            session = session or self._open()
+            for batch in self._batches(session, self._sql(selection)):
+                check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
+                if row + batch.num_rows > start:
+                    skipped = max(0, start - row)
+                    yield self._chunk(batch.slice(skipped), selection, number, row + skipped)
+                row += batch.num_rows
         except ConnectionError as error:
+            if session is not None:
+                session.close()
+                session = None
             lost = f"{self.file.shown}: the connection was lost after {row:,} rows: {error}"
-            if row and not self._order.is_stable:
-                raise FileFormatError(f"{lost}; reading cannot go on: {self._order.reason}") from None
-            raise FileFormatError(lost) from error
+            raise FileFormatError(f"{lost}; run it again") from None
         except FileFormatError as error:
             self._raise_mixed(error, selection)
             raise
+        finally:
+            if session is not None:
+                self._give_back(session)
 
     def _raise_mixed(self, error: FileFormatError, selection: Selection) -> None:
         """Raise ``Widened`` for a column of SQLite whose later values are of another type than the first, if it can be.
@@ -385,25 +281,6 @@ class DatabaseReader(Reader):
             raise Widened(field.name, pa.string()) from None
         what = "expected numbers in all rows, as in the first ones; convert the values in the query"
         raise FileFormatError(f"{self.file.shown}: column {field.name!r}: {what}") from None
-
-    def _session(self, *, is_first: bool) -> Session:
-        """A connection that shows the rows of the first one, or rows that have not changed since."""
-        if self._snapshot is None and self._table.scheme != "postgresql":
-            return Session(self._table)
-        try:
-            if self._snapshot is not None:
-                return Session(self._table, self._snapshot)
-        except FileFormatError:  # the first connection has ended
-            self._snapshot = None
-        session = Session(self._table)
-        try:
-            if not (is_first and not self._order.is_stable) and self._order.changed(session):
-                changed = "the rows changed since they were first read; read them again when nothing writes to them"
-                raise FileFormatError(f"{self.file.shown}: {changed}")
-        except BaseException:
-            session.close()
-            raise
-        return session
 
     def _batches(self, session: Session, sql: str) -> Iterator[pa.RecordBatch]:
         """The batches, small ones joined; the first row of SQLite is that of the types."""
@@ -421,7 +298,7 @@ class DatabaseReader(Reader):
     def _chunk(self, batch: pa.RecordBatch, selection: Selection, number: int, row: int) -> Chunk:
         """A batch with the types of the selection; rows whose JSON does not fit are bad rows."""
         arrays: list[pa.Array] = []
-        wrong: dict[int, tuple[str, str]] = {}
+        wrong: dict[int, tuple[str | None, str]] = {}
         for field in selection.schema:
             name, column = field.name, batch.column(batch.schema.get_field_index(field.name))
             with reading(f"{self.file.shown}, from row {row}, column {name!r}"):
@@ -438,29 +315,17 @@ class DatabaseReader(Reader):
             arrays.append(array)
         rows = np.arange(row, row + batch.num_rows, dtype=np.int64)
         result = pa.RecordBatch.from_arrays(arrays, schema=selection.schema)
-        if not wrong:
-            return Chunk(number, rows, result)
-        rejects = tuple(
-            Reject(Position(number, row + at), self.file.shown, self.where(row + at), *wrong[at], "")
-            for at in sorted(wrong)
-        )
-        good = np.ones(batch.num_rows, np.bool_)
-        good[list(wrong)] = False
-        return Chunk(number, rows[good], result.filter(pa.array(good)), rejects)
+        return Chunk(number, rows, result).without(wrong, self.place, lambda _: "")
 
-    def _sql(self, selection: Selection, start: int) -> str:
-        """The selected columns of the rows from ``start`` on."""
-        order = self._order.sql
+    def _sql(self, selection: Selection) -> str:
+        """The selected columns of all rows."""
         columns = ", ".join(map(self._column, selection.schema)) or "1"
-        skip = f" OFFSET {start}" if start else ""
         if self._table.scheme != "sqlite":
-            return f"SELECT {columns} FROM {self._table.relation}{order}{skip}"
-        limit = f" LIMIT -1{skip}" if start else ""
+            return f"SELECT {columns} FROM {self._table.relation}"
         types = ", ".join(f"{_typed_value(field.type)} AS {quoted(field.name)}" for field in selection.schema) or "1"
         # an index that has all columns would give the rows another order
-        stored = " NOT INDEXED" if self._table.table is not None and not order else ""
-        rows = f"SELECT {columns} FROM {self._table.relation}{stored}{order}{limit}"
-        return f"SELECT {types} UNION ALL SELECT * FROM ({rows})"
+        stored = " NOT INDEXED" if self._table.table is not None else ""
+        return f"SELECT {types} UNION ALL SELECT * FROM (SELECT {columns} FROM {self._table.relation}{stored})"
 
     def _column(self, field: pa.Field) -> str:
         """A column, converted by the database; in SQLite, each value has a type of its own."""

@@ -24,7 +24,7 @@ from fastmetrics.tables.addresses import Url, parameters, parse
 # The address of a table or a query in a database, and the SQL that names its rows.
 
 
-_OWN = ("table", "query", "order")
+_OWN = ("table", "query")
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
 _NAME = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*')
 _EXAMPLES = {
@@ -36,17 +36,15 @@ _EXAMPLES = {
 
 @dataclass(frozen=True)
 class DatabaseTable:
-    """A table, or the rows of a query, in a database; ``order`` names columns whose values give the rows an order.
+    """A table, or the rows of a query, in a database.
 
-    >>> rows = DatabaseTable.of("postgresql://db/shop?table=public.answers&order=id")
-    >>> rows.relation, rows.order
-    ('"public"."answers"', ('id',))
+    >>> DatabaseTable.of("postgresql://db/shop?table=public.answers").relation
+    '"public"."answers"'
     """
 
     url: Url
     table: str | None
     query: str | None
-    order: tuple[str, ...]
     parameters: str = field(repr=False)
     """The parameters of the connection."""
 
@@ -79,8 +77,7 @@ class DatabaseTable:
         if table is not None and not _NAME.fullmatch(table):
             expected = 'expected the name of a table, as in answers, public.answers or "answers.2026"'
             raise OptionError(f"{url.shown}: {expected}")
-        order = tuple(name for name in values.get("order", "").split(",") if name)
-        return cls(url, table, query, order, "&".join(pairs))
+        return cls(url, table, query, "&".join(pairs))
 
     @property
     def scheme(self) -> str:
@@ -117,7 +114,7 @@ class DatabaseTable:
     @property
     def digest(self) -> str:
         """A digest of what is read, which names a query without showing it."""
-        return hashlib.sha256(repr((self.table, self.query, self.order)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.table, self.query)).encode()).hexdigest()[:16]
 
 
 def quoted(name: str) -> str:
@@ -212,13 +209,11 @@ _READ_ONLY = {
 class Session:
     """One connection, which only reads unless it ``writes``, in transactions.
 
-    ``snapshot`` is that of another connection to PostgreSQL.
-
     Raises ``FileFormatError`` if the database refuses, ``ConnectionError`` if the connection is lost or not made, and
     ``MissingExtraError`` without the driver.
     """
 
-    def __init__(self, table: DatabaseTable, snapshot: str | None = None, *, writes: bool = False) -> None:
+    def __init__(self, table: DatabaseTable, *, writes: bool = False) -> None:
         self._table = table
         driver, entrypoint, options = _driver(table, writes=writes)
         from adbc_driver_manager import dbapi
@@ -232,8 +227,8 @@ class Session:
                 self.execute(statement)
             if writes and table.scheme == "postgresql":
                 self.execute(f"SET lock_timeout = '{RETRY_LIMITS.lock_seconds * 1e3:.0f}ms'")
-            if snapshot is not None:
-                self.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            if table.scheme == "postgresql" and table.table is not None:
+                self.execute("SET LOCAL max_parallel_workers_per_gather = 0")  # which return rows in any order
         except BaseException:
             self.close()
             raise

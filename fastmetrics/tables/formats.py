@@ -37,6 +37,9 @@ class Reader(ABC):
     preset: Preset | None = None
     """The preset that was named, or by whose signs the file was recognised."""
 
+    unstable: str | None = None
+    """Why a run cannot go on in the middle of the rows, if it cannot."""
+
     follows_paths = False
     """Whether ``read`` gives the columns of paths; others give the columns that the paths go into."""
 
@@ -48,16 +51,6 @@ class Reader(ABC):
     def states(self, name: str) -> bool:
         """Whether the type of a column is known."""
         return not self.is_text
-
-    @property
-    def snapshot(self) -> str | None:
-        """The moment of a database that is read, as long as this reader lives, for other connections to read it too."""
-        return None
-
-    @property
-    def unstable(self) -> str | None:
-        """Why reading cannot go on in the middle of the rows, if it cannot."""
-        return None
 
     def fingerprint(self) -> list[Any]:
         """The identity of the rows, which differs for changed rows."""

@@ -399,11 +399,6 @@ class FileSource(TableSource):
             notes.append(f"recognised as {preset.name}: {preset.files}; {way} says so, columns (--columns) name others")
         return notes
 
-    @property
-    def snapshot(self) -> str | None:
-        """The moment of PostgreSQL that the rows are of, as long as this source lives."""
-        return next((reader.snapshot for reader in self._readers if reader.snapshot is not None), None)
-
     def is_typed(self, name: str) -> bool:
         """Whether a column has its own type, instead of one that depends on the requested kind, as text has."""
         if self._is_key(name) or not all(reader.is_text for reader in self._readers):

@@ -138,9 +138,10 @@ def whole_table(source: TableSource, columns: Mapping[str, str]) -> pa.Table:
 def read_in_turn(source: TableSource, columns: Mapping[str, str], few: int) -> pa.Table:
     """The table of :func:`whole_table`, ``few`` columns at a time, each in one buffer.
 
-    For columnar files this takes no more time, and little memory in addition to the columns.
+    For columnar files this takes no more time, and little memory in addition to the columns.  A source whose rows may
+    have another order each time is read once.
     """
-    if len(columns) <= few:
+    if len(columns) <= few or source.unstable is not None:
         return whole_table(source, columns)
     names = list(columns)
     arrays: list[pa.ChunkedArray] = []

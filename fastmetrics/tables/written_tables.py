@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,13 +36,6 @@ _EXISTS = {
     "duckdb": "SELECT table_type = 'BASE TABLE' FROM information_schema.tables "
     "WHERE lower(table_name) = lower('{name}') AND lower(table_schema) = lower('{schema}')",
 }
-_VIEWS = {
-    "postgresql": "SELECT viewname, definition FROM pg_views WHERE schemaname <> 'pg_catalog' UNION ALL "
-    "SELECT matviewname, definition FROM pg_matviews",
-    "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'view'",
-    "duckdb": "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal",
-}
-"""The names of the views of a database, and what they read."""
 
 
 class DatabaseTarget(Target):
@@ -58,7 +50,7 @@ class DatabaseTarget(Target):
         shown = self.table.url.shown
         super().__init__(text, None, beside, shown, work_folder(shown, work))
         self._overwrite = False
-        if self.table.table is None or self.table.order:
+        if self.table.table is None:
             raise OptionError(f"output {shown!r}: expected the name of a table alone, as in ?table=scores")
         *schema, self.name = table_parts(self.table.table)
         if len(schema) > 1:
@@ -86,7 +78,6 @@ class DatabaseTarget(Target):
             return
         with self._transaction() as session:
             self._check_free(session)
-            self._check_queries(session, others)
             for suffix in _SUFFIXES:  # what the server does not allow, such as a table below a view, it says now
                 self._drop(session, suffix)
             session.execute(f"CREATE TABLE {self._qualified('')} (probe integer)")
@@ -100,22 +91,6 @@ class DatabaseTarget(Target):
             if kind is not None and not self._overwrite:
                 what = f"the table {self.name + suffix!r} exists; choose "
                 raise OutputError(f"{self.table.url.shown}: {what}", Argument("overwrite", True), " to replace it")
-
-    def _check_queries(self, session: Session, inputs: Sequence[DatabaseTable]) -> None:
-        """Raise ``OutputError`` if an input of the same database names a table that would be replaced, or a view does.
-
-        SQLite and DuckDB replace a table below its views.
-        """
-        same = [read for read in inputs if _place(replace(read, table=self.table.table)) == _place(self.table)]
-        views = session.rows(_VIEWS[self.table.scheme]) if same else []
-        for read in same:
-            query = read.query or ""
-            reads_view = any(_names(str(name), query or table_parts(read.table or "")[-1]) for name, _ in views)
-            texts = [query, *(str(text) for _, text in views if reads_view)]
-            for suffix in _SUFFIXES:
-                if any(_names(self.name + suffix, text) for text in texts) and session.rows(self._exists(suffix)):
-                    what = f"the {'query' if query else 'view'} of the input names {self._shown_table(suffix)}"
-                    raise OutputError(f"{what}, which would be replaced; write to another name")
 
     def publish(self, folder: Path, moves: Moves) -> None:
         """Replace the table by the rows of a Parquet file, and its rejected rows, all in one transaction.
@@ -200,11 +175,6 @@ def stored_metadata(address: str) -> dict[str, Any] | None:
     finally:
         session.close()
     return None if row is None else json_object(str(row[0]), table.url.shown)
-
-
-def _names(name: str, text: str) -> bool:
-    """Whether a text in SQL names a table."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _place(table: DatabaseTable, suffix: str = "") -> Sequence[Any]:

@@ -28,7 +28,6 @@ from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
 from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.opening import is_paths, open_source, open_table, with_query
-from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.neighbors import Distance, Index
 from fastmetrics.vectors.search_files import LATENCY, Queries, SearchRankings, SearchTimes, rankings_of
@@ -51,11 +50,10 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class StoredVectors:
-    """All vectors of a table and their ids, and the opened ``source``, which keeps its snapshot of the table."""
+    """All vectors of a table and their ids."""
 
     vectors: Vectors
     ids: pa.Array
-    source: FileSource
 
 
 _ID_TYPES = {pa.string(): "text", pa.float64(): "double precision"}
@@ -88,9 +86,9 @@ class Chunks:
     def _table(self) -> DatabaseTable:
         return DatabaseTable.of(f"{self.address}{'&' if '?' in self.address else '?'}table={quote(self.table)}")
 
-    def session(self, settings: Mapping[str, Any], snapshot: str | None) -> Session:
-        """A connection that only reads, at the moment of a snapshot, with these settings of its searches."""
-        session = Session(self._table, snapshot)
+    def session(self, settings: Mapping[str, Any]) -> Session:
+        """A connection that only reads, with these settings of its searches."""
+        session = Session(self._table)
         try:
             session.execute("SET LOCAL jit = off")
             if settings:  # PostgreSQL takes any value of a setting until pgvector is loaded, and then drops a wrong one
@@ -120,7 +118,7 @@ class Chunks:
         ids = table[self.id].combine_chunks()
         if ids.null_count:
             raise ColumnError(f"column {self.id!r}: {ids.null_count:,} ids are null; expected the id of each row")
-        return StoredVectors(vectors, ids, source)
+        return StoredVectors(vectors, ids)
 
     def nearest(self, block: npt.NDArray[Any], k: int, ids: pa.DataType) -> tuple[str, pa.RecordBatch]:
         """The query for the ``k`` nearest rows of each vector of a block, with their ``ids``, and its parameter.
@@ -402,7 +400,7 @@ def search_table(
     """The ``k`` nearest rows of a table for every query, beside the exact ones.
 
     The exact rows are computed here from all vectors, which are read once; searches by the index, one for each of the
-    ``settings``, are measured against them.  All connections show the table at one moment.
+    ``settings``, are measured against them.
     """
     argument("metric", chunks.metric, Choice(*OPERATORS))
     stored = chunks.read()
@@ -439,7 +437,7 @@ def _by_index(
     distances = np.full((vectors.rows, k), np.nan)
     seconds, fetching = np.zeros(vectors.rows), np.zeros(vectors.rows)
     began = time.perf_counter()
-    with closing(Connections(partial(chunks.session, chosen, stored.source.snapshot), most)) as connections:
+    with closing(Connections(partial(chunks.session, chosen), most)) as connections:
         with connections.session() as session:
             index = chunks.index(session, vectors.dim or 1, k)
         size = max(1, min(_SEARCH_BLOCK, -(-vectors.rows // connections.count)))

@@ -280,34 +280,6 @@ def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
         fm.score(ROWS, METRICS, output=f"{address}table=a.{schema}.scores")
 
 
-@pytest.mark.slow
-def test_a_table_that_the_query_of_the_input_names_is_not_replaced(database: tuple[str, Execute]) -> None:
-    address, execute = database
-    execute("CREATE TABLE scores (id text, answer text, reference text)", "INSERT INTO scores VALUES ('a', 'b', 'b')")
-    execute("CREATE TABLE answers (id text, answer text, scores text)", "INSERT INTO answers VALUES ('a', 'b', 'b')")
-    refused = f"{address}query=select * from SCORES where answer = 'b'"
-    with pytest.raises(OutputError, match=r"the query of the input names .*table=scores, which would be replaced"):
-        fm.score(refused, "token_f1", output=f"{address}table=scores", overwrite=True)
-    assert execute("SELECT * FROM scores") == [("a", "b", "b")]
-    allowed = f"{address}query=select id, answer, scores as reference from answers"
-    fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
-    fm.score(allowed, "token_f1", output=f"{address}table=new", overwrite=True)
-    assert execute("SELECT * FROM new") == [("a", 1.0)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("read", ["query=select * from above where id <> ''", "table=above"])
-def test_a_table_that_a_view_of_the_input_reads_is_not_replaced(database: tuple[str, Execute], read: str) -> None:
-    address, execute = database
-    execute("CREATE TABLE scores (id text, answer text, reference text)", "INSERT INTO scores VALUES ('a', 'b', 'b')")
-    execute("CREATE VIEW below AS SELECT * FROM scores", "CREATE VIEW above AS SELECT * FROM below")
-    with pytest.raises(OutputError, match=r"of the input names .*table=scores, which would be replaced"):
-        fm.score(f"{address}{read}", "token_f1", output=f"{address}table=scores", overwrite=True)
-    assert execute("SELECT * FROM above") == [("a", "b", "b")]
-    fm.score(f"{address}{read}", "token_f1", output=f"{address}table=new", overwrite=True)
-    assert execute("SELECT * FROM new") == [("a", 1.0)]
-
-
 def test_a_table_below_a_view_is_not_replaced_in_postgresql(postgres: Database) -> None:
     """Its server does not drop such a table, which is said before the rows are read."""
     postgres.execute("CREATE TABLE scores (id text)", "CREATE VIEW latest AS SELECT * FROM scores")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.score_file import ScoreFile
 from fastmetrics.tables.opening import open_source
@@ -51,7 +51,6 @@ def read(address: str, **kinds: str) -> list[dict[str, object]]:
 def test_tables_and_queries(answers: str) -> None:
     rows = [dict(zip(("id", "answer", "reference"), row, strict=True)) for row in ROWS]
     assert read(f"{answers}?table=answers") == rows
-    assert read(f"{answers}?table=answers&order=id") == sorted(rows, key=lambda row: row["id"])
     assert read(f"{answers}?query=select id, reference from answers order by id desc;") == [
         {"id": row["id"], "reference": row["reference"]} for row in sorted(rows, key=lambda row: -row["id"])
     ]
@@ -69,7 +68,6 @@ def test_many_batches_keep_their_order(tmp_path: Path, monkeypatch: pytest.Monke
         for rows, expected in (
             ("table=t", numbers),
             ("query=select * from t order by id desc", sorted(numbers, reverse=True)),
-            ("query=select * from t&order=id", sorted(numbers)),
         ):
             source = open_source(f"{address}?{rows}")
             selection = source.select({"id": "id", "answer": "text"})
@@ -171,34 +169,6 @@ def test_a_changed_database_ends_the_run(scheme: str, tmp_path: Path) -> None:
         list(source.chunks(source.select({"id": "id"})))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_resuming_needs_an_order(scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SIZES, "part_rows", 10)
-    monkeypatch.setattr(SIZES, "read_batch_rows", 10)
-    values = ", ".join(f"({number}, 'x{number}', 'x')" for number in range(100))
-    fields = "(id integer, answer text, reference text)"
-    address = make(scheme, tmp_path, f"CREATE TABLE t {fields}", f"INSERT INTO t VALUES {values}")
-
-    class StopError(Exception):
-        pass
-
-    def stop(progress: object) -> None:
-        if progress.rows >= 50:  # type: ignore[attr-defined]
-            raise StopError
-
-    for number, rows in enumerate(("table=t", "query=select * from t&order=id", "query=select * from t")):
-        output = tmp_path / f"scores{number}.parquet"
-        with pytest.raises(StopError):
-            fm.score(f"{address}?{rows}", ["token_f1"], output=output, progress=stop)
-        if number < 2:
-            result = fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)
-            assert (result.rows, 0 < result.resumed_rows < 100) == (100, True)
-        else:
-            with pytest.raises(OutputError, match=r"cannot resume .* the rows of a query have no order"):
-                fm.score(f"{address}?{rows}", ["token_f1"], output=output, resume=True)
-
-
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
@@ -208,7 +178,8 @@ def test_resuming_needs_an_order(scheme: str, tmp_path: Path, monkeypatch: pytes
         ("duckdb:///", r"expected \?table= or \?query="),
         ("sqlite:///rows.db?table=t&query=select 1", r"expected \?table= or \?query="),
         ("sqlite:///rows.db?table=", "table= is empty"),
-        ("sqlite:///rows.db?tabel=t&table=t", "unknown parameter 'tabel'; expected one of table, query, order"),
+        ("sqlite:///rows.db?tabel=t&table=t", "unknown parameter 'tabel'; expected one of table, query"),
+        ("sqlite:///rows.db?table=t&order=id", "unknown parameter 'order'"),
     ],
 )
 def test_addresses_are_checked(address: str, reason: str) -> None:
