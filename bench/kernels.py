@@ -201,10 +201,6 @@ BENCHES: dict[str, dict[str, Bench]] = {
         **{name: _two(name) for name in ("exact_match", "cover_match", "token_f1", "squad_f1", "squad_em", "jaccard")},
         **{name: _two(name) for name in ("rouge2_f1", "rougeL_f1", "tfidf_cosine")},
         "rougeLsum_f1": lambda rows: fm.rouge(*map(rows.lines, ("answer", "reference")), types="rougeLsum", threads=1),
-        "pairwise_scores": lambda rows: [
-            fm.scoring.pairwise_scores(rows["answer"][:300], rows["reference"][:300], metric, threads=1)
-            for metric in ("chrf", "rougeL_f1")
-        ],
         "match_faq": lambda rows: fm.retrieval.match_faq(
             rows["question"], rows["question"].slice(0, 500), 3, threads=1
         ),

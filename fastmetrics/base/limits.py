@@ -24,13 +24,6 @@ class BatchSizes:
     batch_bytes: int = 8 << 20
     """Maximum bytes scored together, for long rows."""
 
-    crossed_pairs: int = 1 << 15
-    """Pairs of texts, of all pairs, scored together: few enough that their counts stay in the CPU cache."""
-    crossed_bytes: int = 1 << 22
-    """Maximum bytes of references whose n-grams are numbered together, divided by the number of their lengths."""
-    written_pairs: int = 1 << 24
-    """Pairs of texts whose scores are in memory while they are written to a file."""
-
     vocabulary_words: int = 1 << 19
     """Maximum words of a vocabulary that successive batches share, before a new one is created."""
     compared_values: int = 1 << 16

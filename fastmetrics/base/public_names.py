@@ -45,7 +45,6 @@ IN_ROOMS = {
     "load_plugin": "metrics.plugins",
     "tokenizer": "metrics.tokenizers",
     "grounding_evidence": "metrics.grounding",
-    "pairwise_scores": "scoring.pairs",
     "profile": "scoring.profiling",
     "warm_up": "scoring.profiling",
     "assert_scores": "scoring.assertions",

@@ -38,7 +38,6 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
         "score": Command("Score every row of a table, and print a summary.", "scoring"),
         "rank": Command("Evaluate rankings like trec_eval.", "scoring"),
         "classification": Command("Compare predicted labels with expected ones.", "scoring"),
-        "pairwise": Command("Score every candidate against every reference.", "scoring"),
         "metrics": Command("List the metrics, or explain one.", "scoring"),
         "columns": Command("Show what a table holds, and what score would read.", "scoring"),
         "profile": Command("Score a table and print the speed of each stage.", "scoring"),

@@ -18,7 +18,6 @@ from fastmetrics.cli.options import (
     Arguments,
     AsJson,
     OptionsOf,
-    Output,
     Plugins,
     Quiet,
     Table,
@@ -30,7 +29,6 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.classification import classification
 from fastmetrics.retrieval.rank import rank
 from fastmetrics.scoring.found_columns import columns
-from fastmetrics.scoring.pairs import pairwise_scores
 from fastmetrics.scoring.profiling import profile, warm_up
 from fastmetrics.scoring.score import score
 
@@ -131,19 +129,6 @@ def classification_command(
 ) -> Any:
     """Print accuracy, F1, kappa, MCC and the confusion matrix."""
     return arguments.call(classification)
-
-
-def pairwise_command(
-    candidates: Annotated[str, typer.Argument(help="A file with a column of answers.", show_default=False)],
-    references: Annotated[str, typer.Argument(help="A file with a column of references.", show_default=False)],
-    metric: Annotated[str, typer.Argument(help="The metric: chrf, 'rougeL_f1(stemmer=True)'.", show_default=False)],
-    *,
-    output: Output,
-    arguments: Annotated[Arguments, OptionsOf(pairwise_scores)],
-) -> None:
-    """Write a row (candidate, reference, score) for each pair, with row numbers from 0."""
-    scored = arguments.call(pairwise_scores)
-    echo_line(f"{scored.candidates:,} candidates × {scored.references:,} references scored: {output}")
 
 
 def rank_command(

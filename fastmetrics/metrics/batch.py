@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
@@ -35,52 +35,6 @@ from fastmetrics.text.extraction import extracted, without_working
 from fastmetrics.text.normalization import Normalizer
 from fastmetrics.text.text_keys import is_utf8, scripts
 from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
-
-# All pairs of the texts of two columns: each pair is a row, and each text keeps its place among the distinct ones.
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One side of all pairs of n and m texts, where row i · m + j is the pair of texts i and j.
-
-    ``texts`` are the positions of the texts in their column, and ``rows`` is the one of each pair.
-    """
-
-    texts: Ints
-    rows: Ints
-    is_first: bool
-
-
-def sides(first: Ints, second: Ints) -> tuple[Side, Side]:
-    """Both sides of all pairs of the texts at these positions.
-
-    >>> [side.rows.tolist() for side in sides(np.array([4, 5]), np.array([0, 1, 2]))]
-    [[4, 4, 4, 5, 5, 5], [0, 1, 2, 0, 1, 2]]
-    """
-    return (
-        Side(first, np.repeat(first, len(second)), is_first=True),
-        Side(second, np.tile(second, len(first)), is_first=False),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Crossed(Tokens):
-    """The tokens of one side of all pairs; ``texts`` are those of its distinct texts, which may cache an index."""
-
-    texts: Tokens = field(kw_only=True)
-    is_first: bool = field(kw_only=True)
-
-    def take(self, rows: Ints) -> Tokens:
-        """The texts of the pairs ``rows``, which are no longer all pairs."""
-        return Tokens(self.ids, self.starts[rows], self.stops[rows], self.n_words)
-
-
-def crossed(tokens: Tokens, side: Side) -> Crossed:
-    """The tokens of a column on one side of all pairs.  The second side shares the memo of ``tokens``."""
-    starts, stops = tokens.starts[side.rows], tokens.stops[side.rows]
-    texts = tokens.take(side.texts) if side.is_first else tokens
-    return Crossed(tokens.ids, starts, stops, tokens.n_words, Memo(), texts=texts, is_first=side.is_first)
-
 
 # One batch of rows, a cache of everything derived from it, and the representations that metrics request of it.
 #
@@ -277,8 +231,7 @@ class Need(Protocol):
     """How to compute a representation from a column; ``options`` are those of the requesting metric.
 
     A need based on tokens has an attribute ``convention``, the name of the text convention.  A need with a true
-    attribute ``by_item`` reads the items of a column of lists of vectors one by one.  A need with a method ``crossed``,
-    which gives the representation of one side of all pairs, lets ``fm.scoring.pairwise_scores`` compute the metric.
+    attribute ``by_item`` reads the items of a column of lists of vectors one by one.
 
     What a need reads beside its column is declared with it, and each metric that requests it has it without naming it:
     an attribute ``options`` is a dataclass of options with defaults, ``columns`` are further, optional columns, each
@@ -289,16 +242,8 @@ class Need(Protocol):
         """The representation of ``column``, or of each of its strings if it contains lists."""
 
 
-class OfTokens:
-    """A need whose representation are tokens."""
-
-    def crossed(self, tokens: Tokens, side: Side) -> Crossed:
-        """The tokens on one side of all pairs."""
-        return crossed(tokens, side)
-
-
 @dataclass(frozen=True)
-class TokensIn(OfTokens):
+class TokensIn:
     """Tokens under one text convention."""
 
     convention: str

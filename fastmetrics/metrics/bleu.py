@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice, Real, Whole
 from fastmetrics.kernels.corpus_formulas import bleu_scores
-from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, one_word
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 from fastmetrics.metrics.pair_counts import clipped
 from fastmetrics.metrics.tokenizers import tokens_of_function
@@ -48,7 +48,7 @@ class ReferenceTokens:
 
 
 @dataclass(frozen=True)
-class BleuIn(OfTokens):
+class BleuIn:
     """Tokens under the options ``tokenizer`` and ``lowercase``."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Tokens:
@@ -74,10 +74,6 @@ class ReferenceTokensIn:
         return ReferenceTokens(
             BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
         )
-
-    def crossed(self, references: ReferenceTokens, side: Side) -> ReferenceTokens:
-        """The tokens on one side of all pairs, where each row has one reference."""
-        return ReferenceTokens(crossed(references.tokens, side), np.arange(len(side.rows) + 1))
 
 
 Bleu = Annotated[Tokens, BleuIn()]

@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Real, Whole
-from fastmetrics.metrics.batch import Batch, Options, Side, crossed
+from fastmetrics.metrics.batch import Batch, Options
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import ngrams
 from fastmetrics.text import tokenize as text
@@ -46,11 +46,6 @@ class SpelledIn:
         lowercase, whitespace, worded = options["lowercase"], options["whitespace"], options["word_order"] > 0
         key = ("spelled", column, lowercase, whitespace, worded)
         return batch.remember(key, lambda: _spell(batch, column, lowercase, whitespace, worded))
-
-    def crossed(self, spelled: Spelled, side: Side) -> Spelled:
-        """The characters and words on one side of all pairs."""
-        words = None if spelled.words is None else crossed(spelled.words, side)
-        return Spelled(crossed(spelled.characters, side), words)
 
 
 Spelling = Annotated[Spelled, SpelledIn()]

@@ -12,7 +12,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, Tokens, Uint64s
 from fastmetrics.base.options import Choice
 from fastmetrics.kernels.edit_distance import LANES, Texts, character_distances, edit_distances
-from fastmetrics.metrics.batch import Batch, Caution, Options, Side, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, one_word
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.metrics.tokenizers import TokenizedIn, TokenizerName
@@ -54,10 +54,6 @@ class SpelledIn:
         text: Text | Folded = batch.folded(column, "lower") if options["lowercase"] else batch.text(column)
         texts = Texts(*map(frozen, (text.data, text.starts, text.stops)))
         return batch.remember(("spelled alone", column, options["lowercase"]), lambda: Spelled(texts))
-
-    def crossed(self, spelled: Spelled, side: Side) -> Spelled:
-        """The texts on one side of all pairs."""
-        return spelled.take(side.rows)
 
 
 @dataclass(frozen=True, eq=False)

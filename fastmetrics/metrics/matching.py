@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Ints, Tokens
 from fastmetrics.base.options import MOST, Choice, Whole
 from fastmetrics.kernels.token_overlap import within_any
-from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Side, crossed
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options
 from fastmetrics.metrics.lexical import PlainTokenizer, PlainTokens
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import lists
@@ -36,10 +36,6 @@ class TokenGroupsIn:
         groups = batch.text(column).groups
         tokens = TokenizedIn(self.convention).of(batch, column, options)
         return TokenGroups(tokens, np.arange(batch.n_rows + 1) if groups is None else groups)
-
-    def crossed(self, texts: TokenGroups, side: Side) -> TokenGroups:
-        """The tokens on one side of all pairs, where each row has one text."""
-        return TokenGroups(crossed(texts.tokens, side), np.arange(len(side.rows) + 1))
 
 
 PlainGroups = Annotated[TokenGroups, TokenGroupsIn("plain")]

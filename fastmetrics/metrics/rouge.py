@@ -15,7 +15,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.lcs import Texts, union_hits
-from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, no_word, written
+from fastmetrics.metrics.batch import Batch, Caution, Options, no_word, written
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
@@ -63,13 +63,9 @@ class ByScript:
         """The texts ``rows``, which may repeat."""
         return ByScript(self.latin.take(rows), lambda: self.every().take(rows), self.foreign[rows])
 
-    def crossed(self, cross: Callable[[Any, Side], Any], side: Side) -> ByScript:
-        """The texts on one side of all pairs."""
-        return ByScript(cross(self.latin, side), lambda: cross(self.every(), side), self.foreign[side.rows])
-
 
 @dataclass(frozen=True)
-class RougeIn(OfTokens):
+class RougeIn:
     """Tokens under the options ``tokenizer`` and ``stemmer``."""
 
     convention: str = "rouge"
@@ -77,10 +73,6 @@ class RougeIn(OfTokens):
     def of(self, batch: Batch, column: str, options: Options) -> Tokens | ByScript:
         """The column's tokens."""
         return _by_script(batch, column, options, "tokens", partial(batch.tokens, column))
-
-    def crossed(self, tokens: Tokens | ByScript, side: Side) -> Any:
-        """The tokens on one side of all pairs."""
-        return tokens.crossed(super().crossed, side) if isinstance(tokens, ByScript) else super().crossed(tokens, side)
 
 
 @dataclass(frozen=True)
@@ -96,13 +88,6 @@ class SummaryIn:
             return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
 
         return _by_script(batch, column, options, "summary", summary)
-
-    def crossed(self, summary: SummaryTokens | ByScript, side: Side) -> Any:
-        """The tokens on one side of all pairs; their lines are compared pair by pair."""
-        if isinstance(summary, ByScript):
-            return summary.crossed(self.crossed, side)
-        tokens = crossed(summary.tokens, side)
-        return SummaryTokens(tokens, summary.lines, summary.firsts[side.rows], summary.lasts[side.rows])
 
 
 Rouge = Annotated[Tokens, RougeIn()]

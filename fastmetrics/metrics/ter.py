@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.kernels.translation_edits import translation_edits
-from fastmetrics.metrics.batch import Batch, Caution, OfTokens, Options, Side, crossed, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, one_word
 from fastmetrics.metrics.bleu import HEADS, ReferenceTokens
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 from fastmetrics.metrics.pair_counts import lists
@@ -29,7 +29,7 @@ def _scorer(options: Options) -> Any:
 
 
 @dataclass(frozen=True)
-class TerIn(OfTokens):
+class TerIn:
     """Words by sacreBLEU's tokenizer of TER."""
 
     def of(self, batch: Batch, column: str, options: Options) -> Tokens:
@@ -50,10 +50,6 @@ class TerReferencesIn:
         groups = batch.text(column).groups
         tokens = TerIn().of(batch, column, options)
         return ReferenceTokens(tokens, np.arange(batch.n_rows + 1) if groups is None else groups)
-
-    def crossed(self, references: ReferenceTokens, side: Side) -> ReferenceTokens:
-        """The tokens on one side of all pairs, where each row has one reference."""
-        return ReferenceTokens(crossed(references.tokens, side), np.arange(len(side.rows) + 1))
 
 
 Ter = Annotated[Tokens, TerIn()]

@@ -14,7 +14,7 @@ from fastmetrics.base.errors import Argument, OptionError, PluginError, shown
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.plugin_files import REGISTRIES
 from fastmetrics.kernels.byte_search import have_signs
-from fastmetrics.metrics.batch import Batch, OfTokens, Options
+from fastmetrics.metrics.batch import Batch, Options
 from fastmetrics.text.conventions import LOWER, UNSPACED, convention
 from fastmetrics.text.tokenize import fold, frozen
 
@@ -86,7 +86,7 @@ class TokenizerName:
 
 
 @dataclass(frozen=True)
-class TokenizedIn(OfTokens):
+class TokenizedIn:
     """Tokens under the option ``tokenizer``, by default the convention of the metric."""
 
     convention: str

@@ -2,7 +2,6 @@
 
 from fastmetrics.scoring.metric_functions import anchors as anchors
 from fastmetrics.scoring.assertions import assert_scores as assert_scores
-from fastmetrics.scoring.pairs import pairwise_scores as pairwise_scores
 from fastmetrics.scoring.profiling import profile as profile
 from fastmetrics.scoring.metric_functions import verdicts as verdicts
 from fastmetrics.scoring.profiling import warm_up as warm_up

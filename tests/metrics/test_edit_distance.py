@@ -75,14 +75,6 @@ def test_equal_to_the_packages(pairs: tuple[list[str], list[str]]) -> None:
     )
 
 
-def test_all_pairs() -> None:
-    answers, references = ["a b c", "", "x"], ["a c", "x", "b"]
-    for name in ("wer", "cer", "levenshtein_ratio"):
-        definition = getattr(edit_distance, name)
-        made = fm.scoring.pairwise_scores(answers, references, metric=name)
-        assert made.tolist() == [[definition(answer, reference) for reference in references] for answer in answers]
-
-
 def test_corpora_are_compared_by_resampling() -> None:
     rows = {"id": list(range(60)), "reference": ["a b c"] * 60}
     runs = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -48,9 +47,6 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert str(fm.validate(SCORES, labels)) == str(fm.validate(SCORES, LABELS))
     scores = _halves(tmp_path, SCORES)
     assert fm.results.estimate(list(map(str, scores)), labels=LABELS) == fm.results.estimate(SCORES, labels=LABELS)
-    texts = pa.table({"id": IDS, "answer": IDS})
-    pairs = fm.scoring.pairwise_scores(texts["answer"], texts["answer"], "token_f1")
-    assert np.array_equal(fm.scoring.pairwise_scores(_halves(tmp_path, texts), IDS, "token_f1"), pairs)
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,6 @@ def test_the_warning_is_at_the_line_of_the_caller() -> None:
         (lambda: fm.response_exact_match_rate(["a", "b"], [7, 7]), None),
         (lambda: fm.token_f1(["a"], [7]), "reference: 1 number or flag was read as text"),
         (lambda: fm.scoring.verdicts(["法国的首都"], ["巴黎是法国的首都"], [["巴黎"]]), "verdict"),
-        (
-            lambda: fm.scoring.pairwise_scores(CHINESE["answer"], ["Paris"] * 4, "token_f1"),
-            "token_f1: 24 of 24 scored rows",
-        ),
-        (
-            lambda: fm.scoring.pairwise_scores(ENGLISH["answer"], ["Paris", "巴黎"], "token_f1"),
-            "token_f1: 6 of 12 scored rows",
-        ),
-        (lambda: fm.scoring.pairwise_scores(ENGLISH["answer"], ["Paris"], "token_f1"), None),
         (lambda: accessor(pd.DataFrame(CHINESE)).token_f1(), f"token_f1: {UNSPACED}"),
         (lambda: accessor(pd.DataFrame(CHINESE)).score("token_f1"), f"token_f1: {UNSPACED}"),
         (lambda: accessor(pl.DataFrame(CHINESE)).with_scores("token_f1"), f"token_f1: {UNSPACED}"),

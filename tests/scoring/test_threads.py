@@ -66,7 +66,6 @@ IN = {
     "vectors search": 2,
     "evaluate-rag": 2,
     "compare": 2,
-    "pairwise": 2,
 }
 
 
@@ -80,7 +79,6 @@ def test_commands_refuse_the_same_thread_counts(command):
         "runs trend": ["token_f1"],
         "report": ["-o", "out.html"],
         "fit": ["--label", "good"],
-        "pairwise": ["chrf", "-o", "out.parquet"],
         "evaluate-rag": ["-o", "out", "--bot", "given-contexts", "--model", "m"],
     } | {
         name: ["-o", "out.parquet"] for name in ("score", "vectors index", "vectors search", "match", "vectors project")

@@ -38,7 +38,6 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     ),
     "embed": ("vectors", "embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
     "cache": ("judge", "store", "calls.sqlite", "-o", "{out}/o.csv"),
-    "pairwise": ("pairwise", "few.jsonl", "few.jsonl", "chrf", "-o", "{out}/o.parquet"),
     "fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "-o", "{out}/o.toml"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
     "sample": ("judge", "sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),

@@ -257,10 +257,6 @@ OF_TABLES: dict[str, Call] = {
         lambda table: pa.table(fm.with_scores(fm.score(table, "token_f1", keep="all"), "token_recall")),
         {"id": IDS, "answer": ANSWERS, "reference": QUESTIONS},
     ),
-    "pairwise_scores": Call(
-        lambda candidates, references: fm.scoring.pairwise_scores(candidates, references, "chrf"),
-        {"candidates": ANSWERS, "references": QUESTIONS},
-    ),
     "match": of_table(lambda table: fm.match(table, table), {"id": IDS, "question": QUESTIONS, "answer": ANSWERS}),
     "answer": of_table(
         lambda table: fm.answer(table, str.upper).drop_columns("latency_ms"), {"id": IDS, "question": QUESTIONS}

@@ -47,8 +47,6 @@ WRITERS = {
     "embed": ("vectors", "embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
     "match questions": ("match", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
     "match faq": ("match", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "pairwise": ("pairwise", "in.jsonl", "faq.jsonl", "chrf", "-o", "in.jsonl"),
-    "pairwise references": ("pairwise", "faq.jsonl", "in.jsonl", "chrf", "-o", "in.jsonl"),
     "sample": ("judge", "sample", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
     "sample texts": ("judge", "sample", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
     "rows": ("summarize", "in.jsonl", "--worst", "token_f1", "-o", "in.jsonl"),

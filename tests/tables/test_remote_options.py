@@ -142,12 +142,6 @@ CASES: dict[str, dict[str, Any]] = {
         "cache": Here("cache"),
         "output": Out("found.csv"),
     },
-    "pairwise": {
-        "candidates": ROWS,
-        "references": ROWS,
-        "metric": "chrf",
-        "output": Out("pairs.csv"),
-    },
     "fit": {
         "table": [In("labelled.jsonl")],
         "label": "label",
