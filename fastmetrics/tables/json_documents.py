@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import struct
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
-import numpy as np
+import ijson
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Ints
 from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.paths import EVERY, Steps, spelled
 from fastmetrics.base.presets import may_be_known
-from fastmetrics.kernels.byte_search import DEPTH_AT, FOUND_AT, ITEM_AT, KEY_AT, SKIPPED, STATE, find_items
 from fastmetrics.tables.encoders import TextEncoder
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline, record_of
 from fastmetrics.tables.table_chunks import too_long
+from fastmetrics.tables.text_values import DEPTH
 
 # The records of a document, each as one line.
 
 
-_ITEMS = 1 << 16
-"""Items that are found at a time."""
-_LINE_ENDS = bytes.maketrans(b"\n\r", b"  ")
-"""JSON has line ends only between values: within strings they are escaped."""
 _CUT = "the document ends within this record: it was not written to its end, or cut"
 
 
@@ -37,56 +36,84 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
 
     Raises ``FileFormatError`` for a document that has no such list, or has more after its end.
     """
-    encoded = [str(key).encode() for key in keys]
-    names = np.frombuffer(b"".join(encoded), np.uint8)
-    bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    state = np.zeros(STATE, np.int64)
-    state[[ITEM_AT, KEY_AT]] = -1
-    starts, stops = np.empty(_ITEMS, np.int64), np.empty(_ITEMS, np.int64)
-    number, rest, ended = 0, b"", False
+    lines: list[bytes] = []
+    size = number = 0
+    most = file.max_row_bytes
     stream, tell = file.open()
     with reading(file.shown), stream:
-        while data := stream.read(file.sizes.line_block_bytes):
-            if not rest and not tell() > len(data):
-                data = data.removeprefix(BOM)
-            data, at = rest + data, len(rest)
-            view = np.frombuffer(data, np.uint8)
-            while at < len(data):
-                if ended and not data[at:].strip():
-                    break
-                if ended:
-                    raise FileFormatError(f"{file.shown}: more follows the end of the JSON document")
-                found, at = find_items(view, at, names, bounds, state, starts, stops)
-                ended = state[DEPTH_AT] <= 0 and data[at - 1] in b"]}"
-                yield from _lines(data, starts[:found], stops[:found], number, tell(), file.max_row_bytes)
-                number += found
-            begin = max(int(state[ITEM_AT]), int(state[KEY_AT]))
-            rest = data[begin:] if begin >= 0 else b""
-            for place in (ITEM_AT, KEY_AT):
-                state[place] -= begin if state[place] >= 0 else 0
-            if len(rest) > file.max_row_bytes and state[ITEM_AT] >= 0:
-                yield LineBlock(number, rest[:SHOWN], tell(), too_long(file.max_row_bytes))
-                number, rest = number + 1, b""
-                state[ITEM_AT] = SKIPPED
-    if state[FOUND_AT] and state[DEPTH_AT]:
-        yield LineBlock(number, rest[:SHOWN], file.size, _CUT)
-    elif not state[FOUND_AT]:
-        raise FileFormatError(f"{file.shown}: ", *_no_records(file, keys, cut=bool(state[DEPTH_AT])))
-
-
-def _lines(data: bytes, starts: Ints, stops: Ints, first: int, offset: int, most: int) -> Iterator[LineBlock]:
-    """Items as blocks of lines, of which one that is too long is a block of its own."""
-    lines: list[bytes] = []
-    for number, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True), first):
-        if stop - start > most:
-            if lines:
-                yield LineBlock(number - len(lines), b"\n".join([*lines, b""]), offset)
-            lines = []
-            yield LineBlock(number, data[start : start + SHOWN], offset, too_long(most))
-        else:
-            lines.append(data[start:stop].translate(_LINE_ENDS))
+        try:
+            for item in _items(file, stream, ".".join([*map(str, keys), "item"])):
+                line = _line(item)
+                if lines and (size + len(line) > file.sizes.line_block_bytes or len(line) > most):
+                    yield LineBlock(number, b"".join(lines), tell())
+                    number, lines, size = number + len(lines), [], 0
+                if len(line) > most:
+                    yield LineBlock(number, line[:SHOWN], tell(), too_long(most))
+                    number += 1
+                    continue
+                lines.append(line)
+                size += len(line)
+            fault = ""
+        except ijson.IncompleteJSONError:
+            fault = _CUT
+        except json.JSONDecodeError as error:
+            if error.msg == "Extra data":
+                raise FileFormatError(f"{file.shown}: more follows the end of the JSON document") from error
+            fault = f"malformed JSON: {error.msg} at character {error.pos + 1} of the document"
     if lines:
-        yield LineBlock(first + len(starts) - len(lines), b"\n".join([*lines, b""]), offset)
+        yield LineBlock(number, b"".join(lines), file.size)
+    number += len(lines)
+    if not number and not _has_list(file, keys):
+        raise FileFormatError(f"{file.shown}: ", *_no_records(file, keys, cut=bool(fault)))
+    if fault:
+        yield LineBlock(number, b"", file.size, fault)
+
+
+def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
+    """The items of a list, parsed one by one; the rest of a document with NaN, which is no strict JSON, as a whole."""
+    count = 0
+    start = stream.read(len(BOM))
+    try:
+        for item in ijson.items(_Joined(start.removeprefix(BOM), stream), place, buf_size=1 << 16):
+            yield item
+            count += 1
+    except ijson.IncompleteJSONError as error:
+        if "premature EOF" in str(error):
+            raise
+        value = json.loads(head_of(file, None))
+        for step in place.split(".")[:-1]:
+            value = value.get(step) if isinstance(value, dict) else None
+        yield from value[count:] if isinstance(value, list) else ()
+
+
+class _Joined:
+    """A stream behind bytes that were already read from it."""
+
+    def __init__(self, start: bytes, stream: pa.NativeFile) -> None:
+        self._start, self._stream = start, stream
+
+    def read(self, size: int) -> bytes:
+        start, self._start = self._start[:size], self._start[size:]
+        data: bytes = start or self._stream.read(size)
+        return data
+
+
+def _line(item: Any) -> bytes:
+    """A record as a line of JSON; one that JSON cannot hold in UTF-8 with escapes."""
+    try:
+        return json.dumps(item, ensure_ascii=False, default=float).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(item, default=float).encode() + b"\n"
+    except RecursionError:
+        return b"[" * (DEPTH + 1) + b"\n"  # which is refused as such
+
+
+def _has_list(file: DataFile, keys: Steps) -> bool:
+    """Whether a document without records has at least the list."""
+    place = ".".join(map(str, keys))
+    with reading(file.shown), file.open()[0] as stream, suppress(ijson.IncompleteJSONError):
+        return any(prefix == place and event == "start_array" for prefix, event, _ in ijson.parse(stream))
+    return False
 
 
 def _no_records(file: DataFile, keys: Steps, *, cut: bool) -> list[object]:
@@ -108,7 +135,7 @@ def _no_records(file: DataFile, keys: Steps, *, cut: bool) -> list[object]:
 _HEAD = 1 << 20
 
 
-def head_of(file: DataFile, nbytes: int = _HEAD) -> bytes:
+def head_of(file: DataFile, nbytes: int | None = _HEAD) -> bytes:
     """The first bytes of a file, unpacked."""
     with reading(file.shown), file.open()[0] as stream:
         head: bytes = stream.read(nbytes)
@@ -192,120 +219,27 @@ JSONL = Format(
 )
 
 
-# The ``.eval`` logs of Inspect: a zip archive with one document for each sample, read in bounded memory.
-#
-# The members of a zip archive.  The standard library lists all of them in memory, and does not unpack Zstandard.
+# The ``.eval`` logs of Inspect: a zip archive with one document for each sample, as lines.
 
 
-class Member(NamedTuple):
-    """A file of an archive: how it is packed, the bytes that it takes packed and unpacked, and where it begins."""
-
-    name: str
-    method: int
-    packed: int
-    size: int
-    at: int
+_LINE_ENDS = bytes.maketrans(b"\n\r", b"  ")
+"""JSON has line ends only between values: within strings they are escaped."""
+_ZSTD = 93
+"""The method of compression that the standard library does not unpack."""
 
 
-_END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
-_ENTRY, _LOCAL = b"PK\x01\x02", b"PK\x03\x04"
-_TAIL = 22 + (1 << 16) + 20
-"""The most bytes of the end of an archive: its record, a comment, and the place of the record of a large one."""
-_LEFT_OUT = 0xFFFFFFFF
-"""A number that an extra field holds, as it is too large."""
-_STORED, _DEFLATED, _ZSTD = 0, 8, 93
-_BLOCK = 1 << 20
+def _unpacked(archive: zipfile.ZipFile, stream: pa.NativeFile, member: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member; raises ``BadZipFile`` for damaged ones."""
+    if member.compress_type != _ZSTD:
+        return archive.read(member)
+    stream.seek(member.header_offset + _LOCAL_SIZES)
+    name_size, extra_size = struct.unpack("<HH", stream.read(4))
+    stream.seek(name_size + extra_size, os.SEEK_CUR)
+    return bytes(pa.decompress(stream.read(member.compress_size), member.file_size, "zstd", asbytes=True))
 
 
-def members(stream: Any, size: int) -> Iterator[Member]:
-    """The members of an archive of ``size`` bytes, in order of its directory.
-
-    Raises ``ValueError`` for what is no whole archive.
-    """
-    stream.seek(max(0, size - _TAIL))
-    tail = stream.read(_TAIL)
-    end = tail.rfind(_END)
-    if end < 0 or len(tail) < end + 22:
-        raise ValueError("it has no directory at its end")
-    length, at = struct.unpack_from("<II", tail, end + 12)
-    if tail[end - 20 : end - 16] == _LOCATOR64:
-        (where,) = struct.unpack_from("<Q", tail, end - 12)
-        stream.seek(where)
-        record = stream.read(56)
-        if record[:4] != _END64:
-            raise ValueError("its directory is damaged")
-        length, at = struct.unpack_from("<QQ", record, 40)
-    rest = b""
-    while length > 0 or rest:
-        stream.seek(at)
-        data = stream.read(min(length, _BLOCK))
-        at, length = at + len(data), length - len(data)
-        rest, found = _entries(rest + data)
-        yield from found
-        if not data and rest:
-            raise ValueError("its directory is cut")
-
-
-def _entries(data: bytes) -> tuple[bytes, list[Member]]:
-    """The whole entries at the beginning of a part of a directory, and what is left of it."""
-    found = []
-    place = 0
-    while len(data) - place >= 46:
-        if data[place : place + 4] != _ENTRY:
-            raise ValueError("its directory is damaged")
-        (method,) = struct.unpack_from("<H", data, place + 10)
-        packed, size, name_size, extra_size, comment_size = struct.unpack_from("<IIHHH", data, place + 20)
-        (at,) = struct.unpack_from("<I", data, place + 42)
-        extra = place + 46 + name_size
-        stop = extra + extra_size + comment_size
-        if stop > len(data):
-            break
-        if _LEFT_OUT in (packed, size, at):
-            large = _large(data[extra : extra + extra_size])
-            size = next(large) if size == _LEFT_OUT else size
-            packed = next(large) if packed == _LEFT_OUT else packed
-            at = next(large) if at == _LEFT_OUT else at
-        found.append(Member(data[place + 46 : extra].decode(errors="replace"), method, packed, size, at))
-        place = stop
-    return data[place:], found
-
-
-def _large(extra: bytes) -> Iterator[int]:
-    """The numbers of the extra field of a large member."""
-    place = 0
-    while place + 4 <= len(extra):
-        kind, size = struct.unpack_from("<HH", extra, place)
-        if kind == 1:
-            yield from struct.unpack_from(f"<{size // 8}Q", extra, place + 4)
-        place += 4 + size
-    raise ValueError("its directory is damaged")
-
-
-def _unpacked(stream: Any, member: Member) -> bytes:
-    """The bytes of a member; raises ``ValueError`` for damaged ones, and for a compression that is not read."""
-    stream.seek(member.at)
-    head = stream.read(30)
-    if head[:4] != _LOCAL or len(head) < 30:
-        raise ValueError(f"{member.name} is not where its directory says")
-    name_size, extra_size = struct.unpack_from("<HH", head, 26)
-    stream.seek(member.at + 30 + name_size + extra_size)
-    packed = stream.read(member.packed)
-    if len(packed) < member.packed:
-        raise ValueError(f"{member.name} is cut")
-    try:
-        if member.method == _ZSTD:
-            return bytes(pa.decompress(packed, member.size, "zstd", asbytes=True))
-        if member.method == _DEFLATED:
-            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size)
-    except (pa.ArrowException, OSError, zlib.error) as error:
-        raise ValueError(f"{member.name} is damaged: {error}") from error
-    if member.method != _STORED:
-        raise ValueError(f"{member.name} is packed by method {member.method}; expected Zstandard or deflate")
-    return packed
-
-
-# A log as lines: each sample is one.
-
+_LOCAL_SIZES = 26
+"""Where the header of a member has the sizes of its name and extra field, which end it."""
 
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
 _START, _VERSION = "_journal/start.json", 2
@@ -326,23 +260,24 @@ class InspectReader(JsonLinesReader):
         stream, _ = self.file.open()
         with reading(shown), stream:
             try:
-                for member in members(stream, self.file.size):
-                    if member.name == _START and member.size <= most:
-                        version = record_of(_unpacked(stream, member)).get("version", 0)
-                    if not _SAMPLE.fullmatch(member.name):
+                archive = zipfile.ZipFile(stream)
+                for member in archive.infolist():
+                    if member.filename == _START and member.file_size <= most:
+                        version = record_of(_unpacked(archive, stream, member)).get("version", 0)
+                    if not _SAMPLE.fullmatch(member.filename):
                         continue
                     few = not number and len(lines) < _KNOWN_BY and size < most
-                    full = size + member.size > self.file.sizes.line_block_bytes and not few
-                    if lines and (full or member.size > most):
-                        yield LineBlock(number, b"".join(lines), member.at)
+                    full = size + member.file_size > self.file.sizes.line_block_bytes and not few
+                    if lines and (full or member.file_size > most):
+                        yield LineBlock(number, b"".join(lines), member.header_offset)
                         number, lines, size = number + len(lines), [], 0
-                    if member.size > most:
-                        yield LineBlock(number, member.name.encode(), member.at, too_long(most))
+                    if member.file_size > most:
+                        yield LineBlock(number, member.filename.encode(), member.header_offset, too_long(most))
                         number += 1
                         continue
-                    lines.append(_unpacked(stream, member).translate(_LINE_ENDS) + b"\n")
+                    lines.append(_unpacked(archive, stream, member).translate(_LINE_ENDS) + b"\n")
                     size += len(lines[-1])
-            except ValueError as error:
+            except (zipfile.BadZipFile, zlib.error, ValueError, struct.error, EOFError) as error:
                 cut = "; was the log written to its end?"
                 raise FileFormatError(f"{shown}: not a whole .eval log: {error}{cut}") from error
         if lines:

@@ -191,7 +191,7 @@ def test_rankings_are_refused_before_the_search(tmp_path: Path) -> None:
     ("address", "reason"),
     [
         ("sqlite:///scores.db?query=select 1", "expected the name of a table alone"),
-        ("sqlite:///scores.db?table=scores&order=id", "expected the name of a table alone"),
+        ("sqlite:///scores.db?table=scores&order=id", "unknown parameter .order."),
         ("sqlite:///scores.db?table=" + "x" * 60, "expected a name of at most 51 bytes"),
         ("sqlite:///scores.db", r"expected \?table="),
     ],

@@ -126,15 +126,31 @@ def test_another_document_says_what_it_is(tmp_path: Path, text: str, records: st
         rows_of(path, records)
 
 
-@pytest.mark.parametrize("end", ['{"id": 3, "te', "", ' {"id": 3}', '"x'])
-def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str) -> None:
+def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path: Path) -> None:
+    """They are no strict JSON, but what Python writes."""
+    records = [{"id": 1, "text": "a"}, {"id": 2**40, "score": float("nan")}, {"id": 3, "score": 0.1, "text": "\ud800"}]
+    path = tmp_path / "rows.json"
+    for indent in (None, 1):
+        path.write_text(json.dumps({"rows": records, "mean": float("inf")}, indent=indent))
+        source = open_table(path, ReadSettings(records="rows"), ReadSizes(line_block_bytes=1))
+        table, rejects = read(source, {"id": "id", "score": "number"})
+        assert table["id"].to_pylist() == [1, 2**40, 3]
+        assert str(table["score"].to_pylist()) == "[None, nan, 0.1]"
+        assert rejects == []
+    path.write_text('[{"x": 123456789012345678901234567890}, {"x": 1e400}]')
+    table, rejects = read(open_table(path), {"x": "any"})
+    assert table["x"].to_pylist() == [123456789012345678901234567890.0, float("inf")]
+
+
+@pytest.mark.parametrize(("end", "row"), [('{"id": 3, "te', 3), ("", 3), (' {"id": 3, "text": "d"}', 4), ('"x', 3)])
+def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str, row: int) -> None:
     path = tmp_path / "rows.json"
     path.write_text('{\n"rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b c"},' + end)
     files = fm.tables.FileSettings(records="rows", on_error="skip")
-    with pytest.raises(FileFormatError, match="record 3: the document ends within this record"):
+    with pytest.raises(FileFormatError, match=f"record {row}: the document ends within this record"):
         fm.score(path, "answer_words", columns={"answer": "text"}, files=fm.tables.FileSettings(records="rows"))
     result = fm.score(path, "answer_words", columns={"answer": "text"}, output=tmp_path / "s.jsonl", files=files)
-    assert (result.rows, result.rejected) == (2, 1)
+    assert (result.rows, result.rejected) == (row - 1, 1)
 
 
 def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):
