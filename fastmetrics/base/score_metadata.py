@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,30 +28,63 @@ class BatchSums:
     """The sums of the fingerprint of the rows."""
     drift: Mapping[str, list[int]] = field(default_factory=dict)
     """Per fitted score, the rows in each part of the distributions of the metrics that it reads."""
+    unread: UnreadRows = field(default_factory=dict)
+    of_rows: int = 0
+    """The number of rows; a batch of corpus metrics alone has no columns that would tell it."""
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> BatchSums:
-        """The sums that scored batches carry, added up."""
-        return cls.added(json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")) for batch in batches)
+        """The sums that consecutive scored batches carry, added up."""
+        carried = (
+            (json.loads((batch.schema.metadata or {}).get(METADATA, b"{}")), batch.num_rows) for batch in batches
+        )
+        return cls.added({"of_rows": n_rows, **sums} for sums, n_rows in carried)
 
     @classmethod
     def added(cls, parts: Iterable[Mapping[str, Any]]) -> BatchSums:
-        """The sums of parts, whose sums are among plain values as by :meth:`to_json`."""
+        """The sums of consecutive parts, whose sums are among plain values as by :meth:`to_json`."""
         listed = list(parts)
-        return cls(**{entry.name: add_up(part.get(entry.name, {}) for part in listed) for entry in fields(cls)})
+        sums = {name: add_up(part.get(name, {}) for part in listed) for name in _SUMMED}
+        unread = unread_in((part.get("unread", {}), part.get("of_rows", 0)) for part in listed)
+        return cls(**sums, unread=unread, of_rows=sum(part.get("of_rows", 0) for part in listed))
 
     def __bool__(self) -> bool:
-        return bool(self.counts or self.cautions or self.fingerprint or self.drift)
+        return any(getattr(self, name) for name in (*_SUMMED, "unread"))
 
-    def to_json(self) -> dict[str, dict[str, list[int]]]:
+    def to_json(self) -> dict[str, Any]:
         """The sums as plain values."""
-        return {entry.name: dict(getattr(self, entry.name)) for entry in fields(self)}
+        return {**{name: dict(getattr(self, name)) for name in (*_SUMMED, "unread")}, "of_rows": self.of_rows}
 
     def on(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with these sums as the metadata of its scores; without metadata if there are none."""
         return batch.replace_schema_metadata(
             {METADATA: json.dumps({"metrics": {}, **self.to_json()})} if self else None
         )
+
+
+_SUMMED = ("counts", "cautions", "fingerprint", "drift")
+
+UnreadRows: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]
+"""Per score and reason, the rows with a value that could not be read, the first of them, and 1 if they are scored."""
+
+
+def unread_in(parts: Iterable[tuple[UnreadRows, int]]) -> dict[str, dict[str, list[int]]]:
+    """The unread rows of consecutive parts, each with its number of rows; in the order of the first rows of reasons.
+
+    >>> part = {"number_match": {"hold an unknown unit": [2, 5, 0]}}
+    >>> unread_in([({}, 100), (part, 10), (part, 10)])
+    {'number_match': {'hold an unknown unit': [4, 105, 0]}}
+    """
+    total: dict[str, dict[str, list[int]]] = {}
+    start = 0
+    for unread, n_rows in parts:
+        for score, reasons in unread.items():
+            so_far = total.setdefault(score, {})
+            for reason, (rows, first, scored) in reasons.items():
+                before = so_far.get(reason)
+                so_far[reason] = [rows, start + first, scored] if before is None else [before[0] + rows, *before[1:]]
+        start += n_rows
+    return {score: dict(sorted(total[score].items(), key=lambda entry: entry[1][1])) for score in sorted(total)}
 
 
 def counts_column(metric: str) -> str:
@@ -338,6 +371,13 @@ def _cautions(value: Any) -> Mapping[str, list[int]]:
     return counts
 
 
+def _unread(value: Any) -> UnreadRows:
+    unread = {name: _counts(reasons) for name, reasons in value.items()}
+    if any(len(row) != 3 for reasons in unread.values() for row in reasons.values()):
+        raise ValueError("unread: expected three numbers for each reason")
+    return unread
+
+
 def _drift(value: Any) -> Mapping[str, InputDrift]:
     return {name: InputDrift.of(entry) for name, entry in value.items()}
 
@@ -407,6 +447,7 @@ class ScoreMetadata:
     """The summed counts of each corpus metric."""
     cautions: Mapping[str, list[int]] | None = _entry(_cautions)
     """Per metric, the rows that its caution concerns, and the scored rows."""
+    unread: UnreadRows | None = _entry(_unread)  # noqa: RUF009 - a field
     drift: Mapping[str, InputDrift] | None = _entry(_drift)
     """Per fitted score, the distributions of the metrics that it reads, beside those of the labelled rows."""
     n_rows: int | None = _entry(_count)
@@ -490,6 +531,10 @@ class ScoreMetadata:
                 return float(low), float(high)
             case _:
                 return None
+
+    def n_unread(self, score: str) -> int:
+        """The number of rows without a score since they hold a value that could not be read."""
+        return sum(rows for rows, _, scored in (self.unread or {}).get(score, {}).values() if not scored)
 
     @property
     def rows(self) -> int | None:

@@ -74,8 +74,7 @@ def _scores(batch: Batch, name: str) -> Floats:
     """The scores of a metric of answer and reference, NaN in a table without references."""
     if "reference" not in batch.columns:
         return np.full(batch.n_rows, np.nan)
-    metric = REGISTRY[name]
-    return batch.remember(("scores", name), lambda: metric.compute(batch, metric.defaults)[0])
+    return batch.scores(REGISTRY[name], REGISTRY[name].defaults)[0]
 
 
 def answerable(batch: Batch, options: Options) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
@@ -59,11 +59,49 @@ class Numbers:
         return Numbers(self.values[rows])
 
 
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """Rows that hold a value which a reader cannot tell, or which is out of bounds.
+
+    They are undefined and counted by ``reason``, which continues "3 of 200 rows" in a note ("hold a number beside a
+    word that may change it"); ``advice`` says what to do.  ``scored`` are rows that a convention scores all the same:
+    they are only counted.
+    """
+
+    reason: str
+    rows: Flags
+    advice: str = ""
+    scored: bool = False
+
+    @property
+    def key(self) -> str:
+        """Reason and advice, as they are stored with the scores."""
+        return f"{self.reason}; {self.advice}" if self.advice else self.reason
+
+    def counted(self) -> list[int]:
+        """The number of rows, the first of them, and 1 if they are scored."""
+        return [int(np.count_nonzero(self.rows)), int(np.argmax(self.rows)), int(self.scored)]
+
+
+def apart(found: Iterable[Unread], present: Flags) -> list[Unread]:
+    """Only rows that are present, and each for the first reason that applies; none for reasons without rows."""
+    parts, left = [], present
+    for unread in found:
+        rows = unread.rows & left
+        if rows.any():
+            parts.append(replace(unread, rows=rows))
+            left = left & ~rows
+    return parts
+
+
 class RowMetric(Protocol):
     """A row metric, as a batch knows it."""
 
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """The score of each row, and whether it has one."""
+
+    def unread(self, batch: Batch, options: Options) -> Iterable[Unread]:
+        """The rows with a value that cannot be read."""
 
 
 class Batch:
@@ -118,8 +156,30 @@ class Batch:
             return make()
 
     def scores(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags]:
-        """The scores of a row metric, and whether each row has one; computed once for all that read them."""
-        return self._memory.of(repr(options), (metric,), lambda: metric.compute(self, options))
+        """The scores of a row metric, NaN where it is undefined or a value is unread, and whether each row has all.
+
+        They are computed once for all that read them.
+        """
+        return self._scored(metric, options)[:2]
+
+    def unread(self, metric: RowMetric, options: Options) -> list[Unread]:
+        """The rows of a row metric with a value that could not be read, each for one reason."""
+        return self._scored(metric, options)[2]
+
+    def _scored(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags, list[Unread]]:
+        def make() -> tuple[Floats, Flags, list[Unread]]:
+            scores, present = metric.compute(self, options)
+            unread = apart(metric.unread(self, options), present)
+            for some in unread:
+                scores = scores if some.scored else np.where(some.rows, np.nan, scores)
+            return scores, present, unread
+
+        return self._memory.of(repr(options), (metric,), make)
+
+    def with_item(self, column: str, found: Flags) -> Flags:
+        """The rows of which some item of a column is among those ``found``; the flags themselves without lists."""
+        owner = self.owners(column)
+        return found if owner is None else np.bincount(owner[found], minlength=self.n_rows) > 0
 
     def text(self, column: str) -> Text:
         """The strings of a column; in a column that may contain lists, each item is a separate string."""
@@ -235,7 +295,8 @@ class Need(Protocol):
 
     What a need reads beside its column is declared with it, and each metric that requests it has it without naming it:
     an attribute ``options`` is a dataclass of options with defaults, ``columns`` are further, optional columns, each
-    with its representation.
+    with its representation.  A method ``unread(batch, column, options)`` yields the rows that it cannot read
+    (``Unread``), for all metrics that request it.
     """
 
     def of(self, batch: Batch, column: str, options: Options) -> Any:

@@ -12,7 +12,7 @@ from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.score_metadata import InputDrift, InputShares
 from fastmetrics.metrics import suites as families
-from fastmetrics.metrics.batch import Batch, Need, Options, ScoresIn
+from fastmetrics.metrics.batch import Batch, Need, Options, ScoresIn, Unread
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores, digest_of, model_of
 from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.verdict import FAIL, PASS, WARN
@@ -30,8 +30,17 @@ class Part:
         """The scores of the rows, whose texts are read by the ``options`` unless the metric has its own."""
         if self.metric is None:
             return ScoresIn().of(batch, self.name, {})
-        options = {**{name: options[name] for name in self.metric.text_options if name in options}, **self.options}
-        return batch.scores(self.metric, options)
+        return batch.scores(self.metric, self._own(options))
+
+    def unread(self, batch: Batch, options: Options) -> Iterator[Unread]:
+        """The rows that the metric could not read, and so has no score for."""
+        found = [] if self.metric is None else batch.unread(self.metric, self._own(options))
+        return (some for some in found if not some.scored)
+
+    def _own(self, options: Options) -> Options:
+        """The options of the metric, with those of how texts are read."""
+        assert self.metric is not None
+        return {**{name: options[name] for name in self.metric.text_options if name in options}, **self.options}
 
     def needs(self) -> Iterator[tuple[str, Need]]:
         """The columns that it reads, and their representations."""
@@ -112,6 +121,10 @@ class FittedMetric(Metric):
         """The score of each row, and whether it has one."""
         assert self.model is not None
         return self.model.score(self.read(batch, options))
+
+    def unread(self, batch: Batch, options: Options) -> Iterator[Unread]:
+        """The rows that any part could not read."""
+        return (some for part in self.parts for some in part.unread(batch, options))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from fastmetrics.base.options import Allowed, Optional, option
 from fastmetrics.base.plugin_files import LOADED, execute
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.batch import Batch, Caution, Need, Options
+from fastmetrics.metrics.batch import Batch, Caution, Need, Options, Unread, apart
 from fastmetrics.metrics.parameters import Either, aligned, best_of, column_of_items, declare_columns, parameters
 from fastmetrics.text.extraction import Extractors
 from fastmetrics.text.normalization import Steps
@@ -281,6 +282,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     cues: Mapping[str, str] = field(default_factory=dict)
     caution: Cautions | Callable[[Options], Cautions] = None
+    cannot_read: Callable[[Batch, Options], Iterable[Unread]] | None = None
     reading: Reading | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
@@ -368,9 +370,30 @@ class Metric:
         scores, present = self._call(batch, options)
         return np.where(present, scores, np.nan), present
 
-    def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags]:
-        """Each row's counts or stored data for a corpus metric, and whether the row is complete."""
-        return self._call(batch, options)
+    def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags, list[Unread]]:
+        """Each row's counts or stored data for a corpus metric, whether the row counts, and which are unread."""
+        counts, present = self._call(batch, options)
+        unread = apart(self.unread(batch, options), present)
+        for some in unread:
+            present = present if some.scored else present & ~some.rows
+        return counts, present, unread
+
+    def unread(self, batch: Batch, options: Options) -> Iterable[Unread]:
+        """The rows with a value that the metric, or a reader of its columns, cannot tell."""
+        if self.cannot_read is None and not self._readers:
+            return
+        batch, columns, _ = self._ready(batch, options)
+        for column, reader in self._readers:
+            if column in columns:
+                yield from reader(batch, column, options)
+        if self.cannot_read is not None:
+            yield from self.cannot_read(batch, options)
+
+    @cached_property
+    def _readers(self) -> list[tuple[str, Callable[[Batch, str, Options], Iterable[Unread]]]]:
+        """The columns whose representations tell which rows they cannot read."""
+        told = ((column, getattr(need, "unread", None)) for column, need in self.needs.items())
+        return [(column, reader) for column, reader in told if reader is not None]
 
     def cautions(self, options: Options) -> tuple[Caution, ...]:
         """The cautions with these options."""
@@ -469,6 +492,13 @@ def metric(
             "options that returns them."
         ),
     ] = None,
+    unread: Annotated[
+        Callable[[Batch, Options], Iterable[Unread]] | None,
+        Help(
+            "A function that yields the rows with a value which cannot be told or is out of bounds: they are "
+            "undefined, and counted by reason."
+        ),
+    ] = None,
     reading: Annotated[
         Reading | None,
         Help("The means beyond which a report calls the metric good and poor, ``(0.9, 0.5)``; the second may be None."),
@@ -532,6 +562,7 @@ def metric(
             aliases=tuple(alias for alias in aliases if alias != (name or function.__name__)),
             cues=dict(cues) if isinstance(cues, Mapping) else dict.fromkeys(cues, ""),
             caution=caution,
+            cannot_read=unread,
             reading=reading,
         )
         _check_free(declared)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, known_true, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
-from fastmetrics.base.score_metadata import BatchSums, InputDrift, drift_notes
+from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
 from fastmetrics.base.text_structure import STRUCTURES, is_value, looks
 from fastmetrics.kernels.folding import FOREIGN, UNLISTED
 from fastmetrics.metrics.batch import MANY, Batch, written
@@ -54,6 +54,27 @@ def caution_notes(counts: Mapping[str, Sequence[int]], scores: Mapping[str, Scor
                 key = caution.cause, caution.advice.format(**score.options)
                 groups.setdefault(key, []).append((rows / scored, rows, scored, name))
     return [_note(cause, advice, entries) for (cause, advice), entries in groups.items()]
+
+
+def unread_notes(unread: UnreadRows, n_rows: int) -> list[str]:
+    """One note per reason why rows could not be read, with the scores and the first row.
+
+    >>> unread_notes({"number_match": {"hold an unknown unit; write it out": [2, 5, 0]}}, 200)
+    ['number_match: 2 of 200 rows (first: row 5) hold an unknown unit, and are undefined; write it out']
+    """
+    groups: dict[tuple[str, int], list[tuple[int, int, str]]] = {}
+    for name, reasons in unread.items():
+        for reason, (rows, first, scored) in reasons.items():
+            groups.setdefault((reason, scored), []).append((rows, -first, name))
+    notes = []
+    for (reason, scored), entries in groups.items():
+        rows, first, _ = max(entries)
+        upto = "up to " if len({entry[:2] for entry in entries}) > 1 else ""
+        why, divided, advice = reason.partition("; ")
+        so = ", and count as wrong" if scored else ", and are undefined"
+        names = ", ".join(name for *_, name in entries)
+        notes.append(f"{names}: {upto}{rows:,} of {n_rows:,} rows (first: row {-first:,}) {why}{so}{divided}{advice}")
+    return notes
 
 
 def _note(cause: str, advice: str, entries: Sequence[tuple[float, int, int, str]]) -> str:
@@ -308,7 +329,8 @@ def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str
 def notes_of(planned: Plan, sums: BatchSums) -> list[str]:
     """The notes on the scores of a plan: what it left out, what its rows look like, and how far they have drifted."""
     scores = {score.name: score for score in planned.scores}
-    notes = [*planned.notes, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions)]
+    of_rows = unread_notes(sums.unread, sums.of_rows)
+    notes = [*planned.notes, *of_rows, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions)]
     return [*notes, *drift_notes(input_drifts(planned, sums.drift))]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -25,7 +25,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_choices, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
-from fastmetrics.metrics.batch import Batch, Watch, where_present
+from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, spelling_counts, thought_counts
 from fastmetrics.metrics.plan import Plan
@@ -96,8 +96,8 @@ def score_batch(
 
     A score is null where an input is missing and NaN where it is undefined.  A corpus metric has no column: its counts
     are in the schema's metadata, as JSON under the key ``fastmetrics``, with the counts of cautions, the sums of
-    fingerprints and the counts of drift.  The function is pure; ``words`` from earlier batches save time and do not
-    change the result.  ``watch`` times the representations and metrics.
+    fingerprints, and the counts of drift and of unread rows.  The function is pure; ``words`` from earlier batches save
+    time and do not change the result.  ``watch`` times the representations and metrics.
     """
     given = rows_of(batch, plan, words, watch)
     rows = given.read({"extract": plan.common.get("extract")})
@@ -117,29 +117,39 @@ def score_batch(
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
     drift: dict[str, list[int]] = {}
+    unread: dict[str, dict[str, list[int]]] = {}
+
+    def note(name: str, found: Sequence[Unread]) -> None:
+        if found:
+            unread[name] = {some.key: some.counted() for some in found}
+
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):
             cautions |= score.metric.cautioned(score.name, given, score.options)
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
                 if column not in columns:
-                    columns[column] = where_present(*score.metric.row_counts(given, score.options))
+                    lists, counted, found = score.metric.row_counts(given, score.options)
+                    columns[column] = where_present(lists, counted)
+                    note(score.name, found)
                 counts[score.name] = [len(columns[column]) - columns[column].null_count]
                 continue
             if score.metric.corpus is not None:
-                added, counted = score.metric.row_counts(given, score.options)
+                added, counted, found = score.metric.row_counts(given, score.options)
+                note(score.name, found)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
                 cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
                 if column is not None:
                     columns[column] = counts_array(added, counted)
                 continue
             values, present = given.scores(score.metric, score.options)
+            note(score.name, given.unread(score.metric, score.options))
             if isinstance(score.metric, FittedMetric):
                 drift[score.name] = score.metric.input_counts(given, score.options)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
     names = [*plan.copied, *plan.extracted, *plan.names, *columns]
     scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
-    return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift).on(scored)
+    return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift, unread, batch.num_rows).on(scored)
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:

@@ -115,13 +115,14 @@ def _is_built_in(metric: Metric) -> bool:
 def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Table, list[str]]:
     """Scores in memory with what ``summarize`` needs in their metadata, and the notes on them."""
     metadata = ScoreMetadata(declared=to_store(planned) or None, named=planned.named or None)
-    if sums.counts or sums.drift or any(rows for rows, _ in sums.cautions.values()):
+    if sums.counts or sums.drift or sums.unread or any(rows for rows, _ in sums.cautions.values()):
         of_ids = _fingerprint(scores, planned) if sums.counts else None
         metadata |= ScoreMetadata(
             options=planned.common or None,
             metrics={name: RowCounts(scores.num_rows, scores[name].null_count, 0, 0) for name in planned.names},
             counts=sums.counts,
             cautions=sums.cautions,
+            unread=sums.unread or None,
             drift=input_drifts(planned, sums.drift) or None,
             n_rows=None if planned.names else scores.num_rows,
             fingerprint=of_ids,
@@ -174,6 +175,7 @@ def conclude(planned: Plan, observed: Sequence[Mapping[str, Any]], rejected: int
         n_rejected=rejected,
         counts=sums.counts or None,
         cautions=sums.cautions or None,
+        unread=sums.unread or None,
         drift=input_drifts(planned, sums.drift) or None,
         # Without a score column, nothing else has the number of rows.
         n_rows=None if planned.names else sum(part["n_rows"] for part in observed),

@@ -255,7 +255,7 @@ def _open_scores(
                 scores[pairs] = np.abs(stated - wanted) <= np.maximum(absolute, relative * np.abs(wanted))
             continue
         chosen, options = metrics[rule - 1]
-        of_texts, _ = chosen.compute(Batch(dict(zip(("answer", "reference"), texts, strict=True))), options)
+        of_texts, _ = Batch(dict(zip(("answer", "reference"), texts, strict=True))).scores(chosen, options)
         scores[pairs] = np.where(np.isnan(of_texts), scores[pairs], of_texts)
     return scores
 

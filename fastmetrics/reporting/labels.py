@@ -142,6 +142,7 @@ _WORDS = {
     "n": ("n", "n"),
     "missing": ("missing", "нет входа"),
     "undefined": ("undefined", "не определено"),
+    "unread": ("unread", "не прочитано"),
     "error": ("failed", "сбой"),
     "spread": ("spread", "форма"),
     "reading": ("reading", "чтение"),

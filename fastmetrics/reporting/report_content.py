@@ -107,7 +107,7 @@ def provenance(systems: Sequence[ScoreRun]) -> list[Provenance]:
         short[whole] += [
             (visible(key), visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"))
             for key, text in texts.items()
-            if key not in ("scores", "metrics", "cautions", "declared", "fingerprint") and text
+            if key not in ("scores", "metrics", "cautions", "unread", "declared", "fingerprint") and text
         ]
     return [Provenance(some, short[whole], visible(whole) or None) for whole, some in names.items()]
 
@@ -160,7 +160,7 @@ class MetricLine:
     @property
     def n_lacking(self) -> int:
         """Number of rows without a score."""
-        return int(self.figures.n_missing + self.figures.n_undefined + self.figures.n_error)
+        return int(sum(getattr(self.figures, f"n_{what}") for what in ("missing", "undefined", "unread", "error")))
 
     @property
     def lacks_rows(self) -> bool:

@@ -412,6 +412,18 @@ NOTES: Mapping[str, str] = {
     "{name}: its plugin has a caution for {n:number} of {m:number} scored rows; load it to read why": (
         "{name}: её модуль предупреждает о {n} из {m} строк с оценкой; загрузите его, чтобы узнать почему"
     ),
+    "{names}: {n:number} of {m:number} rows (first: row {k:number}) {why:note}, and are undefined": (
+        "{names}: {n} из {m} строк (первая: строка {k}) {why} и не определены"
+    ),
+    "{names}: {n:number} of {m:number} rows (first: row {k:number}) {why:note}, and are undefined; {advice:note}": (
+        "{names}: {n} из {m} строк (первая: строка {k}) {why} и не определены; {advice}"
+    ),
+    "{names}: {n:number} of {m:number} rows (first: row {k:number}) {why:note}, and count as wrong": (
+        "{names}: {n} из {m} строк (первая: строка {k}) {why} и считаются неверными"
+    ),
+    "{names}: {n:number} of {m:number} rows (first: row {k:number}) {why:note}, and count as wrong; {advice:note}": (
+        "{names}: {n} из {m} строк (первая: строка {k}) {why} и считаются неверными; {advice}"
+    ),
     # judges
     "{word:note} over {n:number} repeated rows: consistency {figure:number} {interval}": (
         "{word} по {n} {n:повторённой строке|повторённым строкам|повторённым строкам}: постоянство {figure} {interval}"

@@ -582,7 +582,7 @@ def gate(
 
     ``where language=ru`` restricts a rule to some rows, ``where language=*`` checks it for each value, ``with n >= 50``
     sets the rows that it needs.  Rows that only the baseline scores, that failed or that miss an input count as the
-    worst score of the metric's bounds.  An undefined figure meets no rule.
+    worst score of the metric's bounds, and so do those that could not be read.  An undefined figure meets no rule.
 
     >>> import fastmetrics as fm
     >>> found = fm.gate({"token_f1": [0.5, 1.0, 0.9, 0.7, 0.8]}, ["token_f1 >= 0.6", "token_f1.min > 0.5"])
@@ -631,7 +631,7 @@ def gate(
         *checks.notes,
     ]
     for each in (run, base):
-        notes += [] if each is None else [*_missing_queries(each), *each.drift_notes]
+        notes += [] if each is None else [*_missing_queries(each), *each.drift_notes, *each.unread_notes]
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)
 
 

@@ -1,13 +1,14 @@
 """What rules read: the metrics and rows that each names, and the figures of rows and of corpus metrics.
 
-**Gates do not pass by failing.** In a rule, a row that failed counts as the worst score of the metric's bounds, by its
-direction, or without one as the least favourable for the rule. A row that only the baseline scores failed, whatever the
-reason. A row that only the scores have is in no change: counting it for the baseline as the worst score would let new
-easy rows hide a drop on the old ones. Rows that the metric does not apply to (undefined) are no failures. Files store
-missing and undefined scores as null; their metadata tell the two apart for all rows, and where a rule reads some rows
-of a metric that has both, up to as many as failed count. A mean reads the mean, since people compare it with the table;
-a rule on a change reads the bound of its interval: if the data cannot decide, the rule fails. A rule that met no rows
-has not passed. The default minimum of rows is that below which all intervals of numbers have a note.
+**Gates do not pass by failing.** In a rule, a row that failed or could not be read counts as the worst score of the
+metric's bounds, by its direction, or without one as the least favourable for the rule. A row that only the baseline
+scores failed, whatever the reason. A row that only the scores have is in no change: counting it for the baseline as the
+worst score would let new easy rows hide a drop on the old ones. Rows that the metric does not apply to (undefined) are
+no failures. Files store missing, unread and undefined scores as null; their metadata tell them apart for all rows, and
+where a rule reads some rows of a metric that has both, up to as many as failed count. A mean reads the mean, since
+people compare it with the table; a rule on a change reads the bound of its interval: if the data cannot decide, the
+rule fails. A rule that met no rows has not passed. The default minimum of rows is that below which all intervals of
+numbers have a note.
 """
 
 from __future__ import annotations
@@ -243,10 +244,12 @@ class RowMetric:
         n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, scores.most_failed)
         n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, scores.most_failed)
         n_error = min(n_failed, self._n_error(rows))
+        n_unread = min(n_failed - n_error, self._n_unread(rows))
         counts = {
             "n": int(has.sum()),
-            "n_missing": n_failed - n_error,
+            "n_missing": n_failed - n_error - n_unread,
             "n_undefined": n_undefined,
+            "n_unread": n_unread,
             "n_error": n_error + extra,
             "n_unpaired": self._n_unpaired(rows),
         }
@@ -259,6 +262,11 @@ class RowMetric:
         """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
         counts = (self.rows.run.metadata.metrics or {}).get(self.name)
         return 0 if counts is None or len(rows) < len(self.rows.every) else counts.n_error
+
+    def _n_unread(self, rows: Ints) -> int:
+        """How many rows could not be read by the metadata; unknown, so 0, for some of the rows."""
+        run = self.rows.run
+        return run.metadata.n_unread(self.name) if len(rows) == len(self.rows.every) == run.metadata.rows else 0
 
     def _n_unpaired(self, rows: Ints) -> int:
         """The rows that only one of the two runs scores; without a baseline, those without a score."""

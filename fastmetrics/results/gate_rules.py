@@ -6,8 +6,8 @@
                 ["with" condition {"," condition}]
     reading   = figure | bound | change
     figure    = mean | std | min | max | sum | p0 … p100 | count | share
-    count     = n | n_missing | n_undefined | n_error | n_unpaired
-    share     = share_missing | share_undefined | share_error | share_unpaired
+    count     = n | n_missing | n_undefined | n_unread | n_error | n_unpaired
+    share     = share_missing | share_undefined | share_unread | share_error | share_unpaired
     bound     = low | high | percentile.low | percentile.high
     change    = delta | drop | delta.point | drop.point | equivalent | not_worse
     condition = "n >=" whole | "unpaired =" (worst | ignore | number)
@@ -34,7 +34,7 @@ MARGINS = ("equivalent", "not_worse")
 """The smallest margins that the rows show: of a change in either direction, and of a change for the worse."""
 CHANGES = ("delta", "drop", "delta.point", "drop.point", *MARGINS)
 """Readings that compare the scores with a baseline: by the bound of the interval, or as it is."""
-SHARES = {f"share_{what}": f"n_{what}" for what in ("missing", "undefined", "error", "unpaired")}
+SHARES = {f"share_{what}": f"n_{what}" for what in ("missing", "undefined", "unread", "error", "unpaired")}
 COUNTS = ("n", *SHARES.values())
 READINGS = ("mean", "std", "min", "max", "sum", *COUNTS, *SHARES, *BOUNDS, *CHANGES)
 COMPARISONS = (">=", "<=", "==", ">", "<")

@@ -18,6 +18,7 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, is_round
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
+from fastmetrics.metrics.notes import unread_notes
 from fastmetrics.metrics.stored_metadata import Declared
 from fastmetrics.results.score_file import (
     UNSCORED,
@@ -191,6 +192,14 @@ class ScoreRun:
         if not drift or self.read(self.columns[:1]).num_rows != self.metadata.rows:
             return []
         return [f"{self.name}: {note}" for note in drift_notes(drift)]
+
+    @property
+    def unread_notes(self) -> list[str]:
+        """Notes on rows that could not be read; none for a part of the rows that were counted."""
+        unread, n_rows = self.metadata.unread, self.metadata.rows
+        if not unread or n_rows is None or self.read(self.columns[:1]).num_rows != n_rows:
+            return []
+        return [f"{self.name}: {note}" for note in unread_notes(unread, n_rows)]
 
     @cached_property
     def declared(self) -> dict[str, Declared]:

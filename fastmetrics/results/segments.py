@@ -192,8 +192,12 @@ class ScoreStates:
         finite = np.isfinite(values)
         n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
         certain = null & (n_undefined == 0)
-        undefined = (~finite & ~null) | (null & (n_undefined == n_null))
-        doubtful = null & ~certain & ~undefined
+        nan = np.isnan(values) & ~null  # in memory: undefined, or unread, which counts as failed
+        n_unread = min(_unread(run.metadata, metric, len(values)), int(nan.sum()))
+        certain |= nan & (n_unread == int(nan.sum()))
+        undefined = np.isinf(values) | (nan & (n_unread == 0)) | (null & (n_undefined == n_null))
+        doubtful = (null | nan) & ~certain & ~undefined
+        most_failed = (n_null - n_undefined) * bool((doubtful & null).any()) + n_unread * bool((doubtful & nan).any())
         return cls(
             values=np.where(finite, values, np.nan),
             answers=np.ones(len(values), np.int64),
@@ -201,7 +205,7 @@ class ScoreStates:
             failed=certain.astype(np.int64),
             undefined=undefined,
             doubtful=doubtful,
-            most_failed=n_null - n_undefined if doubtful.any() else 0,
+            most_failed=most_failed,
             n_infinite=int(np.isinf(values).sum()),
         )
 
@@ -289,4 +293,10 @@ def _undefined(metadata: ScoreMetadata, metric: str, n_rows: int, n_null: int) -
     counts = (metadata.metrics or {}).get(metric)
     if counts is None or counts.n_rows != n_rows:
         return 0
-    return counts.n_undefined if counts.n_missing + counts.n_undefined + counts.n_error == n_null else 0
+    known = counts.n_missing + counts.n_undefined + counts.n_error == n_null
+    return counts.n_undefined - metadata.n_unread(metric) if known else 0
+
+
+def _unread(metadata: ScoreMetadata, metric: str, n_rows: int) -> int:
+    """How many rows of a score column could not be read by the metadata; 0 if these describe other rows."""
+    return metadata.n_unread(metric) if metadata.rows == n_rows else 0

@@ -19,7 +19,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.input_columns import adds_up, is_system
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
-from fastmetrics.metrics.notes import notes_of, stored_notes
+from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.metrics.stored_metadata import Declared, merged
 from fastmetrics.results.heat_maps import scale_of
@@ -54,7 +54,7 @@ from fastmetrics.tables.opening import is_paths
 
 
 _FIGURES = ("mean", "std", "min", "max")
-_COUNTS = ("n", "n_missing", "n_undefined", "n_error")
+_COUNTS = ("n", "n_missing", "n_undefined", "n_unread", "n_error")
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,27 @@ class MetricSummary:
     n: int
     n_missing: int
     n_undefined: int
+    n_unread: int
+    """Rows with a value that could not be read, or is out of bounds; not among the undefined ones."""
     n_error: int
     extra: Mapping[str, float] = field(default_factory=dict)
     """Further statistics by name, such as ``p95`` and ``sum``."""
+    unread: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By reason, the number of ``rows`` that could not be read, the ``first`` row, and 1 if they are ``scored``."""
 
     @classmethod
-    def of(cls, state: State, extra: Mapping[str, float]) -> MetricSummary:
-        """The figures of the rows accumulated in ``state``."""
-        return cls(**{name: getattr(state, name) for name in _FIGURES + _COUNTS}, extra=dict(extra))
+    def of(
+        cls, state: State, extra: Mapping[str, float], unread: Mapping[str, Sequence[int]] | None = None
+    ) -> MetricSummary:
+        """The figures of the rows accumulated in ``state``, of which some are ``unread``, by reason."""
+        reasons = {
+            reason: {"rows": rows, "first": first, "scored": scored}
+            for reason, (rows, first, scored) in (unread or {}).items()
+        }
+        n_unread = sum(some["rows"] for some in reasons.values() if not some["scored"])
+        counts = {"n_undefined": state.n_undefined - n_unread, "n_unread": n_unread}
+        figures = {name: getattr(state, name) for name in _FIGURES + _COUNTS if name not in counts}
+        return cls(**figures, **counts, extra=dict(extra), unread=reasons)
 
 
 @dataclass(frozen=True)
@@ -124,10 +137,14 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
     def to_dict(self) -> dict[str, Any]:
         """``{"n_rows", "metrics": {name: {"mean", …, "n_error", "p95", …}}, "figures": {name: value}, …}``.
 
-        It also contains "columns", "passed_over" and "notes".
+        It also contains "columns", "passed_over" and "notes", and for a metric "unread", if there are such rows.
         """
         metrics = {
-            name: {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+            name: {
+                **{key: getattr(metric, key) for key in _FIGURES + _COUNTS},
+                **metric.extra,
+                **({"unread": {reason: dict(some) for reason, some in metric.unread.items()}} if metric.unread else {}),
+            }
             for name, metric in self.metrics.items()
         }
         columns_read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
@@ -176,7 +193,7 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
 
     def grids(self) -> list[Grid]:
         """The metrics, with the counts of rows without a score where there are any, and the other figures."""
-        counts = {"n_missing": "missing", "n_undefined": "undef.", "n_error": "error"}
+        counts = {"n_missing": "missing", "n_undefined": "undef.", "n_unread": "unread", "n_error": "error"}
         shown = {key: title for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())}
         header = ("metric", *_FIGURES, "n", *shown.values())
         rows = [
@@ -256,12 +273,15 @@ def summarize(
             corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     finally:
         collected.release()
-    metrics = {name: MetricSummary.of(state, extra.get(name, {})) for name, state in states.items()}
+    metrics = {
+        name: MetricSummary.of(state, extra.get(name, {}), sums.unread.get(name)) for name, state in states.items()
+    }
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
     rows_behind = _rows_behind(sums, specs)
     infinite = infinite_notes({name: state.n_infinite for name, state in sums.states.items()})
-    notes = [*sums.notes, *rounds.notes, *infinite, *left_out, *rows_behind, *cautions]
+    unread = unread_notes(sums.unread, sums.n_rows)
+    notes = [*sums.notes, *rounds.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
     return Summary(sums.n_rows, metrics, corpus, by_label, notes)
 
 
@@ -335,11 +355,11 @@ def summary_of_run(
     states |= rounds.states
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
     statistics = declared_statistics(states, stored)
+    sums = BatchSums.added(observed)
     metrics = {}
     for name, state in states.items():
         extra = named_statistics(state, statistics.get(name, ()), partial(rounds.values, name))
-        metrics[name] = MetricSummary.of(state, extra)
-    sums = BatchSums.added(observed)
+        metrics[name] = MetricSummary.of(state, extra, sums.unread.get(name))
     columns = [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
     infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})

@@ -27,10 +27,12 @@ from fastmetrics.base.score_metadata import (
     InputDrift,
     MissingQueries,
     ScoreMetadata,
+    UnreadRows,
     add_up,
     counts_column,
     drift_notes,
     summed_drifts,
+    unread_in,
 )
 from fastmetrics.kernels.rankings import hash_texts
 from fastmetrics.stats.sums import State
@@ -301,6 +303,8 @@ class Sums:
         """The list columns that every part has."""
         self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
         """The counts of cautions, summed over the parts whose metrics have the same options."""
+        self.unread: UnreadRows = {}
+        """The rows that could not be read, of parts whose metadata count them."""
         self._drifts: list[Mapping[str, InputDrift]] = []
         """Per part, the distributions of the metrics that fitted scores read."""
         self._missing_queries: dict[str, MissingQueries] = {}
@@ -346,6 +350,8 @@ class Sums:
         if self._part is None:
             return
         part, self._part = self._part, None
+        if part.whole:
+            self.unread = unread_in([(self.unread, self.n_rows), (part.metadata.unread or {}, part.n_rows)])
         self.n_rows += part.n_rows
         if part.n_rows or part.metadata.counts:
             self._n_parts += 1

@@ -376,6 +376,7 @@ def _noted(scores: pa.Table, before: bytes | None, undefined: Mapping[str, int] 
             earlier | added,
             metrics={**(earlier.metrics or {}), **(added.metrics or {})} or None,
             cautions={**(earlier.cautions or {}), **(added.cautions or {})} or None,
+            unread={**(earlier.unread or {}), **(added.unread or {})} or None,
             drift={**(earlier.drift or {}), **(added.drift or {})} or None,
             declared={**(earlier.declared or {}), **(added.declared or {})} or None,
             counts={**(earlier.counts or {}), **(added.counts or {})} or None,
