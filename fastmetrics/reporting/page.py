@@ -13,7 +13,6 @@ from fastmetrics.base.display import environment, number
 from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.reporting.labels import figures, headed, plural_form, written
 from fastmetrics.reporting.report_options import embedded, label
-from fastmetrics.reporting.russian_notes import russian
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +79,6 @@ def _environment(language: str) -> Environment:
     templates.filters |= {"number": lambda value: figures(number(value), language)}
     templates.filters |= {"figures": partial(figures, language=language), "written": written}
     templates.filters |= {
-        "note": partial(_note, language=language),
         "spark": spark,
         "label": label,
         "template": templates.from_string,
@@ -88,12 +86,6 @@ def _environment(language: str) -> Environment:
     # the name as it stands on a page that shows a metric at several cut-offs as one
     templates.filters |= {"headed": headed, "form": plural_form, "family": lambda name: name.partition("@")[0]}
     return templates
-
-
-def _note(note: str, language: str) -> tuple[str, str | None]:
-    """A note in the language of the page, and its own language where that is another one."""
-    told = note if language == "en" else russian(note)
-    return (note, "en") if told is None else (told, None)
 
 
 def spark(counts: list[int]) -> str:

@@ -84,7 +84,9 @@ def report(
         str | None,
         Help("The title of the page; by default the run's name, or the baseline and what is compared with it."),
     ] = None,
-    language: Annotated[Literal["en", "ru"], Help("The language of the page, of its notes and numbers.")] = "en",
+    language: Annotated[
+        Literal["en", "ru"], Help("The language of the page and of its numbers; notes are English.")
+    ] = "en",
     overwrite: shared.Overwrite = False,
     by: shared.By = None,
     resamples: shared.Resamples = None,

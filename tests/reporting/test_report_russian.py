@@ -1,25 +1,18 @@
-"""A Russian page: every text of ours is Russian, notes too, and numbers and the words beside them have their forms."""
+"""A Russian page: labels, headings and numbers are Russian with their forms; notes are English and marked so."""
 
 from __future__ import annotations
 
 import re
 import string
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.text_structure import STRUCTURES
-from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import parse
 from fastmetrics.reporting.labels import _WORDS, HEADINGS, labels
-from fastmetrics.reporting.page import _environment
 from fastmetrics.reporting.report_content import SECTIONS
-from fastmetrics.reporting.russian_notes import NOTES, russian
-from fastmetrics.stats.mean_interval import NAMES as INTERVALS
 from tests.reporting.test_report_verdict import NEW, OLD, ROWS, run
 from tests.support.browser import visible_texts
 
@@ -48,7 +41,7 @@ NAMES = (
 
 
 class Texts(HTMLParser):
-    """The texts that a reader sees or hears, but for those of the user, which stand in ``bdi``."""
+    """The texts that a reader sees or hears, but for those of the user, which stand in ``bdi``, and English notes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -57,7 +50,7 @@ class Texts(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("script", "style", "bdi", "pre", "dd"):
+        if tag in ("script", "style", "bdi", "pre", "dd") or (tag == "li" and ("lang", "en") in attrs):
             self.inside.append(tag)
         if not self.inside:
             self.texts += [value for name, value in attrs if name in ("aria-label", "placeholder") and value]
@@ -146,82 +139,12 @@ def test_no_english_sentence_is_left(pages):
         assert [text for text in texts if ENGLISH.search(re.sub(r"\([^()]*\)", "", text))] == []
 
 
-def test_every_note_of_these_pages_has_a_russian_text(pages):
-    """But for the counts of statuses, which are words of the user's files."""
-    english = [re.findall('<li lang="en">([^<]*)', page) for page in pages]
-    assert english == [[f"judge_x: {ROWS // 2} ok, {ROWS // 2} timeout"], [], [], []]
-    for cause in (
-        "написаны без пробелов",
-        "список в записи JSON",
-        "рассуждения модели",
-    ):
-        assert cause in pages[3]
-
-
-@pytest.mark.parametrize(
-    ("english", "told"),
-    [
-        (
-            "p by the test fisher, corrected by Holm for the number of comparisons, each group by itself: 1 of "
-            "token_recall, 1,024 of other metrics",
-            "p по тесту fisher, с поправкой Холма на число сравнений, в каждой группе отдельно: 1 по token_recall, "
-            "1\xa0024 по другим метрикам",
-        ),
-        (
-            "95 % intervals: Student's t (f1, bleu(tokenizer='13a') and 2 more), none of these (em)",
-            None,
-        ),
-        (
-            "old, new: answer: thoughts were left out of 2–1,201 answers",
-            "old, new: answer: рассуждения исключены из 2–1\xa0201 ответа",
-        ),
-        (
-            "2 to 3 rows: the smallest possible p of fisher is 0.25, times 2 comparisons: no verdict can come",
-            "2–3 строк: наименьшее возможное p теста fisher равно 0,25, умноженному на 2 сравнения, поэтому вывода "
-            "быть не может",
-        ),
-        ("run 1: blank cells are missing: 3 of 5 in a; b", None),
-        ("rows paired by id: gpt 4.5 1,200, b 3", "Строки соединены по id: gpt 4.5 1\xa0200, b 3"),
-    ],
-)
-def test_a_note_is_russian_as_a_whole_or_not_at_all(english, told):
-    assert russian(english) == told
-
-
-def test_a_note_without_a_translation_says_that_it_is_english():
-    draw = '{% import "macros.html" as draw with context %}{{ draw.notes(["a note of a plugin", "all values agree"]) }}'
-    page = _environment("ru").from_string(draw).render(language="ru")
-    assert page.strip() == '<ul class="notes"><li lang="en">a note of a plugin</li><li>все значения одинаковы</li></ul>'
-
-
-def test_every_caution_kind_of_interval_and_look_of_a_text_has_a_russian_text():
-    own = [name for name, one in REGISTRY.items() if one.function.__module__.startswith("fastmetrics.")]
-    cautions = [caution for score in map(parse, own) for caution in score.metric.cautions(score.options)]
-    notes = [text.format(k=10, pattern="p") for caution in cautions for text in (caution.cause, caution.advice)]
-    notes += [name for kind, name in INTERVALS.items() if kind != "none"]
-    notes += [look.note("reference", "gold", n) for look in STRUCTURES.values() for n in (1, 2)]
-    assert [note for note in dict.fromkeys(notes) if russian(note) is None] == []
-
-
-def test_the_templates_hold_the_words_of_the_package():
-    """A note that is worded anew has its template worded anew."""
-    files = [file for file in Path(fm.__file__).parent.rglob("*.py") if file.name != "russian_notes.py"]
-    source = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    whole = re.sub(r'"\s*\n\s*f?"', "", source)  # a string over several lines is one
-
-    def holds(piece):
-        cuts = range(1, len(piece))
-        return piece in whole or any(piece[:at] in whole and piece[at:] in whole for at in cuts)
-
-    pieces = {piece for english in NOTES for piece in re.split(r"\{[^{}]+\}", english)}
-    assert [piece for piece in sorted(pieces) if not holds(piece)] == []
-
-
-def test_the_places_of_a_template_are_those_of_its_translation():
-    for english, told in NOTES.items():
-        places = [re.findall(r"\{(\w+)(?=[:}])", text) for text in (english, told)]
-        assert set(places[1]) <= set(places[0]), english
-        assert all(place[place.index(":") :].count("|") == 2 for place in re.findall(r"\{[^{}]*:[^{}]*\}", told)), told
+def test_notes_are_english_and_say_so(pages):
+    notes = [re.findall('<li lang="en">([^<]*)', page) for page in pages]
+    assert f"judge_x: {ROWS // 2} ok, {ROWS // 2} timeout" in notes[0]
+    for cause in ("as JSON", "the thoughts of a model"):
+        assert any(cause in note for note in notes[3]), cause
+    assert not any(re.search("[а-яё]", note.casefold()) for note in notes[3])
 
 
 def test_numbers_have_their_russian_form(tmp_path):
