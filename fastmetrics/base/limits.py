@@ -111,8 +111,6 @@ class ReadSizes:
     """Bytes of a local Parquet file read ahead."""
     remote_ahead_bytes: int = 4 << 20
     """Bytes of a remote file read ahead."""
-    remote_fetch_bytes: int = 64 << 20
-    """Row groups of a remote Parquet file up to this size are fetched as a whole."""
 
     split_bytes: int = 32 << 20
     """Bytes of a split of whole files (see tables/table_chunks.py)."""

@@ -33,8 +33,9 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.models.calls import REPLY, Answer, Call, Model
 from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.addresses import as_local, is_url
-from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
+from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.outputs import table_target, write_whole
+from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.targets import make_private_folder
 
 # The file of a store: where it may be, and how it is opened.

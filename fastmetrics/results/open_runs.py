@@ -24,8 +24,9 @@ from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import Url, as_local, is_url, last_name, parse, shown_address, within
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.file_formats import FORMATS, without_suffix
-from fastmetrics.tables.input_files import WORK_SUFFIX, reading
+from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.opening import expand, is_paths
+from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
 from fastmetrics.tables.run_outputs import RunDifference, described_inputs, differences
 from fastmetrics.tables.table_rows import read_in_turn
@@ -362,7 +363,7 @@ def _behind(url: Url) -> list[_Entry]:
         place = store(url)
         files, folders = patiently(lambda: listing(place, deep=False))
         if not (files or folders or look(place).type.name == "Directory"):
-            raise FileFormatError(f"{url.shown}: cannot be read: {missing(url, place)}")
+            raise FileFormatError(f"{url.shown}: cannot be read: {missing(place)}")
     names = sorted([(name, False) for name in files] + [(name, True) for name in folders])
     return [_Entry(name, str(url.child(name)), is_folder, is_remote=True) for name, is_folder in names]
 

@@ -16,7 +16,11 @@ from fastmetrics.base.errors import OptionError
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "postgres": "postgresql"}
-_COLLAPSED = re.compile(r"(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfs|abfss|memory|http|https|file):/(?!/)")
+_COLLAPSED = re.compile(
+    r"\A(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfss?|memory|https?|sftp|ftp|postgresql|postgres|file):/(?!/)",
+    re.IGNORECASE,
+)
+"""An address that lost a slash: as a ``Path``, or where it was typed."""
 _SAFE = {
     *("region", "scheme", "endpoint_override", "anonymous", "allow_bucket_creation", "force_virtual_addressing"),
     *("tls_ca_file_path", "retry_limit_seconds", "project_id", "replication", "user", "buffer_size"),
@@ -24,18 +28,12 @@ _SAFE = {
     *("dfs_storage_scheme", "credential_kind", "tenant_id", "client_id", "enable_tls"),
 }
 _PARAMETERS = _SAFE | {"kerb_ticket", "client_secret"}
-_SAFE_DATABASE_PARAMETERS = {
-    *("table", "host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name"),
-    *("connect_timeout", "target_session_attrs"),
-}
+_SAFE_DATABASE_PARAMETERS = {"table", "host", "hostaddr", "port", "dbname", "user", "sslmode"}
 _UNKNOWN = re.compile(r"\w+=[^/&]*(&\w+=[^/&]*)*")
 _PARAMETER = re.compile(r"\w+")
 _MASK = "***"
 _WITH_TOKENS = ("http", "https", "s3", "gs")
 """The schemes in which a user without a password is a token or a key."""
-_TOKEN = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_\-]{32,}|(?:gh[opsu]|hf|sk|glpat|xox.)[_-][A-Za-z0-9_\-]{8,}")
-"""A step of a web address that looks like a secret: of letters and digits, as no word is, or with a known prefix."""
-
 NATIVE = ("s3", "gs", "hdfs", "viewfs", "abfs", "abfss")
 """The schemes that Arrow supports itself."""
 DATABASES = ("postgresql", "sqlite", "duckdb")
@@ -72,8 +70,6 @@ class Url:
         user, at, host = self.authority.rpartition("@")
         is_name = ":" not in user and (user in ("", "anonymous") or self.scheme not in _WITH_TOKENS)
         path, authority = self.path, f"{user if is_name else _MASK}{at}{host}"
-        if self.is_web:
-            path = "/".join(_MASK if _TOKEN.fullmatch(step) else step for step in path.split("/"))
         if ":" in host and (self.scheme in ("s3", "gs") or not host.rpartition(":")[2].isdigit()):
             authority, path = _MASK, path[path.rfind("@") :] if "@" in path else ""  # unquoted slash in a password
         before, mark, after = path.rpartition("?")
@@ -143,15 +139,13 @@ def is_database(path: str | Path) -> bool:
 
 
 def as_text(path: str | Path) -> str:
-    """A path as text; a ``Path`` made from a URL has lost a slash, which is restored.
+    """A path as text; an address that has lost a slash, as a ``Path`` does, has it again.
 
-    >>> as_text(Path("s3://bucket/rows.csv"))
-    's3://bucket/rows.csv'
+    >>> as_text(Path("s3://bucket/rows.csv")), as_text("http:/user:secret@host/rows.csv")
+    ('s3://bucket/rows.csv', 'http://user:secret@host/rows.csv')
     """
-    if isinstance(path, str):
-        return path
-    text = path.as_posix() if _COLLAPSED.match(path.as_posix()) else str(path)
-    return _COLLAPSED.sub(lambda match: f"{match[1]}://{'/' if match[1] == 'file' else ''}", text)
+    text = path if isinstance(path, str) else path.as_posix() if _COLLAPSED.match(path.as_posix()) else str(path)
+    return _COLLAPSED.sub(lambda match: f"{match[1]}://{'/' if match[1].lower() == 'file' else ''}", text)
 
 
 def as_utf8(name: str) -> str:

@@ -67,20 +67,11 @@ class ParquetReader(Reader):
             return int.from_bytes(file.read(4), "little")
 
     def _open(self, coded: Sequence[str] = ()) -> pq.ParquetFile:
-        """The file, with the columns ``coded`` read as dictionaries; remote files are fetched in larger ranges."""
-        options = {"pre_buffer": False, "read_dictionary": coded}
+        """The file, with the columns ``coded`` read as dictionaries; of a remote one, a run takes few requests."""
+        options = {"pre_buffer": self.file.is_remote, "read_dictionary": coded}
         if self.file.is_remote:
-            return patiently(
-                lambda: pq.ParquetFile(self.file.at_random(), buffer_size=self.file.sizes.remote_ahead_bytes, **options)
-            )
+            return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
         return pq.ParquetFile(self.file.path, buffer_size=self.file.sizes.parquet_buffer_bytes, **options)
-
-    def _fetching(self, parquet: pq.ParquetFile, names: list[str], coded: Sequence[str]) -> pq.ParquetFile:
-        """The file with all columns of a run fetched in few requests, if they fit into memory."""
-        if not self.file.is_remote or _largest_run(parquet, names) > self.file.sizes.remote_fetch_bytes:
-            return parquet
-        options = {"metadata": parquet.metadata, "pre_buffer": True, "read_dictionary": coded}
-        return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
 
     @property
     def pieces(self) -> Sequence[tuple[int, float]]:
@@ -100,10 +91,9 @@ class ParquetReader(Reader):
         with reading(self.file.shown), self._open(coded) as parquet:
             if self.file.is_remote:
                 self._check_open(parquet)
-            fetching = self._fetching(parquet, names, coded)
             for first, groups in _runs(parquet.metadata, start, stop):
                 row = first
-                for batch in _batches(parquet, names, groups, fetching, self.file.sizes):
+                for batch in _batches(parquet, names, groups, self.file.sizes):
                     check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
                     keep = max(0, start - row)
                     if keep < batch.num_rows:
@@ -144,20 +134,8 @@ def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[t
         yield first, groups
 
 
-def _largest_run(parquet: pq.ParquetFile, names: list[str]) -> int:
-    """The bytes of the columns in the largest run of row groups that are read together."""
-    largest, indices = 0, stored_columns(parquet, names)
-    for _, groups in _runs(parquet.metadata, 0, None):
-        row_groups = (parquet.metadata.row_group(group) for group in groups)
-        columns = (group.column(index) for group in row_groups for index in indices)
-        largest = max(largest, sum(column.total_compressed_size for column in columns))
-    return largest
-
-
-def _batches(
-    parquet: pq.ParquetFile, names: list[str], groups: list[int], fetching: pq.ParquetFile, most: ReadSizes
-) -> Iterator[pa.RecordBatch]:
-    """Batches of about ``most.parquet_bytes``, read through ``fetching``, which is the same file.
+def _batches(parquet: pq.ParquetFile, names: list[str], groups: list[int], most: ReadSizes) -> Iterator[pa.RecordBatch]:
+    """Batches of about ``most.parquet_bytes``.
 
     The sizes of row groups give the width of a row, except if long cells repeat: a dictionary contains each value
     once.  So for a large dictionary, the first rows are decoded to measure them.
@@ -178,7 +156,7 @@ def _batches(
         width = max(width, _widest(first)) if first else width
     fitting = max(1, min(rows, most.parquet_rows, most.parquet_bytes // width))
     # Decoding in one thread is as fast, because scoring and writing use the other threads.
-    yield from fetching.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
+    yield from parquet.iter_batches(fitting, row_groups=groups, columns=names, use_threads=False)
 
 
 def _widest(batch: pa.RecordBatch) -> int:

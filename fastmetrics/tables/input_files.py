@@ -8,8 +8,7 @@ Resuming uses a stricter check, the whole path and the modification time, which 
 are at the end of a Parquet file, otherwise in a file beside the output, once for all parts.
 
 **Streams.** Standard input and pipes (``<(command)``) are first copied to an unnamed file in the folder for temporary
-files, because Parquet is read from its end and a run may read its input twice. The copy leaves 1 GiB of that disk free:
-a stream that does not end is an error before the disk is full.
+files, because Parquet is read from its end and a run may read its input twice.
 """
 
 from __future__ import annotations
@@ -110,8 +109,6 @@ Reading = Annotated[ReadSettings | None, Help("How the files are read, a ``ReadS
 
 MAX_ROW_BYTES = 64 << 20
 """Default maximum bytes of one row: a line of text, or its cells."""
-WORK_SUFFIX = ".partial"
-"""Suffix of the work folders of runs, which are never inputs."""
 
 
 @dataclass(frozen=True)
@@ -222,32 +219,11 @@ def content_of(path: str) -> tuple[int, int] | None:
     return (about.st_size, about.st_mtime_ns) if stat.S_ISREG(about.st_mode) else None
 
 
-def walked(folder: str, onerror: Callable[[OSError], None] | None) -> Iterator[tuple[str, str]]:
-    """The folder and name of each file below a folder that an input may have, by name.
-
-    A folder that several links lead to is read once, one that holds ``folder`` never, and no hidden or work folder.
-    """
-    top = os.path.join(os.path.realpath(folder), "")
-    seen: set[str] = set()
-    for where, folders, names in os.walk(folder, onerror=onerror, followlinks=True):
-        real = os.path.realpath(where)
-        if real in seen or (seen and top.startswith(os.path.join(real, ""))):
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not (name.startswith(("_", ".")) or name.endswith(WORK_SUFFIX)))
-        yield from ((where, name) for name in sorted(names) if not name.startswith(("_", ".")))
-
-
 # Streams: standard input, pipes and large compressed arrays are copied to disk; bz2 and xz are decompressed.
 
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 """The compressions by their first bytes."""
-SPARE = 1 << 30
-"""Free bytes that a copy of a stream leaves on the disk."""
-_CHECKED_BYTES = 64 << 20
-"""Bytes of a stream that are copied between two looks at the free bytes."""
 
 _PACKED: Mapping[str, Callable[[Any], Any]] = {"bz2": bz2.BZ2File, "xz": lzma.LZMAFile}
 """Readers of compressions that Arrow does not support everywhere."""
@@ -270,17 +246,12 @@ def compression_of(head: bytes) -> str | None:
 def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"", most: int = sys.maxsize) -> tuple[str, int]:
     """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
 
-    ``head`` contains bytes that were already read; at most ``most`` bytes are read after them.  Raises
-    ``FileFormatError`` for a stream that does not end before the disk is nearly full.
+    ``head`` contains bytes that were already read; at most ``most`` bytes are read after them.
     """
-    checksum, size, checked = zlib.crc32(head), len(head), 0
+    checksum, size = zlib.crc32(head), len(head)
     with _unnamed(shown) as copy:
         copy.write(head)
         while block := stream.read(min(SIZES.stream_block_bytes, most - (size - len(head)))):
-            if size >= checked:
-                if shutil.disk_usage(tempfile.gettempdir()).free < SPARE + _CHECKED_BYTES:
-                    raise FileFormatError(_too_much(shown, size))
-                checked = size + _CHECKED_BYTES
             checksum = zlib.crc32(block, checksum)
             size += copy.write(block)
         copy.flush()
@@ -297,14 +268,6 @@ def _unnamed(shown: str) -> Any:
     except OSError as error:
         lacking = f"no temporary file can be made ({error.strerror}); set TMPDIR to a folder that can be written"
         raise FileFormatError(f"{shown}: streams are copied to disk, and {lacking}") from error
-
-
-def _too_much(shown: str, size: int) -> str:
-    folder = tempfile.gettempdir()
-    return (
-        f"{shown}: the first {size:,} bytes leave too little disk space in {folder}, to which streams are copied; "
-        "write the data to a file and read the file, or set TMPDIR to a folder with more space"
-    )
 
 
 def _path_of(spool: BinaryIO) -> str:

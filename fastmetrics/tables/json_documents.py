@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-import ijson
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FileFormatError
@@ -36,6 +35,8 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
 
     Raises ``FileFormatError`` for a document that has no such list, or has more after its end.
     """
+    import ijson
+
     lines: list[bytes] = []
     size = number = 0
     most = file.max_row_bytes
@@ -71,6 +72,8 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
 
 def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
     """The items of a list, parsed one by one; the rest of a document with NaN, which is no strict JSON, as a whole."""
+    import ijson
+
     count = 0
     start = stream.read(len(BOM))
     try:
@@ -110,6 +113,8 @@ def _line(item: Any) -> bytes:
 
 def _has_list(file: DataFile, keys: Steps) -> bool:
     """Whether a document without records has at least the list."""
+    import ijson
+
     place = ".".join(map(str, keys))
     with reading(file.shown), file.open()[0] as stream, suppress(ijson.IncompleteJSONError):
         return any(prefix == place and event == "start_array" for prefix, event, _ in ijson.parse(stream))

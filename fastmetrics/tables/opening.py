@@ -8,12 +8,12 @@ the rule, for all functions.
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from glob import has_magic
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote, unquote
@@ -22,7 +22,6 @@ from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import STANDARD, ReadSizes
 from fastmetrics.base.options import Choice, Optional, Rows, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.tables import remote_files
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import (
     as_local,
@@ -45,9 +44,9 @@ from fastmetrics.tables.input_files import (
     content_of,
     reading,
     spool,
-    walked,
 )
 from fastmetrics.tables.json_documents import JSON
+from fastmetrics.tables.patterns import on_disk
 from fastmetrics.tables.remote_files import plainly, side_by_side
 from fastmetrics.tables.sources import FileSource, FrameSource, TableSource, without_empty
 
@@ -259,23 +258,12 @@ def expand(
             files.append(_in_database(path, format if format in table_formats() else None))
         elif is_url(path):
             files.extend(_behind(path, allowed))
-        elif os.path.isdir(path):
-            within = _in_folder(path, allowed)
-            if not within:
-                raise FileFormatError(f"{path}: {_no_file(allowed)}")
-            files.extend(within)
-        elif not os.path.exists(path) and glob.has_magic(path):
-            once: dict[str, DataFile] = {}  # "rows/**" matches a folder and also its files: keep each file once
-            for match in remote_files.on_disk(path):
-                for file in _in_folder(match, allowed) if os.path.isdir(match) else [_file(match, allowed)]:
-                    # "**" follows links, also those to a folder above
-                    name = os.path.realpath(file.path) if "**" in path else os.path.normpath(file.path)
-                    once.setdefault(name, file)
-            if not once:
-                raise FileFormatError(f"{path}: no file matches")
-            files.extend(once.values())
         else:
-            files.append(_file(path, allowed))
+            found = [_file(name, allowed, relative) for name, relative in on_disk(path)]
+            inputs_found = [file for file in found if file is not None]
+            if not inputs_found:
+                raise FileFormatError(f"{path}: {_nothing(path, allowed)}")
+            files.extend(inputs_found)
     return files
 
 
@@ -287,13 +275,30 @@ def _in_database(address: str, format: str | None) -> DataFile:
     return DataFile(address, shown, DATABASE, stamp=(0, ""))
 
 
-def _no_file(allowed: AllowedFormats) -> str:
-    """The error for a folder without matching files."""
+def _nothing(path: str, allowed: AllowedFormats) -> str:
+    """The error for a folder or a pattern without matching files."""
+    if has_magic(path) and not os.path.isdir(path):
+        return "no file matches"
     kind = "table files" if allowed.formats == table_formats() else f"files of the formats {', '.join(allowed.formats)}"
     return f"the folder contains no {kind}"
 
 
-def _file(path: str, allowed: AllowedFormats, keys: Mapping[str, str | None] | None = None) -> DataFile:
+def _keys(relative: str | None, allowed: AllowedFormats) -> dict[str, str | None] | None:
+    """The keys in the names of a file's folders; None for a file in a folder that is no input.
+
+    JSON documents often describe the files beside them.
+    """
+    *folders, name = (relative or "").split("/")
+    if relative is not None and allowed.by_name(name)[0] in (None, JSON.name):
+        return None
+    return dict(_hive(step) for step in folders if "=" in step)
+
+
+def _file(path: str, allowed: AllowedFormats, relative: str | None) -> DataFile | None:
+    """A file on this machine, with its path in the folder that is read; None if it is no input there."""
+    keys = _keys(relative, allowed)
+    if keys is None:
+        return None
     as_utf8(os.path.abspath(path))
     kind, compression = allowed.by_name(path)
     with reading(path), open(path, "rb") as stream:
@@ -303,7 +308,7 @@ def _file(path: str, allowed: AllowedFormats, keys: Mapping[str, str | None] | N
         content = content_of(path)
     # Absolute path, because other processes may have other working directories.
     format = kind or allowed.by_bytes(head, path)
-    return DataFile(os.path.abspath(path), path, format, compression, keys or {}, content=content)
+    return DataFile(os.path.abspath(path), path, format, compression, keys, content=content)
 
 
 def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
@@ -318,34 +323,16 @@ def _behind(address: str, allowed: AllowedFormats) -> list[DataFile]:
                 stream = remote.stream_of(match.url)
             files.append(_spooled(stream, match.url.shown, allowed))
             continue
-        keys, kind, compression = {}, *allowed.by_name(match.url.name)
-        if match.relative is not None:
-            if kind in (None, JSON.name):
-                continue
-            keys = dict(_hive(step) for step in match.relative.split("/")[:-1] if "=" in step)
+        keys, (kind, compression) = _keys(match.relative, allowed), allowed.by_name(match.url.name)
+        if keys is None:
+            continue
         if kind is None:
             with reading(match.url.shown):
                 kind = allowed.by_bytes(remote.remote_file(match.url, match.stamp, 16).read(16), match.url.shown)
         files.append(DataFile(str(match.url), match.url.shown, kind, compression, keys, stamp=match.stamp))
     if not files:
-        lacking = "no file matches" if glob.has_magic(parse(address).path) else _no_file(allowed)
-        raise FileFormatError(f"{shown}: {lacking}")
+        raise FileFormatError(f"{shown}: {_nothing(parse(address).path, allowed)}")
     return files
-
-
-def _in_folder(folder: str, allowed: AllowedFormats) -> list[DataFile]:
-    files = []
-    for where, name in walked(folder, _refuse):
-        if allowed.by_name(name)[0] not in (None, JSON.name):  # which often describes the files beside it
-            relative = os.path.relpath(where, folder).split(os.sep)
-            keys = dict(_hive(step) for step in relative if "=" in step)
-            files.append(_file(os.path.join(where, name), allowed, keys))
-    return sorted(files, key=lambda file: file.path)
-
-
-def _refuse(error: OSError) -> None:
-    """Raise an error for a folder that cannot be listed, so that its rows are not silently missing."""
-    raise FileFormatError(f"{error.filename}: cannot be read: {os.strerror(error.errno or 0)}") from error
 
 
 def _hive(step: str) -> tuple[str, str | None]:

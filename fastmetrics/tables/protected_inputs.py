@@ -9,19 +9,17 @@ slower run fails.
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.base.plugin_files import LOADED
-from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import Url, as_local, is_url, parse
 from fastmetrics.tables.file_formats import by_suffix
-from fastmetrics.tables.input_files import walked
+from fastmetrics.tables.patterns import on_disk
 from fastmetrics.tables.remote_files import store
 
 MARK = "_fastmetrics.json"
@@ -67,17 +65,10 @@ def paths_of(inputs: Any) -> Iterator[str]:
 
 def _files(path: str) -> Iterator[str]:
     """The files that are read for a local path: those of a folder or a pattern, and the metadata beside each."""
-    if os.path.isdir(path):
-        yield from (os.path.join(path, name) for name in (MARK, "index.faiss", "settings.json", "names.arrow"))
-        files: Iterable[str] = (os.path.join(at, name) for at, name in walked(path, None) if by_suffix(name)[0])
-    elif not os.path.lexists(path) and glob.has_magic(path):
-        matches = remote_files.on_disk(path)
-        files = (file for match in matches for file in ([match] if os.path.isfile(match) else _files(match)))
-    else:
-        files = [path]
-    for file in files:
-        yield file
-        yield f"{file}.meta.json"
+    for file, relative in on_disk(path):
+        if relative is None or by_suffix(file)[0]:
+            yield from (file, f"{file}.meta.json")
+    yield os.path.join(path, MARK)
 
 
 def _is_of(target: Url, read: Url) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import io
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from glob import has_magic
-from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -22,7 +19,8 @@ import pyarrow as pa
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.base.threads import ordered
-from fastmetrics.tables.addresses import NATIVE, Url, parameters, parse
+from fastmetrics.tables.addresses import NATIVE, Url, parameters, parse, shown_address
+from fastmetrics.tables.patterns import Pattern, fixed, is_input
 from fastmetrics.tables.table_chunks import Chunk
 
 # Retries after temporary faults, such as network errors: of a call, or of reading from the last position.
@@ -65,79 +63,6 @@ def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterat
 def _pauses() -> Iterator[float]:
     """The seconds to wait before each further attempt."""
     return (RETRY_LIMITS.pause_seconds * 2**failures for failures in range(RETRY_LIMITS.read_tries - 1))
-
-
-# Patterns of paths: their matches in a listing of an object store, and on a local disk.
-#
-# :func:`matching` defines the rules, because Python's ``glob`` differs between versions.
-
-
-def fixed(pattern: str) -> tuple[str, str]:
-    """The folder above the first step with a wildcard, and the rest of the pattern.
-
-    >>> fixed("bucket/2024/*/part-?.parquet")
-    ('bucket/2024', '*/part-?.parquet')
-    """
-    steps = pattern.split("/")
-    first = next(at for at, step in enumerate(steps) if glob.has_magic(step))
-    return "/".join(steps[:first]), "/".join(steps[first:])
-
-
-def is_deep(pattern: str) -> bool:
-    """Whether a pattern matches paths in nested folders."""
-    return "/" in pattern or pattern == "**"
-
-
-def matching(pattern: str, folders: Iterable[str], files: Iterable[str]) -> tuple[set[str], set[str]]:
-    """The folders and the files that a pattern finds, both and the pattern relative to one folder.
-
-    ``*``, ``?`` and ``[...]`` stay within one step, and ``**`` is any number of folders, none too; as the last step it
-    is the folder it stands in and all that is below.  What stands before a ``/`` is a folder: ``*/**`` does not find
-    the files beside the folders that it finds.  A name that starts with a dot is found only by a step that does so too.
-
-    >>> folders, files = matching("**/*.csv", ["x", "x/y"], ["a.csv", "x/b.csv", "x/.c.csv", "x/y/d.txt"])
-    >>> sorted(folders), sorted(files)
-    ([], ['a.csv', 'x/b.csv'])
-    """
-    only_folders = pattern.endswith("/")
-    steps = tuple(step for step in pattern.split("/") if step)
-    matching_folders = {folder for folder in folders if _fits(steps, tuple(folder.split("/")) if folder else (), 0)}
-    if only_folders:
-        return matching_folders, set()
-    return matching_folders, {file for file in files if _fits(steps, tuple(file.split("/")), 1)}
-
-
-def on_disk(pattern: str) -> list[str]:
-    """The local paths that match a pattern, in order.
-
-    In some versions of ``glob``, ``x/**`` matches ``x/`` even if ``x`` is not a folder.
-    """
-    paths = glob.glob(pattern, recursive=True)
-    return sorted(path for path in paths if os.path.isdir(path) or not path.endswith(os.sep))
-
-
-def _fits(steps: tuple[str, ...], names: tuple[str, ...], own: int) -> bool:
-    """Whether the steps match the path of these names; the last ``own`` names are not folders."""
-    if not steps:
-        return not names
-    if steps[0] == "**":
-        hidden = next((at for at, name in enumerate(names) if name.startswith(".")), len(names))
-        least = own if len(steps) == 1 else 0
-        return any(_fits(steps[1:], names[skipped:], own) for skipped in range(least, hidden + 1))
-    if not names:
-        return False
-    if names[0].startswith(".") and glob.has_magic(steps[0]) and not steps[0].startswith("."):
-        return False
-    return _fits_step(steps[0], names[0]) and _fits(steps[1:], names[1:], own)
-
-
-def _fits_step(step: str, name: str) -> bool:
-    return step == name if not glob.has_magic(step) else _compiled(step).match(name) is not None
-
-
-@lru_cache(256)
-def _compiled(step: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(step))
 
 
 # Object stores and other file systems at an address: connections, and one-line descriptions of their errors.
@@ -302,70 +227,29 @@ def plainly() -> Iterator[None]:
         raise OSError(f"{type(error).__name__}: {error}") from error
 
 
-_AWS = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))? during (\w+) operation: (.*)", re.DOTALL)
-_GOOGLE = re.compile(r"google::cloud::Status\((\w+): (.*)", re.DOTALL)
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"<>]+")
-_DENIED = "permission denied; check the credentials and their permissions"
-_REFUSED = "the credentials were rejected"
-_UNREACHED = "the store is not reachable"
-_CAUSES: Mapping[str, str] = {
-    "ACCESS_DENIED": _DENIED,
-    "PERMISSION_DENIED": _DENIED,
-    "403": _DENIED,
-    "INVALID_ACCESS_KEY_ID": _REFUSED,
-    "INVALID_CLIENT_TOKEN_ID": _REFUSED,
-    "MISSING_AUTHENTICATION_TOKEN": _REFUSED,
-    "INVALID_SIGNATURE": _REFUSED,
-    "SIGNATURE_DOES_NOT_MATCH": _REFUSED,
-    "UNRECOGNIZED_CLIENT": _REFUSED,
-    "EXPIRED_TOKEN": _REFUSED,
-    "UNAUTHENTICATED": _REFUSED,
-    "401": _REFUSED,
-    "NO_SUCH_BUCKET": "there is no such bucket",
-    "NO_SUCH_KEY": "there is no such object",
-    "RESOURCE_NOT_FOUND": "there is no such object",
-    "NOT_FOUND": "there is no such bucket or object",
-    "404": "there is no such object",
-    "301": "the bucket is in another region; set it with ?region=",
-    "PERMANENT_REDIRECT": "the bucket is in another region; set it with ?region=",
-}
-_PASSING = {"NETWORK_CONNECTION": _UNREACHED, "UNAVAILABLE": _UNREACHED, "DEADLINE_EXCEEDED": _UNREACHED}
-
-
-def _code(error: BaseException) -> tuple[str, str]:
-    """The store's error code, if there is one, and its message."""
-    text = str(error)
-    match = _AWS.search(text)
-    if match is not None:
-        exception = re.search(r"ExceptionName: (\w+)", match[4])
-        code = _snake(exception[1]) if exception else (match[2] or match[1]) if match[1] == "UNKNOWN" else match[1]
-        return code, re.split(r" ?\(Request ID|; Details: ", match[4])[0].strip()
-    match = _GOOGLE.search(text)
-    return (match[1], match[2].partition(" error_info=")[0]) if match is not None else ("", text)
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+_STORE = re.compile(
+    r".*?(?:AWS Error |google::cloud::Status\()(\w+)(?: \(HTTP status( \d+)\))?(?: during \w+ operation)?: "
+)
+_LASTING = re.compile("DENIED|INVALID|NO_SUCH|NOT_FOUND|MISSING|SIGNATURE|EXPIRED|UNAUTHENTICATED|status [34]|OAuth2")
+"""What a store answers to a request that it would refuse again."""
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^\s'\"<>]+")
 
 
 def cause(error: BaseException) -> str:
     """What went wrong, in one line.
 
     >>> cause(OSError("When getting x: AWS Error ACCESS_DENIED during HeadObject operation: No response body."))
-    'permission denied; check the credentials and their permissions'
+    'ACCESS_DENIED: No response body.'
     """
-    code, message = _code(error)
-    # Messages of packages may contain the address with its credentials.
-    line = _ADDRESS.sub(lambda match: parse(match[0]).shown, (message.splitlines() or [""])[0])[:_LONGEST]
+    message = str(error)
     if _ADDRESS.fullmatch(message.strip()):
         return "the server refused the request"
     if "OAuth2 access token" in message:
         return "no Google Cloud credentials were found; write anonymous@ before the bucket's name for public buckets"
-    if code in _PASSING:
-        return f"{_PASSING[code]}: {re.split(r', |error .[0-9]+.=', line)[-1] or code}"
-    if code:
-        return _CAUSES.get(code) or f"the store answers {code}" + (f": {line}" if line else "")
-    return line or type(error).__name__
+    line = _STORE.sub(r"\1\2: ", (message.splitlines() or [""])[0], count=1)
+    line = re.split(r" ?\(Request ID|; Details: | error_info=", line)[0].strip()
+    # Messages of packages may contain the address with its credentials.
+    return _ADDRESS.sub(lambda match: shown_address(match[0]), line)[:_LONGEST] or type(error).__name__
 
 
 def passing(error: BaseException | None) -> bool:
@@ -374,13 +258,12 @@ def passing(error: BaseException | None) -> bool:
         return False
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
         return False
-    return _code(error)[0] not in _CAUSES
+    return _LASTING.search(str(error)) is None
 
 
 # Files at addresses: listing them, and reading their bytes with retries.
 
 
-_NO_BUCKET = "there is no bucket"
 _VERSIONS = ("ETag", "etag", "mtime", "modified", "created", "LastModified", "last_modified", "updated")
 
 Stamp = tuple[int, str]
@@ -399,18 +282,31 @@ class FoundFile:
 def find(text: str) -> list[FoundFile]:
     """The files for an address: a file, all files in a folder, or the matches of a pattern.
 
-    Names in a folder that start with ``_`` or a dot are ignored.  Raises ``FileFormatError`` if there are none.
+    Names in a folder that start with ``_`` or a dot are ignored.  Raises ``FileFormatError`` if there is nothing.
     """
     url = parse(text)
     place = store(url)
     info = patiently(partial(look, place))
     if info.is_file and not url.path.endswith("/"):
         return [FoundFile(url, None, _stamp(place, info))]
-    if has_magic(url.path) and info.type.name == "NotFound":
-        return _matching(url, place)
-    if info.type.name != "Directory":
-        raise FileFormatError(f"{url.shown}: cannot be read: {missing(url, place)}")
-    return _folder(url, place, "", listing(place, deep=True)[0])
+    if info.type.name == "Directory":
+        files = listing(place, deep=True)[0]
+        return [
+            FoundFile(url.child(name), name, _stamp(place, files[name])) for name in sorted(files) if is_input(name)
+        ]
+    if not has_magic(url.path):
+        raise FileFormatError(f"{url.shown}: cannot be read: {missing(place)}")
+    above, rest = fixed(url.path)
+    base, pattern = replace(url, path=above), Pattern(rest)
+    try:
+        deep = "/" in rest or "**" in rest
+        files, folders = listing(store(base), deep=deep)
+        if not deep and any(pattern.leads(folder) for folder in folders):
+            files = listing(store(base), deep=True)[0]
+    except NotADirectoryError:  # the prefix without wildcards is a file
+        files = {}
+    found = sorted(pattern.find(files))
+    return [FoundFile(base.child(name), relative, _stamp(place, files[name])) for name, relative in found]
 
 
 def look(place: Store) -> Any:
@@ -418,70 +314,34 @@ def look(place: Store) -> Any:
     if not place.native:
         place.system.handler.fs.invalidate_cache()
     info = place.system.get_file_info(place.path.rstrip("/") or place.path)
-    status = getattr(_web_failure(place), "status", 0) if info.type.name == "NotFound" else 0
-    if status >= 500 or status == 429:
-        raise OSError(_answer(status))
+    if info.type.name == "NotFound" and (status := _status(place)) and (status >= 500 or status == 429):
+        raise OSError(f"the server answers {status}")
     return info
 
 
-def _web_failure(place: Store) -> BaseException | None:
-    """Why a web server does not give a file; fsspec calls any of its refusals a missing file."""
+def _status(place: Store) -> int | None:
+    """What a web server answers instead of a file; fsspec calls any of its refusals a missing file."""
     if place.native or "http" not in place.system.handler.fs.protocol:
         return None
     try:
         place.system.handler.fs.info(place.path)
     except FileNotFoundError as error:
-        return error.__cause__
+        if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+            raise OSError(f"the server is not reachable: {cause(error.__cause__)}") from error
+        return getattr(error.__cause__, "status", None)
     return None
 
 
-def _answer(status: int) -> str:
-    known = {code.value: f" ({code.phrase})" for code in HTTPStatus}
-    return f"the server answers {status}{known.get(status, '')}"
+def missing(place: Store) -> str:
+    """Why there is nothing at an address."""
+    status = _status(place)
+    return f"the server answers {status}" if status not in (None, 404, 410) else "there is no such file or folder"
 
 
 def stream_of(url: Url) -> Any:
     """The bytes of a file whose size the server does not tell."""
     place = store(url)
     return patiently(lambda: place.system.open_input_stream(place.path))
-
-
-def missing(url: Url, place: Store) -> str:
-    """The missing part of an address: the bucket, or the object in it."""
-    bucket = place.path.partition("/")[0]
-    if url.scheme in ("s3", "gs") and place.system.get_file_info(bucket).type.name == "NotFound":
-        return f"{_NO_BUCKET} {bucket!r}"
-    failure = _web_failure(place)
-    if isinstance(failure, OSError) and not isinstance(failure, FileNotFoundError):
-        return f"the server is not reachable: {cause(failure)}"
-    status = getattr(failure, "status", None)
-    if status not in (None, 404, 410):
-        return _answer(status)
-    return "there is no such file or folder"
-
-
-def _matching(url: Url, place: Store) -> list[FoundFile]:
-    """The matches of a pattern, each file once, even if its folder matches too."""
-    above, pattern = fixed(url.path)
-    base = replace(url, path=above)
-    try:
-        files, folders = listing(store(base), deep=is_deep(pattern))
-    except NotADirectoryError:  # the prefix without wildcards is a file
-        files, folders = {}, []
-    found_folders, found_files = matching(pattern, ["", *folders], files)
-    if found_folders and not is_deep(pattern):
-        files, _ = listing(store(base), deep=True)
-    matches: dict[str, FoundFile] = {}
-    for name in sorted([*found_folders, *found_files]):
-        if name in found_files:
-            group = [FoundFile(base.child(name), None, _stamp(place, files[name]))]
-        else:
-            group = _folder(base, place, name, files)
-        for match in group:
-            matches.setdefault(str(match.url), match)
-    if not matches and (lacking := missing(url, place)).startswith(_NO_BUCKET):
-        raise FileFormatError(f"{url.shown}: {lacking}")
-    return list(matches.values())
 
 
 def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
@@ -503,17 +363,6 @@ def listing(place: Store, *, deep: bool) -> tuple[dict[str, Any], list[str]]:
     return files, sorted(folders)
 
 
-def _folder(base: Url, place: Store, folder: str, files: dict[str, Any]) -> list[FoundFile]:
-    files_inside = []
-    for name in sorted(files):
-        if folder and not name.startswith(f"{folder}/"):
-            continue
-        relative = name[len(folder) :].lstrip("/")
-        if not any(step.startswith(("_", ".")) for step in relative.split("/")):
-            files_inside.append(FoundFile(base.child(name), relative, _stamp(place, files[name])))
-    return files_inside
-
-
 def _stamp(place: Store, info: Any) -> Stamp:
     """Size and modification time in seconds, which listings and single requests both report."""
     if info.mtime_ns is not None:
@@ -525,11 +374,10 @@ def _stamp(place: Store, info: Any) -> Stamp:
 
 
 class RemoteFile(io.RawIOBase):
-    """The bytes of a remote file; a failed read is retried at the byte reached."""
+    """The bytes of a remote file; a failed read is tried again at the byte reached."""
 
     def __init__(self, url: Url, stamp: Stamp) -> None:
         self._url, self._stamp = url, stamp
-        self._place = store(url)
         self._file: Any = None
         self._at = 0
 
@@ -543,34 +391,28 @@ class RemoteFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move to an offset."""
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._stamp[0]}[whence]
+        self._at = offset + (0, self._at, self._stamp[0])[whence]
         return self._at
 
     def readinto(self, buffer: Any) -> int:
         """The next bytes, fewer than the buffer takes only at the end."""
-        size = max(0, min(len(buffer), self._stamp[0] - self._at))
-        if size:
-            buffer[:size] = patiently(lambda: self._fetch(size))
-            self._at += size
-        return size
+        data = patiently(lambda: self._read(min(self._at + len(buffer), self._stamp[0])))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
 
-    def _fetch(self, size: int) -> bytes:
+    def _read(self, stop: int) -> bytes:
         try:
             with plainly():
                 if self._file is None:
-                    self._file = unchanged(self._place, self._url, self._stamp)
-                data = bytes(self._file.read_at(size, self._at))
-            if len(data) < size:
+                    self._file = unchanged(store(self._url), self._url, self._stamp)
+                data = bytes(self._file.read_at(max(0, stop - self._at), self._at))
+            if self._at + len(data) < stop:
                 raise OSError(f"the file ends after {self._at + len(data)} of {self._stamp[0]} bytes")
             return data
         except OSError:
             self._file = None
             raise
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._file = None
-        super().close()
 
 
 def remote_file(url: Url, stamp: Stamp, ahead: int) -> io.BufferedReader:

@@ -24,7 +24,8 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import Url, parse
 from fastmetrics.tables.encoders import writing
-from fastmetrics.tables.input_files import WORK_SUFFIX, local_path
+from fastmetrics.tables.input_files import local_path
+from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.protected_inputs import MARK, check_not_read
 from fastmetrics.tables.remote_files import look, patiently, plainly, store
 

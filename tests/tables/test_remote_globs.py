@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary import summarize
-from fastmetrics.tables import open_source, remote_files
+from fastmetrics.tables import open_source
 from fastmetrics.tables.opening import expand
+from fastmetrics.tables.patterns import Pattern, is_input, on_disk
 from tests.support.loopback import BUCKET, Server
 from tests.support.table_files import tree
 
@@ -45,49 +46,78 @@ def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]
                 path.write_text("answer\nyes\n")
                 memory.pipe_file(f"{root}/{path.relative_to(folder).as_posix()}", b"answer\nyes\n")
         everything = [os.path.relpath(found, folder) for found in Path(folder).rglob("*")]
-        folders = [name for name in everything if Path(folder, name).is_dir()]
-        found = remote_files.matching(pattern, ["", *folders], set(everything) - set(folders))
-        wanted = glob.glob(pattern, root_dir=folder, recursive=True)
-        wanted = {name.rstrip("/") for name in wanted if Path(folder, name).is_dir() or not name.endswith("/")}
-        assert (found[0] | found[1]) - {""} == wanted, "glob leaves out the folder itself"
+        found = glob.glob(pattern, root_dir=folder, recursive=True)
+        inside = {name.rstrip("/") for name in found if Path(folder, name).is_dir()} | (
+            {""} if {*steps} == {"**"} else set()
+        )
+        wanted = {file for file in everything if Path(folder, file).is_file() and is_found(file, found, inside)}
+        assert {name for name, _ in Pattern(pattern).find(sorted(everything)) if Path(folder, name).is_file()} == wanted
         if glob.has_magic(pattern):
             here, there = expansion(folder, f"/{pattern}"), expansion(f"memory:/{root}", f"/{pattern}")
             assert here == there
 
 
-TREE = (["", "x", "x/y", ".h"], ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".h/e.csv"])
+def is_found(file: str, found: list[str], inside: set[str]) -> bool:
+    """Whether a file is a match itself, or is read in a folder that is one."""
+    above = [parent.as_posix().removeprefix(".") for parent in Path(file).parents]
+    relatives = [file.removeprefix(f"{folder}/") for folder in above if folder in inside]
+    if relatives:
+        return is_input(max(relatives, key=len))
+    return file in found
+
+
+TREE = ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".h/e.csv"]
 
 
 @pytest.mark.parametrize(
-    ("pattern", "folders", "files"),
+    ("pattern", "files"),
     [
-        ("*", {"x"}, {"a.csv"}),
-        ("**", {"", "x", "x/y"}, {"a.csv", "x/b.csv", "x/y/c.csv"}),
-        ("*/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
-        ("a*/**", set(), set()),
-        ("a.csv/**", set(), set()),
-        ("**/a.csv/**", set(), set()),
-        ("none/**", set(), set()),
-        ("x/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
-        ("x/**/**", {"x", "x/y"}, {"x/b.csv", "x/y/c.csv"}),
-        ("**/*.csv", set(), {"a.csv", "x/b.csv", "x/y/c.csv"}),
-        ("x/**/*.csv", set(), {"x/b.csv", "x/y/c.csv"}),
-        ("*/", {"x"}, set()),
-        ("**/", {"", "x", "x/y"}, set()),
-        ("a.csv/", set(), set()),
-        (".*/*", set(), {".h/e.csv"}),
-        ("*/.*", set(), {"x/.d.csv"}),
+        ("*", {"a.csv": None, "x/b.csv": "b.csv", "x/y/c.csv": "y/c.csv"}),
+        ("**", {"a.csv": "a.csv", "x/b.csv": "x/b.csv", "x/y/c.csv": "x/y/c.csv"}),
+        ("*/**", {"x/b.csv": "b.csv", "x/y/c.csv": "y/c.csv"}),
+        ("a*/**", {}),
+        ("a.csv/**", {}),
+        ("**/a.csv/**", {}),
+        ("none/**", {}),
+        ("x/**/**", {"x/b.csv": "b.csv", "x/y/c.csv": "y/c.csv"}),
+        ("**/*.csv", {"a.csv": None, "x/b.csv": None, "x/y/c.csv": None}),
+        ("x/**/*.csv", {"x/b.csv": None, "x/y/c.csv": None}),
+        ("*/", {"x/b.csv": "b.csv", "x/y/c.csv": "y/c.csv"}),
+        ("a*/", {}),
+        (".*/*", {".h/e.csv": None}),
+        ("*/.*", {"x/.d.csv": None}),
+        ("/".join(["**"] * 12) + "/*.csv", {"a.csv": None, "x/b.csv": None, "x/y/c.csv": None}),
     ],
 )
-def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, folders: set[str], files: set[str]) -> None:
-    """The rules that docs/data.md writes down, in a listing and on a disk, whatever this Python's glob says."""
-    for file in TREE[1]:
+def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, files: dict[str, str | None]) -> None:
+    """The rules that docs/data.md writes down, in a listing and on a disk."""
+    for file in TREE:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    (tmp_path / "x" / "y").mkdir(exist_ok=True)
-    assert remote_files.matching(pattern, *TREE) == (folders, files)
-    found = {os.path.relpath(path, tmp_path) for path in remote_files.on_disk(f"{tmp_path}/{pattern}")}
-    assert found == {folder or "." for folder in folders} | files
+    assert dict(Pattern(pattern).find(TREE)) == files
+    assert {os.path.relpath(name, tmp_path): keys for name, keys in on_disk(f"{tmp_path}/{pattern}")} == files
+
+
+def test_a_pattern_reads_each_real_folder_once(tmp_path: Path) -> None:
+    """Links that lead up and to each other have no end."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text("answer\nyes\n")
+        (tmp_path / name / "up").symlink_to("..")
+        (tmp_path / name / "other").symlink_to(f"../{'ba'['ba'.index(name) - 1]}")
+    for pattern in ("**/*.csv", "**", "*", "/".join(["**"] * 12), "/".join(["**", "*"] * 12)):
+        assert len(on_disk(f"{tmp_path}/{pattern}")) in (2, 0), pattern
+    assert len(on_disk(f"{tmp_path}/**/*.csv")) == len(on_disk(f"{tmp_path}/**")) == 2
+
+
+@pytest.mark.timeout(20)
+def test_a_pattern_takes_time_in_proportion_to_the_tree(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 60)
+    deep.mkdir(parents=True)
+    (deep / "t.csv").write_text("answer\nyes\n")
+    assert len(on_disk(f"{tmp_path}/{'**/*/' * 12}*.csv")) == 1
+    assert len(on_disk(f"{tmp_path}/{'**/' * 12}*.csv")) == 1
+    assert on_disk(f"{tmp_path}/{'**/*/' * 12}*.tsv") == []
 
 
 def expansion(base: str, pattern: str) -> list[str] | str:

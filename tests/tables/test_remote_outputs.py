@@ -132,13 +132,13 @@ def test_existing_objects_are_kept_unless_overwrite(s3: Server, numbers: Path) -
 
 
 def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path) -> None:
-    with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: there is no such bucket"):
+    with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: NO_SUCH_BUCKET"):
         score(numbers, "s3://nowhere/s.csv", never)
     with pytest.raises(OutputError, match="expected a name inside the bucket"):
         score(numbers, f"s3://{BUCKET}", never)
     s3.require_credentials(True)
     try:
-        with pytest.raises(OutputError, match=r"cannot write s3://rows/s.csv: [a-z ]*(credentials|permission)"):
+        with pytest.raises(OutputError, match=r"cannot write s3://rows/s.csv: ACCESS_DENIED"):
             score(numbers, f"s3://{BUCKET}/s.csv", never)
     finally:
         s3.require_credentials(False)

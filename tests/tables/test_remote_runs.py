@@ -44,7 +44,7 @@ def test_runs_at_an_address_are_those_of_the_folder(s3: Server, tmp_path: Path, 
     assert fm.results.list_runs(f"s3://{BUCKET}/listed/others").num_rows == 0
     for place, reason in (
         (f"s3://{BUCKET}/listed/nothing", "there is no such file or folder"),
-        ("s3://nowhere/runs", "there is no bucket 'nowhere'"),
+        ("s3://nowhere/runs", "there is no such file or folder"),
     ):
         with pytest.raises(FileFormatError, match=f"^{place}: cannot be read: {reason}$"):
             fm.results.list_runs(place)
