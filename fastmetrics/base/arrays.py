@@ -308,6 +308,19 @@ def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags |
     return pa.Array.from_buffers(type_, len(values), [valid, pa.py_buffer(data)])
 
 
+def few_texts(texts: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
+    """The texts ``rows`` of an array, in ascending order, as large strings.
+
+    >>> few_texts(pa.array(["a", None, "c"]), np.array([1, 2])).to_pylist()
+    [None, 'c']
+    """
+    texts = decoded(texts)
+    if pt.is_string_view(texts.type):
+        texts = texts.cast(pa.large_string())
+    few = texts if len(rows) == len(texts) else texts.take(arrow_numbers(rows, pa.int64()))
+    return few.cast(pa.large_string())
+
+
 def numpy_values(array: pa.Array, null: float | None = None) -> Any:
     """The values of an Arrow array in NumPy; numbers without nulls are not copied.
 
@@ -375,13 +388,19 @@ class Memo:
 
 _EMPTY = np.zeros(0, np.uint8)
 
+HIGH, ANGLE, PIPE, BRACKET, BRACE, HEADING = 1, 2, 4, 8, 16, 32
+"""Signs of a text: it may hold a character beyond ASCII, a ``<`` or a ``|``, or begin with a bracket, with a brace, or
+as the thoughts of a model do."""
+EVERY = 63
+
 
 @dataclass(frozen=True, eq=False)
 class Text:
     """Strings: the bytes of string i are ``data[starts[i]:stops[i]]``.
 
     ``valid[i]`` is False where row i is null.  In a list column, ``groups`` has one entry more than there are rows, and
-    row r has the strings ``groups[r]:groups[r + 1]``; otherwise it is None and there is one string per row.
+    row r has the strings ``groups[r]:groups[r + 1]``; otherwise it is None and there is one string per row.  ``signs``
+    are those that each string may have, seen when its encoding was checked; None if nobody has looked.
     """
 
     data: Bytes
@@ -389,13 +408,23 @@ class Text:
     stops: Ints
     valid: Flags
     groups: Ints | None = None
+    signs: Bytes | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def take(self, rows: Ints) -> Text:
         """The strings ``rows``, which may repeat; the bytes are shared."""
-        return replace(self, starts=self.starts[rows], stops=self.stops[rows])
+        signs = None if self.signs is None else self.signs[rows]
+        return replace(self, starts=self.starts[rows], stops=self.stops[rows], signs=signs)
+
+    def with_sign(self, signs: int) -> Ints:
+        """The strings that may have one of these signs, a superset of those that do.
+
+        >>> text_of_strings(["a", "b"]).with_sign(HIGH).tolist()
+        [0, 1]
+        """
+        return np.arange(len(self)) if self.signs is None else np.flatnonzero(self.signs & signs)
 
     def strings(self) -> list[str]:
         """The strings as Python objects; for few rows and for output, not for whole columns on the hot path."""
@@ -505,26 +534,32 @@ def is_valid(array: pa.Array) -> bool:
     return True
 
 
+def every_sign(array: pa.Array) -> Bytes | None:
+    """All signs for each text of an array, None if the texts are not UTF-8."""
+    return np.full(len(array), EVERY, np.uint8) if is_valid(array) else None
+
+
 def text_of_arrow(
-    array: pa.Array, name: str, lists: bool = False, is_utf8: Callable[[pa.Array], bool] = is_valid
+    array: pa.Array, name: str, lists: bool = False, signs: Callable[[pa.Array], Bytes | None] = every_sign
 ) -> Text:
     """A view of a column of strings (with ``lists``, also of lists of strings); only the offsets are copied.
 
-    Nulls inside a list are dropped.  ``is_utf8`` checks an array of strings; ``text.utf8`` has a faster check.  Raises
-    ``ColumnError`` for another type and ``InputError``, naming the row, for bytes that are not UTF-8.
+    Nulls inside a list are dropped.  ``signs`` checks an array of strings and returns what may be in each, None if they
+    are not UTF-8; ``text.text_keys`` has a faster one.  Raises ``ColumnError`` for another type and ``InputError``,
+    naming the row, for bytes that are not UTF-8.
     """
     kind = array.type
     if lists and (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         sizes = numpy_values(pc.list_value_length(array), null=0).astype(np.int64)
-        flat = text_of_arrow(array.flatten(), name, is_utf8=is_utf8)
+        flat = text_of_arrow(array.flatten(), name, signs=signs)
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         present = np.concatenate([[0], np.cumsum(flat.valid)])
         groups = present[bounds]
         return replace(flat.take(np.flatnonzero(flat.valid)), valid=_validity(array), groups=groups)
     if pa.types.is_dictionary(kind):
         if lists and hasattr(kind.value_type, "value_type"):
-            return text_of_arrow(decoded(array), name, lists, is_utf8)
-        words = text_of_arrow(array.dictionary, name, is_utf8=is_utf8)
+            return text_of_arrow(decoded(array), name, lists, signs)
+        words = text_of_arrow(array.dictionary, name, signs=signs)
         rows = numpy_values(array.indices, null=0).astype(np.int64)
         valid = _validity(array)
         if len(words) == 0:
@@ -539,19 +574,21 @@ def text_of_arrow(
         array = array.cast(pa.large_string())
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise ColumnError(f"column {name!r}: expected text{' or lists of it' if lists else ''}, got {kind}")
-    if not is_utf8(array):
+    seen = signs(array)
+    if seen is None:
         _check_encoding(array, name)
-    return _text_of_strings_array(array)
+    return _text_of_strings_array(array, seen)
 
 
-def _text_of_strings_array(array: pa.Array) -> Text:
+def _text_of_strings_array(array: pa.Array, signs: Bytes | None) -> Text:
     _, offsets, data = array.buffers()
     wide = np.int64 if pa.types.is_large_string(array.type) else np.int32
     if offsets is None or data is None or len(array) == 0:
         nothing = np.zeros(len(array), np.int64)
         return Text(_EMPTY, nothing, nothing, _validity(array))
     bounds = np.frombuffer(offsets, wide, len(array) + 1, array.offset * np.dtype(wide).itemsize).astype(np.int64)
-    return _without_hidden_bytes(Text(np.frombuffer(data, np.uint8), bounds[:-1], bounds[1:], _validity(array)))
+    whole = np.frombuffer(data, np.uint8)
+    return _without_hidden_bytes(Text(whole, bounds[:-1], bounds[1:], _validity(array), signs=signs))
 
 
 def _without_hidden_bytes(text: Text) -> Text:

@@ -21,6 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import (
+    BRACE,
+    BRACKET,
+    PIPE,
     Flags,
     Ints,
     Text,
@@ -28,10 +31,12 @@ from fastmetrics.base.arrays import (
     arrow_numbers,
     as_lists,
     decoded,
+    few_texts,
     is_list,
     is_list_view,
     is_number,
     is_text,
+    known_true,
     numpy_values,
     side_by_side,
 )
@@ -51,16 +56,15 @@ _LIST = rf"(?s)^\[\s*(?:{_QUOTED}(?:(?:\s*,\s*|\s+){_ITEM})*)?\s*\]\s*$"
 class Structure:
     """How texts look that hold more than one text.
 
-    ``kinds`` are those of the columns in which it is noticed, ``begins`` the first byte of such a text, or ``holds``
-    one that is somewhere in it: most columns have none of them, which is found without a regular expression.
-    ``pattern`` is a regular expression of Arrow and ``never`` one that no such text matches.  A note says that texts
-    ``are`` so, from the share ``least`` of the rows on, and which ``option`` reads them, in Python and on the command
-    line; ``{name}`` is the column of the user, ``{column}`` the canonical one.
+    ``kinds`` are those of the columns in which it is noticed, ``sign`` what each such text has: most columns have none
+    of them, which was seen when their texts were checked.  ``pattern`` is a regular expression of Arrow and ``never``
+    one that no such text matches.  A note says that texts ``are`` so, from the share ``least`` of the rows on, and
+    which ``option`` reads them, in Python and on the command line; ``{name}`` is the column of the user, ``{column}``
+    the canonical one.
     """
 
     kinds: tuple[str, ...]
-    begins: bytes
-    holds: bytes
+    sign: int
     pattern: str
     are: tuple[str, str]
     option: str
@@ -76,16 +80,14 @@ class Structure:
 STRUCTURES: Mapping[str, Structure] = {
     "lists": Structure(
         ("text", "texts"),
-        b"[",
-        b"",
+        BRACKET,
         _LIST,
         ("text is a list, as JSON, Python or NumPy writes it", "texts are lists, as JSON, Python or NumPy writes them"),
         "lists={name!r} (--lists {name}) reads the lists",
     ),
     "chats": Structure(
         ("text", "texts"),
-        b"[",
-        b"",
+        BRACKET,
         r'(?s)^\[\s*\{.*"role"\s*:.*\}\s*\]\s*$',
         ("text is a history of messages in JSON", "texts are histories of messages in JSON"),
         "columns={{{column!r}: '{name}[turn=last].answer'}} (--columns '{column}={name}[turn=last].answer') reads "
@@ -93,8 +95,7 @@ STRUCTURES: Mapping[str, Structure] = {
     ),
     "records": Structure(
         ("text", "texts"),
-        b"[",
-        b"",
+        BRACKET,
         r'(?s)^\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*\]\s*$',
         ("text is a list of objects in JSON", "texts are lists of objects in JSON"),
         "columns={{{column!r}: '{name}[].FIELD'}} (--columns '{column}={name}[].FIELD') reads a field of each",
@@ -102,16 +103,14 @@ STRUCTURES: Mapping[str, Structure] = {
     ),
     "objects": Structure(
         ("text", "texts"),
-        b"{",
-        b"",
+        BRACE,
         r'(?s)^\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*$',
         ("text is an object in JSON", "texts are objects in JSON"),
         "columns={{{column!r}: '{name}.FIELD'}} (--columns {column}={name}.FIELD) reads a field of them",
     ),
     "pipes": Structure(
         ("texts",),
-        b"",
-        b"|",
+        PIPE,
         r"\S \| \S|\S\|\|\S|\S \|\| \S|[\pL\pN]{2}\|[\pL\pN]",
         ("text has parts between pipes", "texts have parts between pipes"),
         "lists='{name}=|' (--lists '{name}=|') reads them as lists",
@@ -133,22 +132,12 @@ def looks(column: pa.Array, text: Text, kind: str) -> dict[str, Flags]:
     >>> {name: rows.tolist() for name, rows in found.items()}
     {'lists': [True, False, False, False, True], 'objects': [False, False, False, True, False]}
     """
-    if text.groups is not None:  # the rows are lists already
+    if text.groups is not None or not len(text.with_sign(BRACKET | BRACE | PIPE)):  # the rows are lists already
         return {}
-    filled = np.flatnonzero(text.valid & (text.stops > text.starts))
-    if not len(filled):
-        return {}
-    first = text.data[text.starts[filled]]
-    data = text.data[int(text.starts[filled].min()) : int(text.stops[filled].max())]
     found: dict[str, Flags] = {}
     for name, structure in STRUCTURES.items():
-        if kind not in structure.kinds:
-            continue
-        if structure.begins:
-            places = filled[first == ord(structure.begins)]
-        else:
-            places = filled if (data == ord(structure.holds)).any() else filled[:0]
-        if len(places) and (rows := _matching(column, places, structure)).size:
+        places = text.with_sign(structure.sign)
+        if kind in structure.kinds and len(places) and (rows := _matching(column, places, structure)).size:
             found[name] = np.zeros(len(text), np.bool_)
             found[name][rows] = True
     return found
@@ -156,11 +145,10 @@ def looks(column: pa.Array, text: Text, kind: str) -> dict[str, Flags]:
 
 def _matching(column: pa.Array, places: Ints, structure: Structure) -> Ints:
     """Those of some rows that look like a structure."""
-    texts = decoded(column).cast(pa.large_string())
-    texts = texts if len(places) == len(texts) else texts.take(pa.array(places))
-    matches = numpy_values(pc.match_substring_regex(texts, structure.pattern).fill_null(False))
+    texts = few_texts(column, places)
+    matches = numpy_values(known_true(pc.match_substring_regex(texts, structure.pattern)))
     if structure.never is not None and matches.any():
-        matches = matches & ~numpy_values(pc.match_substring_regex(texts, structure.never).fill_null(True))
+        matches = matches & ~numpy_values(known_true(pc.match_substring_regex(texts, structure.never)))
     return places[matches]
 
 

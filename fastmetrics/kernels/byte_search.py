@@ -28,18 +28,6 @@ def count_characters(data: Bytes, starts: Ints, stops: Ints) -> Ints:
     return counts
 
 
-@kernel
-def hold_byte(data: Bytes, starts: Ints, stops: Ints, byte: int) -> Flags:
-    """Whether each text holds a byte; all of a text are read, so that the compiler compares many at once."""
-    found = np.zeros(len(starts), np.bool_)
-    for row in range(len(starts)):
-        here = False
-        for i in range(np.uint64(starts[row]), np.uint64(stops[row])):
-            here |= data[i] == byte
-        found[row] = here
-    return found
-
-
 @inline
 def in_word(byte: int) -> bool:
     """Whether a byte is an ASCII letter, digit or underscore."""

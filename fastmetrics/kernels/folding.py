@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint64s
+from fastmetrics.base.arrays import ANGLE, BRACE, BRACKET, HEADING, HIGH, PIPE, Bytes, Flags, Ids, Ints, Uint64s
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.simd.blocks import AHEAD, BLOCK, in_range, prefetch, utf8_errors
+from fastmetrics.kernels.simd.blocks import AHEAD, BLOCK, eight, in_range, prefetch, utf8_errors
 
 # Folding of text: each character is kept, replaced or removed, as a convention's table defines.
 #
@@ -178,49 +178,159 @@ def blank_article(data: Bytes, begin: int, end: int) -> None:
             data[p] = 0x20
 
 
-# Validation of UTF-8: bytes are valid if each fits the three before it, so that blocks are checked side by side.
+# Validation of UTF-8, and the signs of texts: bytes are valid if each fits the three before it, so that blocks are
+# checked side by side.  Every text passes here once, so what notes must know of it is seen here.
 
 
 PADDING = 2 * BLOCK
 """Bytes of an array to work in."""
 
-_U0, _U1, _U3, _BLOCK, _HIGH = (np.uint64(n) for n in (0, 1, 3, BLOCK, 0x80))
+WRONG = 128
+"""In place of the signs of a block: it is not UTF-8."""
+
+_U0, _U1, _U3, _U4, _U6, _U7, _U8, _U16, _U32, _U61 = (np.uint64(n) for n in (0, 1, 3, 4, 6, 7, 8, 16, 32, 61))
+_BLOCK, _BEYOND, _BYTE, _ALL = (np.uint64(n) for n in (BLOCK, 0x80, 0xFF, (1 << 64) - 1))
+_LESS, _BAR = np.uint64(ord("<")), np.uint64(ord("|"))
+_BEGINS = np.zeros(256, np.uint8)
+"""What the first byte of a text says: ``BRACKET``, ``BRACE``, or ``HEADING`` if a thought may begin so."""
+_BEGINS[list(b"\t\n\x0c\r #*_[\xe2tThHrRaA")] = HEADING
+_BEGINS[ord("[")] |= BRACKET
+_BEGINS[ord("{")] = BRACE
+_HEADS = [word.encode().ljust(10, b"\0") for word in ("[think", "[thought", "[reasoning", "◁think", "analysis")]
+_HEADS += [word.ljust(10, b"\0") for word in (b"thinking", b"thought ", b"reasoning ")]
+_HEADINGS = np.frombuffer(b"".join(_HEADS), np.uint8).reshape(-1, 10)
+_HERE = np.frombuffer(b"here", np.uint8)
+
+
+def blocks_of(size: int) -> int:
+    """The blocks of texts of so many bytes together, with those in which an incomplete character would show."""
+    return (size + 3) // BLOCK + 1 + 8  # eight are read at a time
 
 
 @leaf
-def is_utf8(data: Bytes, bounds: Any, room: Bytes) -> bool:
+def see_texts(data: Bytes, bounds: Any, room: Bytes, blocks: Bytes, signs: Bytes) -> bool:
     """Whether the texts between each two of ``bounds`` are UTF-8; False also if bytes outside them make it unclear.
 
-    ``room`` has space for the bytes of one block and those around it.
+    ``signs`` gets those of each text, which may be of a neighbour in its first or last block.  ``room`` has space for
+    the bytes of one block and those around it, ``blocks`` for a number per block.
     """
     first, last = np.uint64(bounds[0]), np.uint64(bounds[len(bounds) - 1])
-    p = first
+    # Blocks at the ends would read bytes of other texts, or none: they are copied between zeros, which are valid.
+    union = see_end(data, first, last, first, room, blocks)
+    p, union = see_blocks(data, first, last, blocks, union)
     while p < last + _U3:  # what is incomplete shows up to three bytes later
-        prefetch(data, p + AHEAD)
-        # Blocks at the ends would read bytes of other texts, or none: they are copied between zeros, which are valid.
-        if p >= first + _U3 and p + _BLOCK <= last:
-            if has_errors(data, p):
-                return False
-        else:
-            for k in range(_U3 + _BLOCK):
-                room[k] = data[p + k - _U3] if p + k >= first + _U3 and p + k < last + _U3 else 0
-            if has_errors(room, _U3):
-                return False
+        union |= see_end(data, first, last, p, room, blocks)
         p += _BLOCK
+    if union & WRONG:
+        return False
     for row in range(np.uint64(len(bounds) - 1)):
-        # Together the texts may be valid although a character goes over from one to the next.
-        begin = np.uint64(bounds[row])
-        if begin < last and data[begin] & 0xC0 == 0x80:
-            return False
+        begin, stop = np.uint64(bounds[row]), np.uint64(bounds[row + _U1])
+        found = np.uint8(0)
+        if begin < stop:
+            # Together the texts may be valid although a character goes over from one to the next.
+            if data[begin] & 0xC0 == 0x80:
+                return False
+            found = see_beginning(data, begin, stop)
+            if union:
+                found |= signs_between(blocks, (begin - first) >> _U6, (stop - first - _U1) >> _U6)
+        signs[row] = found
     return True
 
 
 @leaf
-def has_errors(data: Bytes, p: np.uint64) -> bool:
-    """Whether the 64 bytes at ``p`` cannot be UTF-8; ASCII after ASCII is."""
-    if in_range(data, p - _U3, _HIGH, _HIGH) == _U0 and in_range(data, p, _HIGH, _HIGH) == _U0:
-        return False
-    return utf8_errors(data, p) != _U0
+def see_blocks(
+    data: Bytes, first: np.uint64, last: np.uint64, blocks: Bytes, union: np.uint8
+) -> tuple[np.uint64, np.uint8]:
+    """The signs of all whole blocks but the first; return the byte behind them, and the signs that any has."""
+    p, block, before = first + _BLOCK, _U1, _U1
+    while p + _BLOCK <= last:
+        prefetch(data, p + AHEAD)
+        signs, before = see_block(data, p, before)
+        blocks[block] = signs
+        union |= signs
+        p += _BLOCK
+        block += _U1
+    return p, union
+
+
+@leaf
+def see_end(data: Bytes, first: np.uint64, last: np.uint64, p: np.uint64, room: Bytes, blocks: Bytes) -> np.uint8:
+    """The signs of a block in which texts begin or end."""
+    for k in range(_U3 + _BLOCK):
+        room[k] = data[p + k - _U3] if p + k >= first + _U3 and p + k < last + _U3 else 0
+    signs, _ = see_block(room, _U3, _ALL)
+    blocks[(p - first) >> _U6] = signs
+    return signs
+
+
+@inline
+def see_block(data: Bytes, p: np.uint64, before: np.uint64) -> tuple[np.uint8, np.uint64]:
+    """The signs of the 64 bytes at ``p``, or ``WRONG`` if they cannot be UTF-8, and whether the next may go on.
+
+    ``before`` is the latter of the block before: ASCII after ASCII is UTF-8.
+    """
+    high = in_range(data, p, _BEYOND, _BEYOND)
+    angles, bars = in_range(data, p, _LESS, _U1), in_range(data, p, _BAR, _U1)
+    after = high >> _U61
+    if (high | angles | bars | before) == _U0:
+        return np.uint8(0), after
+    if (high | before) != _U0 and utf8_errors(data, p) != _U0:
+        return np.uint8(WRONG), after
+    return np.uint8((high != _U0) * HIGH | (angles != _U0) * ANGLE | (bars != _U0) * PIPE), after
+
+
+@inline
+def signs_between(blocks: Bytes, k: np.uint64, last: np.uint64) -> np.uint8:
+    """The signs of the blocks from ``k`` to ``last``, eight at a time."""
+    together = _U0
+    while k + _U7 < last:
+        together |= eight(blocks, k)
+        k += _U8
+    together |= eight(blocks, k) << ((_U7 - (last - k)) << _U3)
+    together |= together >> _U32
+    together |= together >> _U16
+    return np.uint8((together | together >> _U8) & _BYTE)
+
+
+@inline
+def see_beginning(data: Bytes, begin: np.uint64, stop: np.uint64) -> np.uint8:
+    """The signs of the first bytes of a text."""
+    signs = _BEGINS[data[begin]]
+    if signs & HEADING and not heads_thought(data, begin, stop):
+        signs ^= np.uint8(HEADING)
+    return signs
+
+
+@leaf
+def heads_thought(data: Bytes, p: np.uint64, stop: np.uint64) -> bool:
+    """Whether a text begins as the heading of a thought, or its mark, does, behind white space and marks of Markdown.
+
+    Headings may begin with "Here's my", "Here is the" and the like.
+    """
+    while p < stop and (data[p] <= 0x20 or data[p] in (0x23, 0x2A, 0x5F)):
+        p += _U1
+    if begins_with(data, p, stop, _HERE):
+        # Behind "here's a" or "here is my", the third or the fourth word is that of the others.
+        spaces = 3 if p + _U4 < stop and data[p + _U4] == 0x20 else 2
+        while p < stop and spaces > 0:
+            spaces -= data[p] == 0x20
+            p += _U1
+        return p < stop and (data[p] | 0x20 in (0x74, 0x72))
+    found = False
+    for k in range(np.uint64(len(_HEADINGS))):
+        found |= begins_with(data, p, stop, _HEADINGS[k])
+    return found
+
+
+@leaf
+def begins_with(data: Bytes, p: np.uint64, stop: np.uint64, word: Bytes) -> bool:
+    """Whether a text has a word at ``p``, in small letters or capitals; the word ends before its first zero byte."""
+    k = _U0
+    while k < np.uint64(len(word)) and word[k] != 0:
+        if p + k >= stop or (data[p + k] | 0x20 if 0x41 <= data[p + k] <= 0x5A else data[p + k]) != word[k]:
+            return False
+        k += _U1
+    return True
 
 
 # Detection of the kind of script of texts from their first bytes.
@@ -240,7 +350,9 @@ _HIGH_OF_SCRIPTS = np.uint64(0x8080808080808080)
 
 
 @leaf
-def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes: Bytes, bits: Bytes) -> bool:
+def find_scripts(
+    data: Bytes, words: Uint64s, starts: Ints, stops: Ints, signs: Bytes, classes: Bytes, bits: Bytes
+) -> bool:
     """Set the bits of each text; return whether any is set.
 
     ``words`` is ``data`` as 64-bit words without the last few bytes; ``classes`` has one entry per code point, 0 for
@@ -248,6 +360,8 @@ def find_scripts(data: Bytes, words: Uint64s, starts: Ints, stops: Ints, classes
     """
     some, last = False, len(words) - LOOK // 8 - 1
     for row in range(len(starts)):
+        if not signs[row] & HIGH:
+            continue
         place = starts[row] >> 3
         # The words overlap neighbouring texts by a few bytes; excluding these bytes would cost more.
         if place > last or _beyond_ascii(words, np.uint64(place)):

@@ -26,7 +26,7 @@ from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_
 from fastmetrics.metrics.batch import numbered
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.table_chunks import Reject
-from fastmetrics.text.text_keys import text_keys
+from fastmetrics.text.text_keys import signs_of, text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 
 # The result of ``fm.logs.check_dataset``: checks of a data set, and their findings.
@@ -200,7 +200,7 @@ def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
 
     def rows_of(rows: pa.RecordBatch) -> Ints:
         texts = rows.column(column)
-        lists = looks(texts, text_of_arrow(texts, column, lists=True), "texts").get("lists")
+        lists = looks(texts, text_of_arrow(texts, column, True, signs_of), "texts").get("lists")
         return np.zeros(0, np.int64) if lists is None else np.flatnonzero(lists)
 
     return rows_of

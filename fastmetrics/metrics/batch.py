@@ -33,7 +33,7 @@ from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines
 from fastmetrics.text.extraction import extracted, without_working
 from fastmetrics.text.normalization import Normalizer
-from fastmetrics.text.text_keys import is_utf8, scripts
+from fastmetrics.text.text_keys import scripts, signs_of
 from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
 
 # One batch of rows, a cache of everything derived from it, and the representations that metrics request of it.
@@ -184,7 +184,7 @@ class Batch:
     def text(self, column: str) -> Text:
         """The strings of a column; in a column that may contain lists, each item is a separate string."""
         lists = COLUMNS[column].kind == "texts"
-        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists, is_utf8))
+        return self.remember(("text", column), lambda: text_of_arrow(self.columns[column], column, lists, signs_of))
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The words of this batch under the convention ``name``."""
@@ -261,7 +261,7 @@ def _extracted(columns: Mapping[str, pa.Array], extract: Sequence[str] | str) ->
 
 def _check_text(name: str, column: pa.Array) -> None:
     """Raise ``InputError`` for text that is not UTF-8, ``ColumnError`` for what is no text."""
-    text_of_arrow(column, name, COLUMNS[name].kind == "texts", is_utf8)
+    text_of_arrow(column, name, COLUMNS[name].kind == "texts", signs_of)
 
 
 class _Normalized(Mapping[str, pa.Array]):

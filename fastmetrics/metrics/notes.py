@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import decoded, floats_of_arrow, is_list, is_text, known_true, plain
+from fastmetrics.base.arrays import HIGH, decoded, floats_of_arrow, is_list, is_text, known_true, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
@@ -36,7 +36,7 @@ from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
 from fastmetrics.metrics.plan import Plan, Score, parse
 from fastmetrics.text.normalization import may_change, steps_between
-from fastmetrics.text.thoughts import may_hold_thoughts
+from fastmetrics.text.thoughts import hold_thoughts
 
 # Notes on scores: one per cause and advice, with the scores and the rows that a caution concerns.
 
@@ -181,17 +181,17 @@ def reason_counts(answers: pa.Array, reasons: pa.Array) -> dict[str, list[int]]:
     return {f"{REASON}{line}": [rows, len(answers)] for line, rows in lines.most_common(_REASONS)}
 
 
-def thought_counts(before: pa.Array, answers: pa.Array, name: str, *, stripped: bool) -> dict[str, list[int]]:
-    """The counts of answers that hold the thoughts of a model, as they were given and as they are scored."""
-    before = decoded(before)
+def thought_counts(before: pa.Array, rows: Batch, name: str, *, stripped: bool) -> dict[str, list[int]]:
+    """The counts of answers that hold the thoughts of a model, as they were given ``before`` and as they are scored."""
+    before, answers = decoded(before), rows.columns["answer"]
     if not (is_text(before.type) and is_text(answers.type)):
         return {}
     if not stripped:
-        rows = int(np.count_nonzero(may_hold_thoughts(before)))
-        return {f"{THOUGHTS}{name}": [rows, len(before)]} if rows else {}
+        held = len(hold_thoughts(before, rows.text("answer")))
+        return {f"{THOUGHTS}{name}": [held, len(before)]} if held else {}
     changed = known_true(pc.not_equal(before, answers))
-    rows, empty = (pc.sum(found).as_py() or 0 for found in (changed, pc.and_(changed, pc.equal(answers, ""))))
-    return {f"{STRIPPED}{name}": [rows, len(before)], f"{CUT}{name}": [empty, rows]} if rows else {}
+    without, empty = (pc.sum(found).as_py() or 0 for found in (changed, pc.and_(changed, pc.equal(answers, ""))))
+    return {f"{STRIPPED}{name}": [without, len(before)], f"{CUT}{name}": [empty, without]} if without else {}
 
 
 def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str) -> dict[str, list[int]]:
@@ -206,9 +206,18 @@ def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str
 def spelling_counts(rows: Batch) -> dict[str, list[int]]:
     """The counts of short answers that hold a reference only if both are normalised, by the steps that this takes."""
     answers, references, owner = rows.text("answer"), rows.text("reference"), rows.owners("reference")
+    of_answers, of_references = answers.with_sign(HIGH), references.with_sign(HIGH)
+    if not (len(of_answers) or len(of_references)):  # ASCII has one spelling
+        return {}
     owner = np.arange(rows.n_rows) if owner is None else owner
-    short = (references.stops - references.starts <= _COMPARED) & (answers.stops - answers.starts <= _COMPARED)[owner]
-    few = np.flatnonzero(short & rows.present("answer")[owner])
+    high, also = np.zeros(rows.n_rows, np.bool_), np.zeros(len(references), np.bool_)
+    high[of_answers], also[of_references] = True, True
+    few = np.flatnonzero(high[owner] | also)
+    short = references.stops[few] - references.starts[few] <= _COMPARED
+    short &= answers.stops[owner[few]] - answers.starts[owner[few]] <= _COMPARED
+    few = few[short & rows.present("answer")[owner[few]]]
+    if not len(few):
+        return {}
     chosen = few[may_change(references.take(few)) | may_change(answers.take(owner[few]))]
     pairs = zip(answers.take(owner[chosen]).strings(), references.take(chosen).strings(), strict=True)
     found: dict[int, tuple[str, ...]] = {}

@@ -109,7 +109,7 @@ def score_batch(
     cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
     if "answer" in plan.used:
         name = plan.used["answer"]
-        cautions |= thought_counts(batch.column(name), given.columns["answer"], name, stripped=plan.strip_thoughts)
+        cautions |= thought_counts(batch.column(name), given, name, stripped=plan.strip_thoughts)
         for extract in plan.extracts:
             cautions |= extraction_counts(given.read({"extract": extract}).columns["answer"], name, extract)
     if plan.compares_spelling and is_text(plain(batch.schema.field(plan.used["answer"]).type)):

@@ -9,9 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, arrow_numbers, decoded, is_text, known_true, numpy_values
-from fastmetrics.kernels.byte_search import hold_byte
-from fastmetrics.text.tokenize import frozen
+from fastmetrics.base.arrays import (
+    ANGLE,
+    HEADING,
+    Ints,
+    Text,
+    decoded,
+    few_texts,
+    is_text,
+    known_true,
+    numpy_values,
+)
 
 # The marks of thoughts.
 
@@ -217,44 +225,23 @@ _FAST = (
 )
 
 
-_BEGINS = np.zeros((256, 256), np.bool_)
-"""Whether a text with this first and this third byte may begin with a thought: a mark, or think, thought, here's,
-reasoning or analysis.
-"""
-_BEGINS[list(b"\t\n\x0b\x0c\r [#*_\xe2")] = True
-for _first, _third in ("ti", "to", "hr", "ra", "aa"):
-    _BEGINS[np.ix_([ord(_first), ord(_first.upper())], [ord(_third), ord(_third.upper())])] = True
+def hold_thoughts(texts: pa.Array, text: Text) -> Ints:
+    """Which texts hold one of the frequent marks of thoughts; fast, for a note.  ``text`` is the view of the texts.
 
+    Patterns read the texts alone that have a ``<`` or begin like a thought.
 
-def _candidates(texts: pa.Array) -> tuple[Flags, Flags]:
-    """The texts that hold a ``<``, and those that begin like a thought: so that patterns read little."""
-    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    _, offsets, values = texts.buffers()
-    none = np.zeros(len(texts), np.bool_)
-    if not len(texts) or values is None:
-        return none, none
-    edges = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    data = np.frombuffer(values, np.uint8)
-    if edges[0] == edges[-1]:
-        return none, none
-    first, third = (data[np.minimum(edges[:-1] + place, len(data) - 1)] for place in (0, 2))
-    return hold_byte(frozen(data), frozen(edges[:-1]), frozen(edges[1:]), ord("<")), _BEGINS[first, third]
-
-
-def may_hold_thoughts(texts: pa.Array) -> Flags:
-    """Which texts hold one of the frequent marks of thoughts; fast, for a note.
-
-    >>> may_hold_thoughts(pa.array(["<think>2?</think>4", "[THINK]2?", "four", None])).tolist()
-    [True, True, False, False]
+    >>> from fastmetrics.base.arrays import text_of_arrow
+    >>> texts = pa.array(["<think>2?</think>4", "[THINK]2?", "four", None])
+    >>> hold_thoughts(texts, text_of_arrow(texts, "answer")).tolist()
+    [0, 1]
     """
-    texts = texts if pa.types.is_string(texts.type) else texts.cast(pa.large_string())
-    found = np.zeros(len(texts), np.bool_)
-    for candidates, pattern in zip(_candidates(texts), _FAST, strict=True):
-        if candidates.any():
-            few = texts.take(arrow_numbers(np.flatnonzero(candidates), pa.int64()))
-            marked = known_true(pc.match_substring_regex(few, pattern))
-            found[candidates] |= numpy_values(marked)
-    return found
+    found = []
+    for sign, pattern in zip((ANGLE, HEADING), _FAST, strict=True):
+        rows = text.with_sign(sign)
+        if len(rows):
+            marked = pc.match_substring_regex(few_texts(texts, rows), pattern)
+            found.append(rows[numpy_values(known_true(marked))])
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
 def without_thoughts(column: pa.Array) -> pa.Array:

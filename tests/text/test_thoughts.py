@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from fastmetrics.base.arrays import text_of_arrow
 from fastmetrics.text import thoughts
-from fastmetrics.text.thoughts import may_hold_thoughts, split_thoughts, without_thoughts
+from fastmetrics.text.text_keys import signs_of
+from fastmetrics.text.thoughts import hold_thoughts, split_thoughts, without_thoughts
 
 CLOSED = [
     "<think>a</think>b",
@@ -93,16 +95,21 @@ def test_several_and_nested_blocks_leave_the_text_between_them():
     assert split_thoughts("Sure: <think>a</think> two")[1:] == ("Sure:\ntwo", False)
 
 
+def _told(column):
+    """The rows in which a note finds thoughts, by the signs that were seen when the texts were checked."""
+    return hold_thoughts(column, text_of_arrow(column, "answer", signs=signs_of)).tolist()
+
+
 def test_columns_of_texts_lose_their_thoughts_and_tell_of_most_of_them():
     texts = [*CLOSED, *CUT, *WITHOUT, None]
     answers = [None if text is None else split_thoughts(text).answer for text in texts]
     for type_ in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
         assert without_thoughts(pa.array(texts).cast(type_)).to_pylist() == answers
     assert without_thoughts(pa.array([1])).to_pylist() == [1]
-    told = may_hold_thoughts(pa.array(texts)).tolist()
-    assert sum(told[: len(CLOSED) + len(CUT)]) >= len(CLOSED) + len(CUT) - 4
+    told = _told(pa.array(texts))
+    assert sum(row < len(CLOSED) + len(CUT) for row in told) >= len(CLOSED) + len(CUT) - 4
     plain = ["", "b", "analysis of b", "I was thinking...", "<p>[THINK]"]
-    assert not may_hold_thoughts(pa.array([*plain, None])).any()
+    assert _told(pa.array([*plain, None])) == []
 
 
 @pytest.mark.parametrize(
@@ -135,5 +142,5 @@ def test_what_is_told_fast_is_what_the_patterns_find():
             column = pa.array(["<think>", *texts, "<think>"], layout).slice(1, len(texts))
             plain = column.cast(pa.string())
             found = [pc.match_substring_regex(plain, pattern).to_pylist() for pattern in thoughts._FAST]
-            expected = [bool(a or b) for a, b in zip(*found, strict=True)]
-            assert may_hold_thoughts(column).tolist() == expected
+            expected = [row for row, (a, b) in enumerate(zip(*found, strict=True)) if a or b]
+            assert _told(column) == expected

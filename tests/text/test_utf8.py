@@ -3,10 +3,12 @@
 import random
 from itertools import pairwise, product
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.text.text_keys import is_utf8
+from fastmetrics.base.arrays import ANGLE, BRACE, BRACKET, HIGH, PIPE
+from fastmetrics.text.text_keys import is_utf8, signs_of
 
 CHARACTERS = "aéЖ\x7f\x80\u07ff\u0800中\ud7ff\ue000\uffff\U00010000😀\U0010ffff"
 WRONG = [0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF, 0x41]
@@ -67,3 +69,27 @@ def test_bytes_outside_the_texts_may_be_anything() -> None:
     assert is_utf8(with_null)
     assert not is_utf8(array)
     assert is_utf8(array.slice(0, 0))
+
+
+@pytest.mark.parametrize("layout", [pa.string(), pa.large_string()])
+def test_signs_are_those_of_each_text_or_of_its_neighbours_in_blocks(layout: pa.DataType) -> None:
+    chance = random.Random(7)
+    parts = ["<", "|", "Ж", "[", "{", "thinking", "Here's", "◁think▷", " #", "", "word " * 20, "a"]
+    for _ in range(300):
+        texts = [*("".join(chance.choices(parts, k=chance.randrange(4))) for _ in range(chance.randrange(1, 9))), None]
+        signs = signs_of(pa.array(["<|", *texts, "Ж{"], layout).slice(1, len(texts)))
+        assert signs is not None
+        inside = 0
+        for text, found in zip(texts, signs.tolist(), strict=True):
+            own = HIGH * (not (text or "").isascii()) | ANGLE * ("<" in (text or "")) | PIPE * ("|" in (text or ""))
+            first = BRACKET * (text or "").startswith("[") | BRACE * (text or "").startswith("{")
+            assert found & own == own
+            assert found & (BRACKET | BRACE) == first
+            inside |= own
+        assert not int(np.bitwise_or.reduce(signs)) & (HIGH | ANGLE | PIPE) & ~inside  # of other rows nothing is seen
+
+
+def test_signs_of_a_text_do_not_go_far() -> None:
+    signs = signs_of(pa.array(["a" * 128, "<" + "b" * 63, "c" * 64, None, ""]))
+    assert signs is not None
+    assert signs.tolist() == [0, ANGLE, 0, 0, 0]
