@@ -328,7 +328,7 @@ class _Run:
         self._engine = engine
         self._source = source
         files = [(file.name, file.size) for file in source.files]
-        self._inputs = ScoreMetadata(inputs=describe_inputs(files) if files else None).to_json()
+        self._inputs = ScoreMetadata(inputs=describe_inputs(files, source.how_read) if files else None).to_json()
         self._maker = maker
         self._output = output
         self._limits = _limits(output, options)

@@ -148,7 +148,7 @@ def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
         table = read_in_turn(file.source, file.kinds(names), few)
         for at, name in enumerate(table.column_names):
             if plain and (name not in file.scores or name in file.looks) and not is_id(name):
-                table = table.set_column(at, name, as_it_looks(table.column(at)))
+                table = table.set_column(at, name, as_it_looks(table.column(at), comma=file.source.has_decimal_comma))
         return table
 
     return read

@@ -293,7 +293,8 @@ class ScoreFile:
         yield nothing.replace_schema_metadata(metadata)
         for batch in good_batches(self.source, selection, any_length=True):
             for at, name in places:
-                column, type_ = as_it_looks(pa.chunked_array([batch.column(at)])), plain[name]
+                looked = as_it_looks(pa.chunked_array([batch.column(at)]), comma=self.source.has_decimal_comma)
+                column, type_ = looked, plain[name]
                 column = column if type_ is None else column.cast(type_)
                 batch = batch.set_column(at, name, column.combine_chunks())
             yield batch.replace_schema_metadata(metadata)
@@ -364,7 +365,7 @@ def _looks(source: FileSource) -> dict[str, pa.DataType]:
     types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
     for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
         for name, found in list(types.items()):
-            type_ = as_it_looks(pa.chunked_array([batch.column(name)])).type
+            type_ = as_it_looks(pa.chunked_array([batch.column(name)]), comma=source.has_decimal_comma).type
             found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
             if not found <= {pa.float64()} and found != {pa.bool_()}:
                 del types[name]

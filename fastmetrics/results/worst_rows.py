@@ -24,7 +24,7 @@ from fastmetrics.results.score_file import direction_of
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import Segment, segments_of
 from fastmetrics.stats.labels import ROW
-from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.opening import open_as_read
 from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_rows import good_batches
 
@@ -225,10 +225,13 @@ class TextSource:
     """The column of the ids; by default the one that the run named, or that is named like one."""
     named: Mapping[str, str] = field(default_factory=dict)
     """The columns that the run read or named, by their canonical names."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the run read its files."""
 
     def beside(self, run: ScoreRun) -> TextSource:
         """The texts of the rows of a run."""
-        return replace(self, n_rows=_length(run), named=run.metadata.own_columns)
+        reading = (run.metadata.inputs or {}).get("reading", {})
+        return replace(self, n_rows=_length(run), named=run.metadata.own_columns, reading=reading)
 
     def added(
         self,
@@ -268,7 +271,7 @@ class TextSource:
 
     def pieces(self, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
         """The names of the id and text columns, and the rows piece by piece."""
-        source = open_table(self.answers, name="answers")
+        source = open_as_read(self.answers, self.reading, name="answers")
         columns = self._columns(source.names, texts)
         if self.n_rows is not None:
             texts_alone = {name: column for name, column in columns.items() if name != "id"}

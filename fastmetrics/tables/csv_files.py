@@ -40,15 +40,20 @@ _NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
 
 
-def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array, dict[int, str]]:
-    """A column of text as ``type_``, and the errors of invalid rows (null). Empty is null except in text columns."""
+def parse(
+    text: pa.StringArray, type_: pa.DataType, kind: str, *, comma: bool = False
+) -> tuple[pa.Array, dict[int, str]]:
+    """A column of text as ``type_``, and the errors of invalid rows (null). Empty is null except in text columns.
+
+    With ``comma``, numbers may have a decimal comma.
+    """
     if is_text(type_):
         return text.cast(type_), {}
     if pt.is_floating(type_):
         try:
-            filled = pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.string()), text)
-            return filled.cast(pa.float64()), {}
+            return _filled(text).cast(pa.float64()), {}
         except pa.ArrowInvalid:
+            text = with_points(text) if comma else text
             return _each(text, type_, _to_number)
     if pt.is_boolean(type_):
         return _each(text, type_, _to_flag)
@@ -57,6 +62,19 @@ def parse(text: pa.StringArray, type_: pa.DataType, kind: str) -> tuple[pa.Array
     if is_list(type_):
         return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))
     raise AssertionError(f"a text column cannot be read as {type_}")
+
+
+def _filled(text: pa.StringArray) -> pa.StringArray:
+    return pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.string()), text)
+
+
+def with_points(text: pa.Array) -> pa.Array:
+    """Numbers with a decimal comma with a point instead; other texts as they are.
+
+    >>> with_points(pa.array(["0,5", "-1,25e3", "1,000.5", "a,b", None])).to_pylist()
+    ['0.5', '-1.25e3', '1,000.5', 'a,b', None]
+    """
+    return pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", r"\1.\2")
 
 
 def _each(text: pa.StringArray, type_: pa.DataType, convert: Callable[[str], Any]) -> tuple[pa.Array, dict[int, str]]:
@@ -97,8 +115,10 @@ def _to_texts(value: str) -> list[str | None] | None:
         raise WrongValueError(str(error)) from None
 
 
-def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
+def as_it_looks(text: pa.ChunkedArray, *, comma: bool = False) -> pa.ChunkedArray:
     """A column of text as whole numbers, numbers, flags or lists, if all of it looks so; as it is otherwise.
+
+    With ``comma``, numbers may have a decimal comma.
 
     >>> as_it_looks(pa.chunked_array([["1", "2"], ["", "NA"]])).to_pylist()
     [1, 2, None, None]
@@ -109,7 +129,7 @@ def as_it_looks(text: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.nulls(len(values))])
     for type_ in (pa.int64(), pa.float64(), pa.bool_()):
         try:
-            return values.cast(type_)
+            return (with_points(values) if comma and pt.is_floating(type_) else values).cast(type_)
         except pa.ArrowInvalid:
             continue
     if pc.all(pc.starts_with(values, "[")).as_py():
@@ -130,6 +150,10 @@ _END = uuid.uuid4().hex.encode()
 """The cells of a line that is added at the end: a quote that is not closed takes it in."""
 _RAGGED = re.compile(r"CSV parse error: .*Expected \d+ columns, got \d+", re.DOTALL)
 _DELIMITERS = (",", ";", "\t", "|")
+_FIRST = 20
+"""The records, with the header, by whose fields the delimiter is found."""
+_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+"""The first line by which Excel knows the delimiter."""
 _CHARACTER_BYTES = 4
 """The most bytes of a character in UTF-8."""
 _HEAD = 1 << 20
@@ -192,14 +216,14 @@ def _decoded(cells: pa.Array) -> pa.Array:
 
 
 def _records(head: str, delimiter: str) -> list[list[str]]:
-    """The first two records, as far as the text has them."""
+    """The first records, as far as the text has them; the last one may be cut."""
     records: list[list[str]] = []
     with suppress(csv.Error):
         for record in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter):
             records += [record] if record else []
-            if len(records) == 2:
+            if len(records) == _FIRST:
                 break
-    return records
+    return records if len(head) < _HEAD or len(records) < 2 else records[:-1] if len(records) < _FIRST else records
 
 
 def _in_utf16(file: DataFile) -> DataFile:
@@ -224,8 +248,12 @@ class DelimitedReader(Reader):
         self._guarded = bool(metadata_beside(file).get("guarded"))
         with reading(file.shown), file.open()[0] as stream:
             head = self._bytes(stream).read(_HEAD).removeprefix(_BOM).decode("latin-1")
+        stated = _SEPARATOR.match(head)
+        self._above = 0 if stated is None else 1
+        head = head if stated is None else head[stated.end() :]
         records = {delimiter: _records(head, delimiter) for delimiter in _DELIMITERS}
-        self._delimiter = self._found_delimiter({mark: [len(record) for record in records[mark]] for mark in records})
+        self._delimiter = self._found_delimiter(records, None if stated is None else stated[1])
+        self._keep_how_read()
         header = self._header(head, records[self._delimiter])
         self.rows = None if header else 0
         names = unguarded(pa.array(header, pa.string())).to_pylist() if self._guarded else header
@@ -237,24 +265,39 @@ class DelimitedReader(Reader):
         encoding = self.file.settings.encoding
         return stream if encoding is None else _Recoded(stream, encoding)
 
-    def _found_delimiter(self, widths: Mapping[str, list[int]]) -> str:
-        """The delimiter that is named, or that divides the header and the first row alike; a comma in doubt.
+    def _found_delimiter(self, records: Mapping[str, Sequence[Sequence[str]]], stated: str | None) -> str:
+        """The delimiter that is named or ``stated`` above the header, or with which most of the first records have as
+        many fields as the header: of several, that with most fields.
 
         Raises ``FileFormatError`` if the named one is not in the header and another one is.
         """
         named = self.file.settings.delimiter
-        if named is None and self.file.format == "tsv":
-            return "\t"
         if named is not None:
             delimiter = "\t" if named == "tab" else named
-            others = [other for other in _DELIMITERS if widths[other][:1] > [1]]
-            if widths[delimiter][:1] == [1] and others:
+            others = [other for other in _DELIMITERS if len(next(iter(records[other]), ())) > 1]
+            if len(next(iter(records[delimiter]), ())) == 1 and others:
                 found = " and ".join("tab" if other == "\t" else repr(other) for other in others)
                 message = f"{self.file.shown}: the header has {found}; expected "
                 raise FileFormatError(message, Argument("delimiter", named))
             return delimiter
-        even = [mark for mark in _DELIMITERS if widths[mark][:1] > [1] and len({*widths[mark]}) == 1]
-        return "," if "," in even or len(even) != 1 else even[0]
+        if stated in _DELIMITERS or self.file.format == "tsv":
+            return stated or "\t"
+        equal = {}
+        for mark, some in records.items():
+            width = len(some[0]) if some else 0
+            same = sum(len(record) == width for record in some)
+            equal[mark] = (same, width) if width > 1 and same > len(some) // 2 else (0, 0)
+        return max(_DELIMITERS, key=equal.__getitem__)
+
+    def _keep_how_read(self) -> None:
+        """Record what was found as settings of the file, with which it is read again."""
+        settings = self.file.settings
+        if settings.delimiter is None and self._delimiter != {"csv": ",", "tsv": "\t"}.get(self.file.format):
+            settings = replace(settings, delimiter="tab" if self._delimiter == "\t" else self._delimiter)
+        self.has_decimal_comma = settings.decimal == "," or (
+            settings.decimal is None and self._delimiter in (";", "\t")
+        )
+        self.file = replace(self.file, settings=settings)
 
     def _header(self, head: str, records: Sequence[Sequence[str]]) -> list[str]:
         if head.strip() and (not records or (len(head) >= _HEAD and "\n" not in head)):
@@ -304,7 +347,7 @@ class DelimitedReader(Reader):
         skipped: list[int] = []
 
         def note(row: pacsv.InvalidRow) -> str:
-            at = row.number - 2  # Arrow counts the header, and from 1
+            at = row.number - 2 - self._above  # Arrow counts the header and a line above it, and from 1
             skipped.append(at)
             if at >= start:
                 reason = f"expected {row.expected_columns} fields, got {row.actual_columns}"
@@ -350,7 +393,7 @@ class DelimitedReader(Reader):
             null_values=[""],
         )
         encoding = "utf8" if note is None else "latin-1"
-        blocks = pacsv.ReadOptions(use_threads=False, block_size=block, encoding=encoding)
+        blocks = pacsv.ReadOptions(use_threads=False, block_size=block, encoding=encoding, skip_rows=self._above)
         try:
             for batch in pacsv.open_csv(pa.PythonFile(source, mode="r"), blocks, parsing, converting):
                 yield batch.rename_columns(names)
@@ -377,7 +420,9 @@ class DelimitedReader(Reader):
             text = columns[field.name].view(pa.string())
             text = unguarded(text) if self._guarded else text
             try:
-                parsed[field.name], failures = parse(text, field.type, selection.kinds[field.name])
+                parsed[field.name], failures = parse(
+                    text, field.type, selection.kinds[field.name], comma=self.has_decimal_comma
+                )
             except WiderTypeError as wider:
                 raise Widened(field.name, wider.type) from None
             for index, reason in failures.items():
@@ -415,7 +460,7 @@ def _delimited(name: str, delimiter: str, looks_like: Callable[[bytes], bool]) -
     )
 
 
-CSV = _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line)
+CSV = _delimited("csv", ",", lambda line: b"\t" not in line and any(mark in line for mark in (b",", b";", b"|")))
 TSV = _delimited("tsv", "\t", lambda line: b"\t" in line)
 
 

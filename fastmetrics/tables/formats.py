@@ -31,6 +31,8 @@ class Reader(ABC):
     """Whether the columns have types at all."""
     has_blanks = False
     """Whether a missing value of a column of text is a blank cell."""
+    has_decimal_comma = False
+    """Whether numbers among the texts may have a decimal comma."""
     has_late_columns = False
     """Whether a column may occur that is not in ``schema``; ``holds`` then looks for it."""
 

@@ -78,6 +78,10 @@ class ReadSettings:
     delimiter: Annotated[
         str | None, Help("What separates the cells of CSV: ',', ';', tab or '|'; by default found in the first rows.")
     ] = None
+    decimal: Annotated[
+        str | None,
+        Help("The decimal mark of numbers in CSV: '.' or ','; by default also ',' where ';' or tab separates."),
+    ] = None
     encoding: Annotated[
         str | None, Help("The encoding of CSV, if it is not UTF-8: cp1251 …; UTF-16 is known by its byte order mark.")
     ] = None
@@ -92,6 +96,7 @@ class ReadSettings:
                 Argument("encoding", self.encoding), ": expected a name such as cp1251 or utf-16"
             ) from None
         argument("delimiter", self.delimiter, Optional(Choice(",", ";", "tab", "|")))
+        argument("decimal", self.decimal, Optional(Choice(".", ",")))
         argument("blank", self.blank, Choice("missing", "empty"))
 
     @property
@@ -100,7 +105,7 @@ class ReadSettings:
         return {name: getattr(self, name) for name in _OF_CELLS if getattr(self, name) != getattr(ReadSettings, name)}
 
 
-_OF_CELLS = ("blank", "delimiter", "encoding", "records", "sheet")
+_OF_CELLS = ("blank", "decimal", "delimiter", "encoding", "records", "sheet")
 PLAIN = ReadSettings()
 Reading = Annotated[ReadSettings | None, Help("How the files are read, a ``ReadSettings``.")]
 
@@ -158,9 +163,15 @@ class DataFile:
         """Bytes on disk, or in the store."""
         return os.stat(self.path).st_size if self.stamp is None else self.stamp[0]
 
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """The format and the settings with which the file is read, if they are not those of every file."""
+        cells = {**self.settings.of_cells, **({"schema": self.schema} if self.schema else {})}
+        return {"format": self.format, **cells} if cells or self.settings.format else {}
+
     def fingerprint(self) -> list[Any]:
         """The identity of the rows: path, size, modification time (a checksum for standard input), and settings."""
-        cells = [*self.settings.of_cells.items(), *([("schema", self.schema)] if self.schema else ())]
+        cells = list(self.how_read.items())
         if self.stamp is not None:
             return [self.shown, *self.stamp, *cells]
         status = os.stat(self.path)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
@@ -109,6 +109,20 @@ def open_table(
         if value is not None:
             raise OptionError(Argument(option, value), ": a table in memory has none; give it with paths")
     return FrameSource(table, argument("max_row_bytes", settings.max_row_bytes, Optional(Whole(1, 1 << 62))), name)
+
+
+def open_as_read(table: Any, how: Mapping[str, Any] | None, *, name: str = "table") -> TableSource:
+    """Open a table; files of the format that a run read are read as it did, by the ``reading`` in its metadata."""
+    if not how or not is_paths(table):
+        return open_table(table, name=name)
+    settings = {key: value for key, value in how.items() if key in vars(PLAIN) and key != "format"}
+    try:
+        files = expand(table)
+    except FileFormatError:  # the first bytes do not say the format
+        files = expand(table, how["format"])
+    if {file.format for file in files} == {how["format"]}:
+        files = [replace(file, settings=ReadSettings(**settings), schema=how.get("schema")) for file in files]
+    return open_files(files)
 
 
 # The settings of files that users hand on as one object.

@@ -311,11 +311,17 @@ def compare(path: Path | str, earlier: Mapping[str, Any], now: Mapping[str, Any]
         raise OutputError(differs, Argument("overwrite", True), " to start again")
 
 
-def describe_inputs(files: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """The description of input files in scores: names and sizes of some, and a digest of all."""
+def describe_inputs(files: Sequence[tuple[str, int]], how_read: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The description of input files in scores: names and sizes of some, a digest of all, and how they were read."""
     listed = [list(file) for file in files]
     digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-    return {"files": len(files), "bytes": sum(size for _, size in files), "first": listed[:_LISTED], "digest": digest}
+    described = {
+        "files": len(files),
+        "bytes": sum(size for _, size in files),
+        "first": listed[:_LISTED],
+        "digest": digest,
+    }
+    return {**described, **({"reading": dict(how_read)} if how_read else {})}
 
 
 def described_inputs(described: Any) -> str | None:

@@ -52,6 +52,13 @@ class TableSource(ABC):
     """Whether a missing value of a column of text is a blank cell."""
     has_types: bool = True
     """Whether the columns have types, as those of CSV do not."""
+    has_decimal_comma: bool = False
+    """Whether numbers in columns without types may have a decimal comma."""
+
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """How the files are read, for reading them so again."""
+        return {}
 
     @property
     @abstractmethod
@@ -273,6 +280,7 @@ class FileSource(TableSource):
         self.unstable = next(reasons, None)
         self.has_blanks = all(reader.has_blanks for reader in self._readers)
         self.has_types = any(reader.has_types for reader in self._readers)
+        self.has_decimal_comma = any(reader.has_decimal_comma for reader in self._readers)
         self._before = np.concatenate([[0], np.cumsum(sizes)])
 
     @cached_property
@@ -285,6 +293,12 @@ class FileSource(TableSource):
     def fingerprint(self) -> list[list[Any]]:
         """The identity of this input, which differs for a changed input."""
         return [reader.fingerprint() for reader in self._readers]
+
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """The format and the settings with which all files are read, as far as their names do not say it."""
+        ways = [file.how_read for file in self.files]
+        return ways[0] if all(way == ways[0] for way in ways) else {}
 
     def file_rows(self, number: int) -> int | None:
         """The number of rows of a file, if it stores it."""

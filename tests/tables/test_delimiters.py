@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
@@ -26,14 +27,91 @@ def test_the_delimiter_of_the_header_and_the_first_row_is_found(tmp_path: Path, 
     assert fm.score(tmp_path / "rows.csv", "exact_match")["exact_match"].to_pylist() == [0.0, 1.0]
 
 
-def test_a_comma_is_the_delimiter_in_doubt(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("answer\na;b\n", ["answer"]),
+        ("a|b\nx\n", ["a|b"]),
+        ("a,b;c\nx,y;z\n", ["a", "b;c"]),
+        ('a;"b, c"\n"x; y";1\n', ["a", "b, c"]),
+        ("a;b, c;d\n1;2;3\n", ["a", "b, c", "d"]),
+        ("a;b\n", ["a", "b"]),
+        ("id;answer, reference\n1;in Paris, France\n2;Rome\n", ["id", "answer, reference"]),
+        ("id,a|b|c\n1,x|y\n2,z\n", ["id", "a|b|c"]),
+        ("id;a;b\n1;0,5;0,5\n2;1,5;2,5\n3;more;than;fits\n", ["id", "a", "b"]),
+        ("a\tb, c\n1\tx\n", ["a", "b, c"]),
+        ("sep=;\na;b,c\n1;2,3\n", ["a", "b,c"]),
+        ("SEP=|\r\na,b|c,d\r\n1,2|3,4\r\n", ["a,b", "c,d"]),
+    ],
+)
+def test_the_delimiter_gives_most_equal_fields(tmp_path: Path, text: str, columns: list[str]) -> None:
+    assert names(tmp_path / "rows.csv", text) == columns
+
+
+def test_a_line_that_states_the_delimiter_is_no_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    assert names(path, "answer\na;b\n") == ["answer"]
-    assert names(path, "a|b\nx\n") == ["a|b"]
-    assert names(path, "a,b;c\nx,y;z\n") == ["a", "b;c"]
-    assert names(path, 'a;"b, c"\n"x; y";1\n') == ["a", "b, c"]
-    assert names(path, "a;b, c;d\n1;2;3\n") == ["a", "b, c", "d"]
-    assert names(path, "a;b\n") == ["a", "b"]
+    path.write_text("\ufeffsep=;\r\nid;answer\r\n1;a b\r\n2\r\n3;c\r\n")
+    files = fm.tables.FileSettings(on_error="skip")
+    fm.score(path, "answer_words", output=tmp_path / "o.parquet", files=files)
+    assert pq.read_table(tmp_path / "o.parquet").to_pydict() == {"id": ["1", "3"], "answer_words": [2, 1]}
+    with pytest.raises(FileFormatError, match=r"rows.csv, row 1: expected 2 fields, got 1"):
+        fm.score(path, "answer_words")
+
+
+NUMBERS = "id;latency_ms\n1;0,5\n2;-1.5\n3;\n4;1,25e2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "numbers"),
+    [
+        (NUMBERS, None, [0.5, -1.5, None, 125.0]),
+        (NUMBERS.replace(";", "\t"), None, [0.5, -1.5, None, 125.0]),
+        (NUMBERS, ",", [0.5, -1.5, None, 125.0]),
+        (NUMBERS, ".", "expected a number, got '0,5'"),
+        ('id,latency_ms\n1,"0,5"\n', None, "expected a number, got '0,5'"),
+        ('id,latency_ms\n1,"0,5"\n', ",", [0.5]),
+        ("id;latency_ms\n1;1.000,5\n", None, "expected a number, got '1.000,5'"),
+    ],
+)
+def test_a_decimal_comma_is_read(tmp_path: Path, text: str, decimal: str | None, numbers: list[float] | str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    files = fm.tables.FileSettings(decimal=decimal)
+    if isinstance(numbers, str):
+        with pytest.raises(FileFormatError, match=numbers):
+            fm.score(path, "latency_ms", files=files)
+    else:
+        assert fm.score(path, "latency_ms", files=files)["latency_ms"].to_pylist() == numbers
+
+
+def test_scores_with_a_decimal_comma_are_summarized(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id;token_f1;human\n1;0,5;4\n2;1;5\n3;0,25;3\n")
+    assert fm.summarize(path)["token_f1"].mean == pytest.approx(1.75 / 3)
+
+
+def test_a_run_remembers_how_its_file_was_read(tmp_path: Path) -> None:
+    path, out = tmp_path / "rows.txt", tmp_path / "o.csv"
+    path.write_bytes(("id|answer;x|reference\n" + "".join(f"{n}|Анна;{n}|Анна\n" for n in range(9))).encode("cp1251"))
+    how = ["--format", "csv", "--delimiter", "|", "--encoding", "cp1251", "--columns", "answer=answer;x"]
+    assert program("score", path, "-o", out, "-m", "token_f1", *how).code == 0
+    assert fm.tables.read_metadata(out)["inputs"]["reading"] == {
+        "format": "csv",
+        "delimiter": "|",
+        "encoding": "cp1251",
+    }
+    done = program("summarize", out, "--worst", "token_f1", "-n", 1, "--answers", path)
+    assert (done.code, "Анна;0" in done.out) == (0, True), done.err
+    assert program("report", out, "--texts", path, "-o", tmp_path / "r.html").code == 0
+    assert "Анна;0" in (tmp_path / "r.html").read_text()
+    copy = tmp_path / "rows.jsonl"
+    copy.write_text("".join(f'{{"id": "{n}", "answer;x": "Lea {n}", "reference": "x"}}\n' for n in range(9)))
+    done = program("summarize", out, "--worst", "token_f1", "-n", 1, "--answers", copy)
+    assert (done.code, "Lea 0" in done.out) == (0, True), done.err
+    assert program("score", path, "-o", out, "-m", "token_f1", *how, "--resume").code == 0
+    (tmp_path / "semi.csv").write_text(NUMBERS)
+    fm.score(tmp_path / "semi.csv", "latency_ms", output=out, overwrite=True)
+    assert fm.tables.read_metadata(out)["inputs"]["reading"] == {"format": "csv", "delimiter": ";"}
 
 
 def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
