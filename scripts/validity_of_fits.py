@@ -49,7 +49,7 @@ OVERLAP = (
 )
 """The metrics of the answer's words and a text: the contexts, or the reference where it may be read."""
 ANSWER = (LENGTH, "answer_length", "vocabulary_score", "structure_score", "coherence", "politeness", "abstained")
-CLAIMS = ("drift", "hallucination", "hallucination(claims='words')", "hallucination_risk")
+CLAIMS = ("drift", "hallucination", "hallucination_risk")
 NOVELTY = ("novel_word_rate", "novel_bigram_rate", "novel_name_rate", "novel_number_rate", "negation_mismatch")
 QUESTION = ("jaccard", "tfidf_cosine", "answer_relevance", "keyword_completeness", "writing_completeness")
 MORE = (

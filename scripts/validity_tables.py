@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 import os
-import statistics
-import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,12 +28,9 @@ from tests.reference import claims
 Scores = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-FORMS = ("triples", "words")
-"""The forms of claims, the default first."""
 THRESHOLD = 0.5
 """Where the verdict fails an answer."""
 SHARES = {"a half": (1, 2), "two thirds": (2, 3), "three quarters": (3, 4), "all": (1, 1)}
-TURNS = 5
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
 OUT = Path(__file__).parent.parent / "docs" / "studies" / "validity.md"
 
@@ -126,8 +121,8 @@ def labelled(folder: Path) -> list[Labelled]:
         table = load(folder, name)
         table = table.filter(pa.array(~np.isnan(fm.hallucination(table["answer"], table["contexts"]))))
         columns = table["answer"], table["contexts"]
-        scores = {form: fm.hallucination(*columns, claims=form) for form in FORMS}
-        scores |= {"new words": new_words(*columns), "length": fm.answer_words(table["answer"])}
+        scores = {"hallucination": fm.hallucination(*columns), "new words": new_words(*columns)}
+        scores["length"] = fm.answer_words(table["answer"])
         apart = np.array([is_held_out(row) for row in table.select(["group", "id"]).to_pylist()])
         sets.append(Labelled(name, table, scores, np.asarray(label(table).to_numpy(), np.float64), apart))
     return sets
@@ -141,30 +136,24 @@ def areas(scores: dict[str, Scores], labels: Scores) -> dict[str, Any]:
 
 def grounded(sets: list[Labelled]) -> str:
     """The AUC of each score that should detect unsupported answers."""
-    heads = ("data", "rows", "labelled", "triples", "held out", "words", "held out", "new words", "length")
+    heads = ("data", "rows", "labelled", "hallucination", "held out", "new words", "length")
     lines = [header(heads)]
     for data in sets:
         whole = areas(data.scores, data.labels)
-        alone = areas({form: data.scores[form][data.apart] for form in FORMS}, data.labels[data.apart])
-        cells = [interval(area) for form in FORMS for area in (whole[form], alone[form])]
-        cells += [interval(whole["new words"]), interval(whole["length"])]
+        alone = areas({"held out": data.scores["hallucination"][data.apart]}, data.labels[data.apart])
+        cells = list(map(interval, (whole["hallucination"], alone["held out"], whole["new words"], whole["length"])))
         lines.append(f"| {data.name} | {len(data.labels):,} | {data.labels.mean():.0%} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def verdicts(sets: list[Labelled]) -> str:
     """How many unsupported and supported answers fail at the threshold of the verdict."""
-    heads = (
-        "data",
-        *(f"{form}: {what}" for form in FORMS for what in ("unsupported", "supported", "balanced", "held out")),
-    )
-    lines = [header(heads)]
+    lines = [header(("data", "unsupported", "supported", "balanced", "held out"))]
     for data in sets:
-        cells = []
-        for form in FORMS:
-            caught, alarms = failed(data.scores[form], data.labels)
-            cells += [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(data.scores[form], data.labels):.3f}"]
-            cells.append(f"{balanced(data.scores[form][data.apart], data.labels[data.apart]):.3f}")
+        scores = data.scores["hallucination"]
+        caught, alarms = failed(scores, data.labels)
+        cells = [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(scores, data.labels):.3f}"]
+        cells.append(f"{balanced(scores[data.apart], data.labels[data.apart]):.3f}")
         lines.append(f"| {data.name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -194,23 +183,6 @@ def shares(sets: list[Labelled]) -> str:
         means = np.mean(aucs, axis=0)
         lines.append(f"| {words} | {' | '.join(cells)} | {means[0]:.3f} | {means[1]:.3f} |")
     return "\n".join(lines) + "\n"
-
-
-def cost(sets: list[Labelled]) -> str:
-    """The time of words in relation to that of triples, measured in turns on one thread."""
-    seconds: dict[str, list[float]] = {form: [] for form in FORMS}
-    for _ in range(TURNS):
-        for form in FORMS:
-            start = time.process_time()
-            for data in sets:
-                fm.hallucination(data.table["answer"], data.table["contexts"], claims=form, threads=1)
-            seconds[form].append(time.process_time() - start)
-    triples, words = (statistics.median(seconds[form]) for form in FORMS)
-    rows = sum(len(data.labels) for data in sets)
-    return (
-        f"`hallucination` took {triples / rows * 1e6:.0f} µs a row with triples, and {words / triples:.2f} times as "
-        f"long with words (one thread, median of {TURNS} turns over all {rows:,} rows).\n"
-    )
 
 
 def header(names: Sequence[str]) -> str:
@@ -259,8 +231,6 @@ def main() -> None:
         texts.VERDICTS,
         verdicts(sets),
         texts.VERDICTS_READ,
-        texts.COST,
-        cost(sets),
         texts.SHARE,
         shares(sets),
     ]

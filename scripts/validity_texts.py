@@ -12,21 +12,17 @@ not a blind test.
 
 ## Hallucination: ROC AUC
 
-Higher scores should go with the label "unsupported"; 0.5 is chance.  *Triples* is the default, one anchor for each
-claim; *words* is `claims="words"`, one for each content word of a claim.
+Higher scores should go with the label "unsupported"; 0.5 is chance.
 
 """
 FACES = """
 On `halueval_qa`, length alone nearly separates the classes, so an AUC there says little about any score.  Dialogue
 and edited summaries are hard because the wrong answers use the contexts' own words.  On `summedits` no score is
 better than chance, though the share of unsupported numbers and dates alone is (0.54 and 0.59 in the two halves).  On
-`begin_grounding` plain word overlap is the better score.  There, half of the unsupported answers whose triples score
-at most 0.2 ask a question or make a guess; by definition these claim nothing, though every word is new.  If such
-sentences were checked too, the AUC would be 0.90 for triples and 0.93 for words, and both would fall on `summedits`.
+`begin_grounding` plain word overlap is the better score.  There, half of the unsupported answers that score at
+most 0.2 ask a question or make a guess; by definition these claim nothing, though every word is new.  If such
+sentences were checked too, the AUC would be 0.90, and it would fall on `summedits`.
 The 207 rows of `mtrag_human_eval` are too few to distinguish the scores.
-
-Triples rank answers as well as words or slightly worse: a few anchors allow few different scores, while one word more
-or less moves a score that counts words.
 """
 VERDICTS = """
 ## The verdict's threshold
@@ -37,14 +33,8 @@ held out.
 
 """
 VERDICTS_READ = """
-At this threshold triples agree better with the labels on four of five data sets, because two wrong facts of three
-fail an answer whose other words are right.  The price is false alarms where supported answers use other words than
-the contexts: most supported summaries of `summedits` fail, against one in twelve with words, and on neither of the
-two hard data sets is a verdict much better than chance.
-"""
-COST = """
-## What the two forms cost
-
+The price of a strict verdict is false alarms where supported answers use other words than the contexts: most supported
+summaries of `summedits` fail, and on neither of the two hard data sets is a verdict much better than chance.
 """
 SHARE = """
 ## How many words of a claim must occur

@@ -11,7 +11,7 @@ from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint32s
 from fastmetrics.kernels.claims import CAPITAL, STOP, Checked, Claims, ends_sentence, equal_before, make_checked
 from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.located_words import Marks
-from fastmetrics.kernels.values import DATE, NUMBER, TIME, WEAK, WEEKDAY, Values
+from fastmetrics.kernels.values import DATE, MARK, NUMBER, TIME, UNREAD, WEAK, Values
 
 # Support of an answer by its contexts: equal values and shared pairs of adjacent words.
 
@@ -46,20 +46,46 @@ def agrees(date: int, stated: int, year_elsewhere: bool) -> bool:
 
 
 @leaf
-def has_number(values: Values, first: int, last: int, number: int) -> bool:
-    """Whether the number is among the values ``first:last``."""
-    hit = False
-    for v in range(first, last):
-        hit |= values.kinds[v] in (NUMBER, WEAK) and values.a[v] == number
+def place_of(values: Values, first: int, last: int, kind: int, a: float) -> int:
+    """The first of the values ``first:last``, which are in order, that is not before a kind and a number."""
+    while first < last:
+        middle = (first + last) // 2
+        if values.kinds[middle] < kind or (values.kinds[middle] == kind and values.a[middle] < a):
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@leaf
+def has_number(
+    values: Values, first: int, last: int, number: float, near: float, currency: float, ordered: bool
+) -> bool:
+    """Whether a number that differs by at most ``near`` is among the values ``first:last``, in no other currency."""
+    hit, kinds, a, b = False, values.kinds, values.a, values.b
+    if ordered:
+        for kind in (NUMBER, WEAK):
+            at = place_of(values, first, last, kind, number - near)
+            while at < last and kinds[at] == kind and not hit and (a[at] <= number + near or a[at] == number):
+                hit = b[at] == currency or b[at] == 0 or currency == 0
+                at += 1
+        return hit
+    for w in range(first, last):
+        same = kinds[w] in (NUMBER, WEAK) and (a[w] == number or abs(a[w] - number) <= near)
+        hit |= same and (b[w] == currency or b[w] == 0 or currency == 0)
     return hit
 
 
 @leaf
-def date_holds(values: Values, first: int, last: int, date: int, other: int) -> bool:
+def date_holds(values: Values, first: int, last: int, date: int, other: int, ordered: bool) -> bool:
     """Whether a date among the values ``first:last`` agrees with one reading of the date."""
+    begin, end = first, last
+    if ordered:
+        begin, end = place_of(values, first, last, DATE, -np.inf), place_of(values, first, last, DATE + 1, -np.inf)
     for reading in (date, other):
-        elsewhere = reading >= 0 and has_number(values, first, last, reading // 10000)
-        for v in range(first, last):
+        year = np.float64(reading // 10000)
+        elsewhere = reading >= 0 and has_number(values, first, last, year, 0.0, 0.0, ordered)
+        for v in range(begin, end):
             if values.kinds[v] == DATE:
                 stated, or_this = np.int64(values.a[v]), np.int64(values.b[v])
                 if agrees(reading, stated, elsewhere) or agrees(reading, or_this, elsewhere):
@@ -67,32 +93,65 @@ def date_holds(values: Values, first: int, last: int, date: int, other: int) -> 
     return False
 
 
+HALF_DAY = 720
+"""Minutes between the two readings of a time of twelve hours."""
+
+
+@leaf
+def is_stated(values: Values, first: int, last: int, kind: int, x: float, y: float, near: float, ordered: bool) -> bool:
+    """Whether a value is among the values ``first:last``; numbers may differ by ``near``.
+
+    Values that are ``ordered`` by kind and number are found by bisection, but for dates.
+    """
+    hit, kinds, a, b = False, values.kinds, values.a, values.b
+    if kind == DATE:
+        return date_holds(values, first, last, np.int64(x), np.int64(y), ordered)
+    if kind in (NUMBER, WEAK, MARK):
+        return has_number(values, first, last, x, near, y, ordered)
+    if ordered:
+        first, last = place_of(values, first, last, kind, -np.inf), place_of(values, first, last, kind + 1, -np.inf)
+    if kind == TIME:
+        for w in range(first, last):
+            either = (b[w] != 0 or y != 0) and a[w] % HALF_DAY == x % HALF_DAY
+            hit |= kinds[w] == TIME and (a[w] == x or either)
+        return hit
+    for w in range(first, last):  # days of the week, versions, and what was not read but is written alike
+        hit |= kinds[w] == kind and a[w] == x and b[w] == y
+    return hit
+
+
+@leaf
+def may_hide(values: Values, first: int, last: int, kind: int, x: float) -> bool:
+    """Whether a number or a date may be among those of the values ``first:last`` that were not read: the same digits
+    stand there, beside something unknown."""
+    for v in range(first, last):
+        if values.kinds[v] == UNREAD and values.a[v] != np.inf:
+            a = values.a[v]
+            if kind == DATE and a in (np.int64(x) % 100, np.int64(x) // 10000):
+                return True
+            if kind == NUMBER and (a == x or (a * x > 0 and abs(np.log10(x / a) - np.rint(np.log10(x / a))) < 1e-12)):
+                return True
+    return False
+
+
 @kernel
-def values_hold(answer: Values, context: Values, groups: Ints, most: int) -> tuple[Flags, Flags]:
+def values_hold(answer: Values, context: Values, groups: Ints, ordered: Flags) -> tuple[Flags, Flags]:
     """Whether each value of the answers is among the values of the row's contexts ``groups[row]:groups[row + 1]``; and
-    which rows were skipped because they have more than ``most`` pairs of values to compare."""
-    supported, skipped = np.zeros(len(answer.kinds), np.bool_), np.zeros(len(answer.bounds) - 1, np.bool_)
-    kinds, a, b = context.kinds, context.a, context.b
+    whether that cannot be told, since it or what may be its equal was not read.
+
+    ``ordered`` are the rows whose values of the contexts are in order, for these have very many.
+    """
+    supported, unknown = np.zeros(len(answer.kinds), np.bool_), np.zeros(len(answer.kinds), np.bool_)
     for row in range(len(answer.bounds) - 1):
         first, last = context.bounds[groups[row]], context.bounds[groups[row + 1]]
-        if (answer.bounds[row + 1] - answer.bounds[row]) * (last - first) > most:
-            skipped[row] = True
-            continue
         for v in range(answer.bounds[row], answer.bounds[row + 1]):
             kind, x, y = answer.kinds[v], answer.a[v], answer.b[v]
-            if kind == DATE:
-                supported[v] = date_holds(context, first, last, np.int64(x), np.int64(y))
+            if kind in (WEAK, MARK):
                 continue
-            for w in range(first, last):
-                if kind == NUMBER:
-                    number = kinds[w] in (NUMBER, WEAK)
-                    supported[v] |= number and a[w] == x and (b[w] == y or b[w] == 0 or y == 0)
-                elif kind == TIME:
-                    either = (b[w] != 0 or y != 0) and a[w] % 720 == x % 720
-                    supported[v] |= kinds[w] == TIME and (a[w] == x or either)
-                elif kind == WEEKDAY:
-                    supported[v] |= kinds[w] == WEEKDAY and a[w] == x
-    return supported, skipped
+            supported[v] = is_stated(context, first, last, kind, x, y, 0.0, ordered[row])
+            if not supported[v]:
+                unknown[v] = kind == UNREAD or (not ordered[row] and may_hide(context, first, last, kind, x))
+    return supported, unknown
 
 
 @kernel
@@ -346,10 +405,8 @@ class End(NamedTuple):
 
 
 class ClaimRules(NamedTuple):
-    """Whether three quarters of the words of a subject are needed, or one; the words that a stretch spans; and the
-    number of claims × hits of a row from which comparing them is dear."""
+    """The words that a stretch spans, and the number of claims × hits of a row from which comparing them is dear."""
 
-    three_quarters: bool
     window: int
     many: int
 
@@ -383,12 +440,10 @@ def look_up_all(claims: Claims, stems: Uint32s, row: int, lookups: Lookups) -> i
 
 
 @leaf
-def read_end(
-    stems: Uint32s, low: int, high: int, three_quarters: bool, lookups: Lookups, end: End, stamp: int
-) -> Sizes:
+def read_end(stems: Uint32s, low: int, high: int, lookups: Lookups, end: End, stamp: int) -> Sizes:
     """Make the stems ``low:high`` the words of the end, under a stamp that no end had before; return its figures.
 
-    Three quarters of them must occur in one stretch, or with ``three_quarters`` false only one.
+    Three quarters of them must occur in one stretch.
     """
     n, occurring = 0, 0
     for k in range(np.uint64(low), np.uint64(high)):
@@ -397,7 +452,7 @@ def read_end(
             end.stamps[stem], end.stems[np.uint64(n)] = stamp, stem
             occurring += occurrences(lookups, stem) > 0
             n += 1
-    needed = n - n // 4 if three_quarters else min(n, 1)
+    needed = n - n // 4
     if occurring < needed:  # the caller reads no further: the rarest words are of no use
         return Sizes(n, occurring, needed, np.int64(0), np.int64(0), stamp)
     n_rarest, total = select_rarest(lookups, end.stems, n, needed)
@@ -564,11 +619,9 @@ def compare_row(
     for c in range(begin, end):
         if c == begin or is_other(claims, c):  # claims of one clause share their subject
             low, high = claims.subjects[c], claims.subject_ends[c]
-            sizes = read_end(stems, low, high, rules.three_quarters, lookups, subject, c)
+            sizes = read_end(stems, low, high, lookups, subject, c)
             subject = End(subject.stems, subject.stamps, sizes)
-        # "It" or "the company" supports nothing by itself: if no context has such a word, the object alone decides.
-        alone = claims.vague[c] and subject.sizes.occurring == 0
-        needed = 0 if alone else subject.sizes.needed
+        needed = subject.sizes.needed
         if subject.sizes.occurring < needed:
             continue
         if heavy:
@@ -576,7 +629,7 @@ def compare_row(
             if equal < c:
                 supported[c] = supported[equal]
                 continue
-        sizes = read_end(stems, claims.objects[c], claims.object_ends[c], True, lookups, target, c)
+        sizes = read_end(stems, claims.objects[c], claims.object_ends[c], lookups, target, c)
         target = End(target.stems, target.stamps, sizes)
         if target.sizes.occurring >= target.sizes.needed:
             supported[c] = occur_together(lookups, n_hits, rules.window, needed, heavy, subject, target, counts)
@@ -665,45 +718,72 @@ def count_names(marks: Marks, ids: Ids, roles: Bytes, contexts: Passages, n_word
     return names, novel
 
 
+NO, YES, NOTHING, UNKNOWN = range(4)
+"""What ``values_match`` says of a reference: the answer lacks a value of it or has all, it has none, or that cannot be
+told."""
+
+
 @kernel
 def values_match(
-    answer: Values, reference: Values, groups: Ints, absolute: float, relative: float, last_only: bool, most: int
-) -> Bytes:
-    """Per text of the reference: 1 if the row's answer has all its values, 0 if not, 2 if there is none, 3 if there are
-    more than ``most`` pairs of values to compare.
+    answer: Values, reference: Values, groups: Ints, absolute: float, relative: float, last_only: bool, ordered: Flags
+) -> tuple[Bytes, Ints]:
+    """Per text of the reference whether the row's answer has all its values, one of ``NO``, ``YES``, ``NOTHING`` and
+    ``UNKNOWN``; and the value that was not read, of the reference, or of the answer as -1 - its place.
 
     Numbers may differ by ``absolute``, or by ``relative`` times that of the reference.  Weak numbers are compared if
-    there is nothing else.  Of the answer only the last value counts if ``last_only``.
+    there is nothing else, and so are those in brackets.  Of the answer only the last value counts if ``last_only``.
+    ``ordered`` are the rows whose values of the answer are in order, for these have very many.
     """
-    matches = np.full(len(reference.bounds) - 1, 2, np.uint8)
+    matches, culprits = (
+        np.full(len(reference.bounds) - 1, NOTHING, np.uint8),
+        np.zeros(len(reference.bounds) - 1, np.int64),
+    )
     for row in range(len(groups) - 1):
         first, stop = answer.bounds[row], answer.bounds[row + 1]
+        least = strongest(answer, first, stop)
         if last_only and stop > first:
             last = stop - 1
-            while last > first and answer.kinds[last] == WEAK:
+            while answer.kinds[last] > least and answer.kinds[last] != UNREAD:
                 last -= 1
-            first = last if answer.kinds[last] != WEAK else stop - 1
+            first = last
+        unread, bracket = 0, least == MARK
+        for v in range(first, stop):
+            if answer.kinds[v] == UNREAD and unread == 0:
+                unread = -1 - v
         for text in range(groups[row], groups[row + 1]):
             begin, end = reference.bounds[text], reference.bounds[text + 1]
-            if not last_only and (end - begin) * (stop - first) > most:
-                matches[text] = 3
-                continue
-            strong = False
-            for v in range(begin, end):
-                strong |= reference.kinds[v] != WEAK
+            weakest = strongest(reference, begin, end)
             for v in range(begin, end):
                 kind, x, y = reference.kinds[v], reference.a[v], reference.b[v]
-                if kind == WEAK and strong:
+                if kind > weakest and kind != UNREAD:
                     continue
-                found = kind == DATE and date_holds(answer, first, stop, np.int64(x), np.int64(y))
-                for w in range(first, stop):
-                    other, p, q = answer.kinds[w], answer.a[w], answer.b[w]
-                    if kind in (NUMBER, WEAK) and other in (NUMBER, WEAK):
-                        near = abs(p - x) <= max(absolute, relative * abs(x)) or p == x
-                        found |= near and (q == y or q * y == 0)
-                    elif kind == TIME and other == TIME:
-                        found |= p == x or ((q != 0 or y != 0) and p % 720 == x % 720)
-                    elif kind == WEEKDAY and other == WEEKDAY:
-                        found |= p == x
-                matches[text] = (matches[text] != 0) and found
-    return matches
+                near = max(absolute, relative * abs(x)) if kind in (NUMBER, WEAK, MARK) else 0.0
+                found = is_stated(answer, first, stop, kind, x, y, near, ordered[row])
+                culprit = 0
+                if not found and kind in (NUMBER, WEAK, MARK):  # [42] is a citation, or the answer if there is no other
+                    for w in range(first, stop):
+                        if answer.kinds[w] == MARK and abs(answer.a[w] - x) <= near:
+                            found, culprit = bracket, -1 - w
+                if not found:
+                    culprit = v + 1 if kind == UNREAD else culprit if culprit != 0 else unread
+                if found:
+                    matches[text] = YES if matches[text] in (YES, NOTHING) else matches[text]
+                elif culprit == 0:
+                    matches[text] = NO
+                elif matches[text] != NO:
+                    matches[text], culprits[text] = UNKNOWN, culprit
+    return matches, culprits
+
+
+@inline
+def strongest(values: Values, first: int, last: int) -> int:
+    """The weakest kind that counts among the values ``first:last``: those that need support, else weak ones, else
+    those in brackets."""
+    least = MARK
+    for v in range(first, last):
+        kind = values.kinds[v]
+        if kind < WEAK or kind == UNREAD:
+            return WEAK - 1
+        if kind == WEAK:
+            least = WEAK
+    return least

@@ -29,29 +29,23 @@ class Clauses(NamedTuple):
     arrays have room for more.
 
     The subject is in ``subjects[i]:subject_ends[i]``, empty if there is none.  ``has_name``: the clause itself
-    names it; ``vague``: it is no name.  ``leads[i]:firsts[i]`` are all words before the first verb of a sentence, empty
-    for its later clauses.  ``firsts[i]:lasts[i]`` are the verbs, empty in a sentence without a verb.  The object is in
-    ``lasts[i]:stops[i]``; ``cuts[i]`` is its end before the subject of the next clause.
+    names it.  ``firsts[i]:lasts[i]`` are the verbs; the object is in ``lasts[i]:cuts[i]``.
     """
 
     subjects: Ints
     subject_ends: Ints
     has_name: Flags
-    vague: Flags
-    leads: Ints
     firsts: Ints
     lasts: Ints
     cuts: Ints
-    stops: Ints
     bounds: Ints
 
 
 class Subject(NamedTuple):
-    """The words of a subject, and whether they are no name; without words there is none."""
+    """The words of a subject; without words there is none."""
 
     first: int
     last: int
-    vague: bool
 
 
 class Clause(NamedTuple):
@@ -59,11 +53,9 @@ class Clause(NamedTuple):
 
     subject: Subject
     has_name: bool
-    lead: int
     first: int
     last: int
     cut: int
-    stop: int
 
 
 @inline
@@ -78,15 +70,6 @@ def any_name(roles: Bytes, first: int, last: int) -> bool:
     hit = False
     for k in range(first, last):  # the ranges are short: a branch to leave early costs more than it saves
         hit |= is_name(roles[k])
-    return hit
-
-
-@inline
-def any_object(roles: Bytes, first: int, last: int) -> bool:
-    """Whether any of the words is a name but not a VALUE."""
-    hit = False
-    for k in range(first, last):
-        hit |= is_name(roles[k]) and not roles[k] & VALUE
     return hit
 
 
@@ -123,7 +106,7 @@ def mark_values(roles: Bytes, values: Values) -> Bytes:
     """A copy of the roles in which the words of the values that are anchors have the role VALUE."""
     marked = roles.copy()
     for v in range(len(values.kinds)):
-        if values.kinds[v] != WEAK:
+        if values.kinds[v] < WEAK:
             for k in range(np.uint64(values.first[v]), np.uint64(values.last[v])):
                 marked[k] |= VALUE
     return marked
@@ -175,15 +158,6 @@ def subject_start(marks: Marks, first: int, last: int) -> int:
 
 
 @inline
-def is_vague(roles: Bytes, first: int, last: int, begin: int) -> bool:
-    """Whether none of the words is a name by its capital; the first word of the sentence, ``begin``, always has one."""
-    vague = True
-    for k in range(first, last):
-        vague &= not is_name(roles[k]) or roles[k] & (CAPITAL | PERSON) != CAPITAL or k == begin
-    return vague
-
-
-@inline
 def is_courtesy(roles: Bytes, before: int, first: int, last: int, stop: int) -> bool:
     """Whether a clause of the speaker or the listener, or of nobody, holds a word of courtesy or a guess behind its
     verbs ``first:last``: "You are welcome", "Let us know"."""
@@ -202,14 +176,8 @@ def clauses_of_sentence(
     ``subject`` is that of the sentence before, to which an anaphor refers.
     """
     first, before = next_verb(roles, begin, stop), begin
-    if first == stop:
-        # A sentence without a verb ("Paris, in France.") is one object without a subject, unless it hedges.
-        if not has(roles, begin, stop, HEDGE):
-            nobody = Subject(begin, begin, True)
-            n = put_clause(clauses, n, Clause(nobody, False, begin, begin, begin, stop, stop))
-        return n, subject
-    if not has(roles, begin, first, ANAPHOR):
-        subject = Subject(begin, begin, True)
+    if first < stop and not has(roles, begin, first, ANAPHOR):
+        subject = Subject(begin, begin)
     while first < stop:
         # A clause is the words from ``before`` to its verbs, the verbs first:last, and all up to the next verb.
         last = group_end(marks, roles, first, stop)
@@ -220,14 +188,13 @@ def clauses_of_sentence(
             start = subject_start(marks, before, first)
             has_name = any_name(roles, start, first)
             if has_name:
-                subject = Subject(start, first, is_vague(roles, start, first, begin))
+                subject = Subject(start, first)
             # Words behind the last comma before the next verb are its subject ("Ann left Rome, and Bob came"), so the
             # object ends there, if both sides of the comma have names.
             cut = subject_start(marks, last, following) if following < stop else following
             if not (any_name(roles, last, cut) and any_name(roles, cut, following)):
                 cut = following
-            lead = begin if before == begin else first  # only the first clause has words before its verb to itself
-            n = put_clause(clauses, n, Clause(subject, has_name, lead, first, last, cut, following))
+            n = put_clause(clauses, n, Clause(subject, has_name, first, last, cut))
         before, first = last, following
     return n, subject
 
@@ -236,9 +203,8 @@ def clauses_of_sentence(
 def put_clause(clauses: Clauses, n: int, clause: Clause) -> int:
     """Write clause ``n``; return the number of clauses."""
     clauses.subjects[n], clauses.subject_ends[n] = clause.subject.first, clause.subject.last
-    clauses.vague[n], clauses.has_name[n] = clause.subject.vague, clause.has_name
-    clauses.leads[n], clauses.firsts[n], clauses.lasts[n] = clause.lead, clause.first, clause.last
-    clauses.cuts[n], clauses.stops[n] = clause.cut, clause.stop
+    clauses.has_name[n], clauses.firsts[n] = clause.has_name, clause.first
+    clauses.lasts[n], clauses.cuts[n] = clause.last, clause.cut
     return n + 1
 
 
@@ -246,15 +212,13 @@ def put_clause(clauses: Clauses, n: int, clause: Clause) -> int:
 def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
     """The clauses of every text by sentence, except in questions."""
     text_bounds = marks.bounds
-    # A clause has a verb of its own or is a whole sentence, so there are at most as many clauses as words.
-    ranges, flags = np.empty((7, len(roles)), np.int64), np.empty((2, len(roles)), np.bool_)
+    # A clause has a verb of its own, so there are at most as many clauses as words.
+    ranges, has_name = np.empty((5, len(roles)), np.int64), np.empty(len(roles), np.bool_)
     bounds, n = np.zeros(len(text_bounds), np.int64), 0
-    clauses = Clauses(
-        ranges[0], ranges[1], flags[0], flags[1], ranges[2], ranges[3], ranges[4], ranges[5], ranges[6], bounds
-    )
+    clauses = Clauses(ranges[0], ranges[1], has_name, ranges[2], ranges[3], ranges[4], bounds)
     for row in range(len(text_bounds) - 1):
         begin = text_bounds[row]
-        subject = Subject(begin, begin, True)  # of nobody, until a sentence names someone
+        subject = Subject(begin, begin)  # of nobody, until a sentence names someone
         for k in range(begin, text_bounds[row + 1]):
             if ends_sentence(marks.after[k], marks.stops[k] - marks.starts[k], roles[k]):
                 if not marks.after[k] & m.QUESTIONED:  # a question asserts nothing
@@ -264,7 +228,7 @@ def find_clauses(marks: Marks, roles: Bytes) -> Clauses:
     return clauses
 
 
-# Claims from clauses: a triple of subject, verb and object each, or each of their words by itself.
+# Claims from clauses: a triple of subject, verb and object each.
 
 
 class Claims(NamedTuple):
@@ -272,9 +236,8 @@ class Claims(NamedTuple):
     arrays have room for more.
 
     The subject is ``words[subjects[i]:subject_ends[i]]``, the object ``words[objects[i]:object_ends[i]]``; ``words``
-    are word positions.  Without a subject, or if the subject is ``vague`` and in no context, the object only has to
-    occur.  The claim is shown from word ``firsts[i]`` to word ``lasts[i]``; of a triple, ``begins[i]:cuts[i]`` are all
-    words of its clause.
+    are word positions.  Without a subject, the object only has to occur.  The claim is shown from word ``firsts[i]`` to
+    word ``lasts[i]``; ``begins[i]:cuts[i]`` are all words of its clause.
     """
 
     words: Ints
@@ -286,19 +249,7 @@ class Claims(NamedTuple):
     lasts: Ints
     begins: Ints
     cuts: Ints
-    vague: Flags
     bounds: Ints
-
-
-@inline
-def put_claim(
-    claims: Claims, n: int, subject: tuple[int, int], vague: bool, target: tuple[int, int], first: int
-) -> int:
-    """Write claim ``n``, which is shown from word ``first`` on; return the number of claims."""
-    claims.subjects[n], claims.subject_ends[n] = subject
-    claims.objects[n], claims.object_ends[n] = target
-    claims.firsts[n], claims.lasts[n], claims.vague[n] = first, claims.words[target[1] - 1], vague
-    return n + 1
 
 
 @inline
@@ -311,43 +262,47 @@ def spoken(roles: Bytes, first: int, last: int) -> int:
 
 
 @kernel
-def make_claims(roles: Bytes, n_rows: int, with_values: bool) -> tuple[Claims, Ints]:
+def make_claims(roles: Bytes, n_rows: int) -> tuple[Claims, Ints]:
     """Room for the claims of texts with these words; and how many words of ends come before each word."""
     n = 0
     words, ranks = np.empty(len(roles), np.int64), np.zeros(len(roles) + 1, np.int64)
     for k in range(len(roles)):
         words[n] = k
-        n += is_name(roles[k]) and (with_values or not roles[k] & VALUE)
+        n += is_name(roles[k]) and not roles[k] & VALUE
         ranks[k + 1] = n
-    r, vague = np.zeros((8, len(roles)), np.int64), np.empty(len(roles), np.bool_)
-    bounds = np.zeros(n_rows + 1, np.int64)
-    return Claims(words[:n], r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], vague, bounds), ranks
+    r, bounds = np.zeros((8, len(roles)), np.int64), np.zeros(n_rows + 1, np.int64)
+    return Claims(words[:n], r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], bounds), ranks
 
 
 @kernel
 def triples(clauses: Clauses, roles: Bytes) -> Claims:
     """One claim for each clause with a verb and an object that is not only values; ends are made of names that are no
     values."""
-    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, False)
+    claims, ranks = make_claims(roles, len(clauses.bounds) - 1)
     n = 0
     for row in range(len(clauses.bounds) - 1):
         for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
             first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.cuts[c]
-            if first == low:  # a sentence without a verb asserts nothing
-                continue
             # "Ann slept": without an object, the verb itself is what is claimed.
             if not any_name(roles, low, high):
                 low, high = spoken(roles, first, low), low
             begin, end = ranks[low], ranks[high]
             if begin == end:
                 continue
-            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
+            subject, subject_end = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
             # What is shown begins with the subject if the clause names it, else with the verbs.
-            if clauses.has_name[c] and subject[0] < subject[1]:
-                first = claims.words[subject[0]]
+            if clauses.has_name[c] and subject < subject_end:
+                first = claims.words[subject]
+            claims.subjects[n], claims.subject_ends[n], claims.objects[n], claims.object_ends[n] = (
+                subject,
+                subject_end,
+                begin,
+                end,
+            )
+            claims.firsts[n], claims.lasts[n] = first, claims.words[end - 1]
             claims.begins[n] = clauses.subjects[c] if clauses.has_name[c] else clauses.firsts[c]
             claims.cuts[n] = clauses.cuts[c]
-            n = put_claim(claims, n, subject, False, (begin, end), first)
+            n += 1
         claims.bounds[row + 1] = n
     return claims
 
@@ -368,44 +323,9 @@ def misstated(claims: Claims, values: Values, supported: Flags, ids: Ids, apart:
             while v < last and values.first[v] < claims.cuts[c]:
                 before = values.first[v] - 1
                 own = before < claims.begins[c] or apart[ids[before]] < 0
-                wrong[c] |= own and values.kinds[v] != WEAK and not supported[v]
+                wrong[c] |= own and values.kinds[v] < WEAK and not supported[v]
                 v += 1
     return wrong
-
-
-@kernel
-def single_words(clauses: Clauses, roles: Bytes) -> Claims:
-    """A claim for each word of an object, with its subject, and for each word before the first verb of a sentence, with
-    the object; values are words of the other end only."""
-    claims, ranks = make_claims(roles, len(clauses.bounds) - 1, True)
-    n = 0
-    for row in range(len(clauses.bounds) - 1):
-        for c in range(clauses.bounds[row], clauses.bounds[row + 1]):
-            first, low, high = clauses.firsts[c], clauses.lasts[c], clauses.stops[c]
-            bare = not any_name(roles, low, high)
-            if bare or any_object(roles, low, high):
-                target = (ranks[first], ranks[low]) if bare else (ranks[low], ranks[high])
-                n = put_words(claims, n, target, False, (clauses.leads[c], first), roles, ranks)
-            if bare:
-                low, high = spoken(roles, first, low), low
-            subject = ranks[clauses.subjects[c]], ranks[clauses.subject_ends[c]]
-            n = put_words(claims, n, subject, clauses.vague[c], (low, high), roles, ranks)
-        claims.bounds[row + 1] = n
-    return claims
-
-
-@inline
-def put_words(
-    claims: Claims, n: int, other: tuple[int, int], vague: bool, words: tuple[int, int], roles: Bytes, ranks: Ints
-) -> int:
-    """Write a claim for each name in the range ``words`` with the other end ``other``; return the number of claims.
-
-    ``roles[k]`` is the role of word k; ``ranks[k]`` words of claims come before it, and ``ranks`` has one entry more.
-    """
-    for k in range(words[0], words[1]):
-        if is_name(roles[k]) and not roles[k] & VALUE:
-            n = put_claim(claims, n, other, vague, (ranks[k], ranks[k + 1]), k)
-    return n
 
 
 # Claims of a row that equal an earlier one, so that an answer that repeats itself is compared once.
@@ -450,10 +370,10 @@ def mixed(key: int, stems: Uint32s, low: int, high: int) -> int:
 
 @leaf
 def are_equal(claims: Claims, stems: Uint32s, a: int, b: int) -> bool:
-    """Whether two claims have the same stems in the same order, and are equally vague."""
+    """Whether two claims have the same stems in the same order."""
     subject, target = claims.subjects[b] - claims.subjects[a], claims.objects[b] - claims.objects[a]
     same = claims.subject_ends[b] - claims.subject_ends[a] == subject
-    same &= claims.object_ends[b] - claims.object_ends[a] == target and claims.vague[a] == claims.vague[b]
+    same &= claims.object_ends[b] - claims.object_ends[a] == target
     if same:
         for k in range(claims.subjects[a], claims.subject_ends[a]):
             same &= stems[k] == stems[k + subject]

@@ -303,8 +303,11 @@ def may_be_verb(byte: int, date: int) -> bool:
 # too), WEEKDAY (1 to 7, 0).
 
 
-NUMBER, DATE, TIME, WEEKDAY, WEAK = (np.int64(kind) for kind in range(1, 6))  # typed: one signature
-"""A WEAK number can support other values and requires no support: "one", "first", the year and day of a date."""
+NUMBER, DATE, TIME, WEEKDAY, CODE, WEAK, MARK, UNREAD = (np.int64(kind) for kind in range(1, 9))  # typed: one signature
+"""Those before ``WEAK`` need support.  A CODE is a version or address of several numbers (v2.0.1).  A WEAK number can
+support other values: "one", "first", the year and day of a date.  A MARK is a number in brackets, a citation in most
+texts.  What is UNREAD is a number that something changes which is not known: the digits if they were read, else
+infinite; and the number of the word that is not known."""
 
 
 class ParsedNumber(NamedTuple):

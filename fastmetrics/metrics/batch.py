@@ -235,13 +235,21 @@ class Batch:
         return self.remember(("groups", column), lambda: np.concatenate([[0], np.cumsum(sizes)]))
 
     def present(self, column: str) -> Flags:
-        """Whether each row has a value: not null, a list not empty, amounts without null."""
+        """Whether each row has a value: not null, a list not empty, amounts without null.
+
+        An empty list of contexts is a value: nothing was retrieved.  One of nulls is none, as is null.
+        """
 
         def look() -> Flags:
             of_ids = pa.types.is_integer(self.columns[column].type)  # some metrics accept integer ids instead of text
             if COLUMNS[column].kind in ("text", "texts") and not of_ids:
                 text = self.text(column)
-                return text.valid if text.groups is None else text.valid & (np.diff(text.groups) > 0)
+                if text.groups is None:
+                    return text.valid
+                filled = np.diff(text.groups) > 0
+                if column == "contexts":
+                    filled |= numpy_values(pc.list_value_length(self.columns[column]), null=0) == 0
+                return text.valid & filled
             valid: Flags = numpy_values(self._amounts(column).is_valid())
             groups = self._vector_groups(column) if COLUMNS[column].kind == "vectors" else None
             return valid if groups is None else valid & (np.diff(groups) > 0)

@@ -14,9 +14,6 @@ from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words, written
 from fastmetrics.metrics.claim_support import (
-    TRIPLES,
-    WORDS,
-    ClaimSource,
     Passage,
     Passages,
     anchors,
@@ -72,7 +69,7 @@ def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:
 
 
 _STOP_WORDS = english_and_russian_words("stop words", "stop_words=[...] sets those of other languages")
-_VERBS = english_and_russian_words("verbs of claims", "claims='spacy:MODEL' parses other languages")
+_VERBS = english_and_russian_words("verbs of claims", "numbers, dates and times are checked in every language")
 
 
 def other_keywords(options: Options) -> Caution:
@@ -95,9 +92,8 @@ _APART = Caution(
 )
 
 
-def other_verbs(options: Options) -> tuple[Caution, ...]:
-    """The cautions of claims that are found by lists of verbs, or by a parser; and of answers in another script."""
-    return _VERBS if options["claims"] in (TRIPLES, WORDS) else UNSPACED, _APART
+OTHER_VERBS = _VERBS, _APART
+"""The cautions of claims that are found by lists of verbs, and of answers in another script than their contexts."""
 
 
 @metric(
@@ -156,11 +152,9 @@ def _drift(answer: Passage, contexts: Passage) -> Floats:
     better="lower",
     source="S3, hallucination score",
     cues=["faithfulness", "factuality"],
-    caution=other_verbs,
+    caution=OTHER_VERBS,
 )
-def hallucination(
-    answer: Passages, contexts: Passages, *, window: Window = 30, claims: ClaimSource = TRIPLES
-) -> Floats:
+def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
@@ -171,36 +165,31 @@ def hallucination(
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
     context, no two of them more than ``window`` words apart; the verb is not compared.  A number without support also
     fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may") and courtesy claim
-    nothing, but their numbers are anchors.  The verbs are English and Russian.  With ``claims="words"``, each content
-    word of an object is an anchor, which must occur near a word of its subject.  ``claims="spacy:MODEL"``, or
-    ``"spacy"`` for the small English model, takes the triples from spaCy's parses.
+    nothing, but their numbers are anchors.  The verbs are English and Russian.
 
     Time grows with the occurrences of the rarest word of each claim in the contexts.
-
-    Raises ``MissingExtraError`` without spaCy, if ``claims`` asks for it.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The Eiffel Tower was completed on 31 March 1889 and is 330 metres tall."]] * 2
     >>> fm.hallucination(["The tower was finished in 1889.", "The tower was finished in 1890."], contexts)
     array([0., 1.])
     """
-    return unsupported(answer, contexts, window, claims)
+    return unsupported(answer, contexts, window)
 
 
-def unsupported(answer: Passage, contexts: Passage, window: int, claims: Any) -> Floats:
+def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
     """The hallucination score from the data of the batch."""
-    facts = anchors(answer, contexts, window, claims)
+    facts = anchors(answer, contexts, window)
     return np.maximum(facts.unsupported_shares, _drift(answer, contexts))
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=other_verbs)
+@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS)
 def hallucination_risk(
     answer: Passages,
     contexts: Passages,
     *,
     threshold: Annotated[Share, "the hallucination above which an answer is at risk"] = 0.6,
     window: Window = 30,
-    claims: ClaimSource = TRIPLES,
 ) -> Floats:
     """1 if ``hallucination`` is higher than ``threshold``, else 0; accepts its options.
 
@@ -208,4 +197,4 @@ def hallucination_risk(
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])
     array([1.])
     """
-    return (unsupported(answer, contexts, window, claims) > threshold).astype(np.float64)
+    return (unsupported(answer, contexts, window) > threshold).astype(np.float64)

@@ -110,8 +110,8 @@ def novel_number_rate(answer: Passages, contexts: Passages) -> Floats:
     >>> fm.novel_number_rate(["In May 1889, 1,000 came."], [["Some 1000 came on 6 May 1890."]])
     array([0.5])
     """
-    values, supported = supported_values(answer, contexts)
-    strong = values.kinds != WEAK
+    values, supported, _ = supported_values(answer, contexts)
+    strong = values.kinds < WEAK
     rows = np.repeat(np.arange(len(answer.text)), np.diff(values.bounds))
     n = len(answer.text)
     novel = np.bincount(rows[strong & ~supported], minlength=n)

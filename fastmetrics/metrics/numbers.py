@@ -6,20 +6,18 @@ from typing import Annotated
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.limits import SIZES
+from fastmetrics.base.arrays import Bytes, Floats, Ints
 from fastmetrics.base.options import Choice, Real
-from fastmetrics.kernels.claim_support import values_match
-from fastmetrics.kernels.values import NUMBER, WEAK, Values
+from fastmetrics.kernels.claim_support import NOTHING, YES, values_match
 from fastmetrics.metrics.batch import english_and_russian_words
-from fastmetrics.metrics.claim_support import Passage, Passages, among, values_of
+from fastmetrics.metrics.claim_support import Passage, Passages, in_order, values_of
 from fastmetrics.metrics.metric import RowHooks, metric
 
 Absolute = Annotated[float, Real(0.0, 1e300), "by how much numbers may differ"]
 Relative = Annotated[float, Real(0.0, 1e6), "by what share of the reference numbers may differ, as in 0.01"]
 Which = Annotated[str, Choice("any", "last"), "which of the answer's values may be the right one"]
 
-YES, NO = ("yes", "yeah", "yep", "true", "да"), ("no", "nope", "false", "нет")
+SAYS_YES, SAYS_NO = ("yes", "yeah", "yep", "true", "да"), ("no", "nope", "false", "нет")
 
 _WORDS = english_and_russian_words("number words and months", "numbers in the digits 0 to 9 count in any script")
 
@@ -30,28 +28,7 @@ def _stances(passage: Passage) -> Ints:
     first = np.full(len(tokens), -1, np.int64)
     some = tokens.counts > 0
     first[some] = tokens.ids[tokens.starts[some]]
-    return np.isin(first, vocabulary.ids_of(YES)).astype(np.int64) - np.isin(first, vocabulary.ids_of(NO))
-
-
-def _has_all(own: Values, stated: slice, wanted: Values, asked: slice, absolute: float, relative: float) -> bool:
-    """Whether the values ``stated`` of an answer have all ``asked`` of a reference; for many, without all pairs."""
-    kinds, x, y = wanted.kinds[asked], wanted.a[asked], wanted.b[asked]
-    compared = np.ones(len(kinds), np.bool_) if (kinds == WEAK).all() else kinds != WEAK
-    numbers = np.isin(kinds, (NUMBER, WEAK))
-    known = among(wanted, asked.start, asked.stop, own, stated.start, stated.stop)
-    if not np.array(known)[compared & ~numbers].all():
-        return False
-    is_number = np.isin(own.kinds[stated], (NUMBER, WEAK))
-    p, q = own.a[stated][is_number], own.b[stated][is_number]
-    for currency in np.unique(y[compared & numbers]).tolist():
-        near = np.sort(p if currency == 0 else p[(q == 0) | (q == currency)])
-        these = x[compared & numbers & (y == currency)]
-        places = np.searchsorted(near, these)
-        padded = np.concatenate([[-np.inf], near, [np.inf]])  # the nearest ones, if only on one side
-        gaps = np.minimum(these - padded[places], padded[places + 1] - these)
-        if not (gaps <= np.maximum(absolute, relative * np.abs(these))).all():
-            return False
-    return True
+    return np.isin(first, vocabulary.ids_of(SAYS_YES)).astype(np.int64) - np.isin(first, vocabulary.ids_of(SAYS_NO))
 
 
 @metric(
@@ -84,19 +61,21 @@ def number_match(
     >>> fm.number_match(["on January 5, 2024", "-5", "3 of 10, so 30 %"], ["2024-01-05", "5", "0.3"])
     array([1., 0., 1.])
     """
-    groups, own, wanted = reference.groups, values_of(answer), values_of(reference)
-    absolute, relative = float(absolute), float(relative)
+    matches, _ = _matches(answer, reference, absolute, relative, which)
+    groups = reference.groups
     owner = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
-    matches = values_match(own, wanted, groups, absolute, relative, which == "last", SIZES.compared_values)
-    for text in np.flatnonzero(matches == 3).tolist():
-        stated, asked = (
-            slice(int(values.bounds[at]), int(values.bounds[at + 1]))
-            for values, at in ((own, owner[text]), (wanted, text))
-        )
-        matches[text] = _has_all(own, stated, wanted, asked, absolute, relative)
     stances = _stances(reference)
-    spoken = (matches == 2) & (stances != 0)
-    hit = (matches == 1) | (spoken & (_stances(answer)[owner] == stances))
-    known = (matches != 2) | spoken
+    spoken = (matches == NOTHING) & (stances != 0)
+    hit = (matches == YES) | (spoken & (_stances(answer)[owner] == stances))
+    known = (matches != NOTHING) | spoken
     hits = np.bincount(owner[hit], minlength=len(groups) - 1)
     return np.where(np.bincount(owner[known], minlength=len(groups) - 1) > 0, (hits > 0).astype(np.float64), np.nan)
+
+
+def _matches(answer: Passage, reference: Passage, absolute: float, relative: float, which: str) -> tuple[Bytes, Ints]:
+    """What ``values_match`` says of each text of the reference."""
+    own, wanted, last = values_of(answer), values_of(reference), which == "last"
+    ordered = np.zeros(len(answer.text), np.bool_)
+    if not last:
+        own, ordered = in_order(own, np.arange(len(own.bounds)), np.diff(wanted.bounds[reference.groups]))
+    return values_match(own, wanted, reference.groups, float(absolute), float(relative), last, ordered)

@@ -12,14 +12,14 @@ from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
 from fastmetrics.metrics.batch import UNSPACED, Batch
-from fastmetrics.metrics.claim_support import TRIPLES, ClaimSource, Passage, PassageIn, Passages
+from fastmetrics.metrics.claim_support import Passage, PassageIn, Passages
 from fastmetrics.metrics.hallucination import (
+    OTHER_VERBS,
     KeywordsIn,
     Share,
     StopWords,
     Window,
     completeness,
-    other_verbs,
     unsupported,
 )
 from fastmetrics.metrics.metric import RowHooks, metric
@@ -103,7 +103,7 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=other_verbs)
+@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=OTHER_VERBS)
 def verdict(
     question: Questions,
     answer: Answers,
@@ -114,7 +114,6 @@ def verdict(
     completeness_threshold: Annotated[Share, "the completeness below which an answer does not pass"] = 0.6,
     window: Window = 30,
     stop_words: StopWords = STOP_WORDS,
-    claims: ClaimSource = TRIPLES,
     fitted: Annotated[str | None, LimitedText(what="the path of a file"), "a fitted score to decide by"] = None,
 ) -> Floats:
     """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.scoring.verdicts`` returns it as a word, with the reasons.
@@ -135,7 +134,7 @@ def verdict(
     """
     if fitted is not None:
         raise OptionError('a fitted score reads columns of its own: fm.score(table, "verdict(fitted=...)") computes it')
-    failed = unsupported(answer.passage, contexts, window, claims) > hallucination_threshold
+    failed = unsupported(answer.passage, contexts, window) > hallucination_threshold
     failed |= _relevance(question.weighed, answer.weighed) < relevance_threshold
     thin = completeness(question.keywords, answer.weighed.tokens) < completeness_threshold
     return np.where(failed, FAIL, np.where(thin, WARN, PASS))

@@ -25,7 +25,7 @@ from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, wor
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, candidates, text_sources
+from fastmetrics.reporting.row_texts import JUDGED, candidates, text_sources
 from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     classes_section,
@@ -540,7 +540,7 @@ def _primary(runs: _Runs) -> Any:
 
 def _score_notes(runs: _Runs) -> list[tuple[str, Sequence[str]]]:
     """The notes on the scores of all systems, each with the metrics that it names; some systems' with their names."""
-    of_systems = {run.name: [*runs.summaries[run.name].notes, *ScoredClaims.of(run).remarks()] for run in runs.systems}
+    of_systems = {run.name: runs.summaries[run.name].notes for run in runs.systems}
     return [
         (visible(note), [visible(name) for name in runs.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)])
         for note in [*merged_notes(of_systems), *runs.notes]

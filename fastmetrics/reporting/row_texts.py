@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import is_list, is_number, text_of_strings
 from fastmetrics.base.display import strict
-from fastmetrics.base.errors import Argument, FastmetricsError, MissingExtraError, OptionError, visible
+from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, visible
 from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics.cited_support import PATTERN
-from fastmetrics.metrics.claim_support import TRIPLES, WORDS, load
 from fastmetrics.metrics.plan import parse
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.open_runs import are_several
@@ -80,26 +79,16 @@ class ScoredClaims:
     """The options of the score that counted anchors, or the defaults."""
 
     window: int
-    claims: Any
-    absent: str | None = None
-    """The parser of the claims if it is not installed here: then only values are marked."""
 
     @classmethod
     def of(cls, run: ScoreRun) -> ScoredClaims:
         """The options of the first score of a run that counts anchors."""
         names = [name for metric in _COUNTING for name in scores_of(run, metric)]
-        options = parse(run.spec(names[0]) if names else _COUNTING[0]).options
-        window, claims = options["window"], options["claims"]
-        if claims not in (TRIPLES, WORDS):
-            try:
-                load(claims)
-            except (MissingExtraError, OptionError):  # the page says so
-                return cls(window, TRIPLES, absent=claims)
-        return cls(window, claims)
+        return cls(parse(run.spec(names[0]) if names else _COUNTING[0]).options["window"])
 
     def anchors(self, answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Iterator[list[Anchor]]:
-        """The anchors of each answer in its contexts, without the claims of an absent parser."""
-        for chunk in anchors(answers, contexts, window=self.window, claims=self.claims)["anchors"].chunks:
+        """The anchors of each answer in its contexts."""
+        for chunk in anchors(answers, contexts, window=self.window)["anchors"].chunks:
             inside = chunk.flatten()
             fields = (inside.field(name).to_pylist() for name in ("start", "stop", "supported", "kind"))
             spans = [
@@ -107,7 +96,7 @@ class ScoredClaims:
             ]
             edges = np.append(0, np.cumsum(chunk.value_lengths().fill_null(0))).tolist()
             for start, stop in itertools.pairwise(edges):
-                yield [anchor for anchor in spans[start:stop] if self.absent is None or anchor.kind != "claim"]
+                yield spans[start:stop]
 
     def told_apart(
         self, anchors_by_row: Sequence[list[Anchor]], answers: Sequence[str], contexts: Sequence[Sequence[str]]
@@ -123,12 +112,6 @@ class ScoredClaims:
                 anchor._replace(apart=int(not anchor.supported and anchor[:2] in present)) for anchor in marked[row]
             ]
         return marked
-
-    def remarks(self) -> list[str]:
-        """A note if claims are not marked."""
-        if self.absent is None:
-            return []
-        return [f"claims are not marked: they were scored by {self.absent}, which is not installed here"]
 
 
 def scores_of(run: ScoreRun, metric: str) -> list[str]:
@@ -174,7 +157,7 @@ def citation_marks(answers: Sequence[str], contexts: Sequence[Sequence[str]], sc
     supports each number, date and claim of its sentence, as ``anchors`` finds them in that context alone.
     Claims are those that were ``scored``.
 
-    >>> scored, answer = ScoredClaims(window=30, claims="triples"), "It opened in 1889 [1]. It is 5 [1, 3]."
+    >>> scored, answer = ScoredClaims(window=30), "It opened in 1889 [1]. It is 5 [1, 3]."
     >>> [found] = citation_marks([answer], [["The tower opened in 1889."]], scored)
     >>> [(mark.start, mark.number, mark.state) for mark in found]
     [(18, 1, 'cited_supported'), (31, 1, 'cited_unsupported'), (31, 3, 'cited_nothing')]

@@ -22,7 +22,7 @@ from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.claim_support import ANCHOR_KINDS, TRIPLES, PassageIn
+from fastmetrics.metrics.claim_support import ANCHOR_KINDS, PassageIn
 from fastmetrics.metrics.claim_support import anchors as find_anchors
 from fastmetrics.metrics.corpus_values import cautions_of, finished
 from fastmetrics.metrics.metric import REGISTRY, Metric
@@ -214,14 +214,13 @@ ANCHOR = pa.struct(
 """An anchor: its kind, its words, its characters in the answer, and whether the contexts support it."""
 
 
-def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = TRIPLES) -> pa.Table:
+def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
     """The anchors of each answer that ``hallucination`` counts, and whether the contexts support them.
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
     is number, date, time, weekday or claim, and ``answer[start:stop]`` is the text; null where answer or contexts are
     missing.  A claim reads from the first word of its subject (of its verb, where a pronoun is the subject) to the last
-    word of its object, and may contain other anchors; with ``claims="words"`` it is one word.  The options are those of
-    ``hallucination``.
+    word of its object, and may contain other anchors.  ``window`` is that of ``hallucination``.
 
     >>> import fastmetrics as fm
     >>> found = fm.scoring.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
@@ -230,7 +229,7 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30, claims: Any = TRIPL
 
     Raises ``ColumnError`` for columns that differ in length or contain no text.
     """
-    options = REGISTRY["hallucination"].options({"window": window, "claims": claims})
+    options = REGISTRY["hallucination"].options({"window": window})
     columns = {"answer": answer, "contexts": contexts}
     pieces = [_anchors(batch, options, False) for batch in _batches(columns)]
     return pa.table({"anchors": pa.chunked_array(pieces, pa.list_(ANCHOR))})
@@ -287,7 +286,7 @@ def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.
     """The anchors of a batch as a list column, optionally only unsupported ones."""
     need = PassageIn()
     answer, contexts = need.of(batch, "answer", {}), need.of(batch, "contexts", {})
-    spans = find_anchors(answer, contexts, options["window"], options["claims"])
+    spans = find_anchors(answer, contexts, options["window"])
     order = np.lexsort((spans.starts, spans.rows))
     if unsupported:
         order = order[~spans.supported[order]]

@@ -34,8 +34,6 @@ CASES = [
     ("hallucination", "W# is V#. ", "answer and contexts", 2000 * KB),
     ("hallucination", "Cats are dogs. ", "answer and contexts", 3000 * KB),
     ("hallucination", "W# is V#. ", "all, many contexts", 1000 * KB),
-    ("hallucination(claims='words')", "W is V#. ", "answer and contexts", 2000 * KB),
-    ("hallucination(claims='words')", "Cats are dogs. ", "answer and contexts", 3000 * KB),
     ("rougeLsum_f1", "1. a\n", "answer and reference", 400 * KB),
     ("rougeLsum_f1", "#. a\n", "answer and reference", 400 * KB),
     ("rougeLsum_f1", "w# x\n", "answer and reference", 400 * KB),
@@ -87,9 +85,8 @@ def claims_of(chance: random.Random, words: list[str]) -> str:
     return " ".join(f"{a.capitalize()} {b} is {c} {d}." for a, b, c, d in zip(*[iter(kinds)] * 4, strict=True))
 
 
-@pytest.mark.parametrize("form", ["triples", "words"])
 @pytest.mark.parametrize("window", [0, 1, 5, 30, 10**6])
-def test_claims_of_frequent_and_rare_words_hold_either_way(window: int, form: str) -> None:
+def test_claims_of_frequent_and_rare_words_hold_either_way(window: int) -> None:
     chance = random.Random(window)
     words = [f"{one}{two}{three}" for one in "bdfgk" for two in "aou" for three in ("lm", "rt", "nk", "x", "zv")]
     answers = [claims_of(chance, words) for _ in range(4)]
@@ -97,13 +94,13 @@ def test_claims_of_frequent_and_rare_words_hold_either_way(window: int, form: st
     found = []
     for most in (-1, 1 << 60):
         with mock.patch.multiple(SIZES, compared_values=most, compared_claims=most):
-            found.append(fm.scoring.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist())
+            found.append(fm.scoring.anchors(answers, contexts, window=window)["anchors"].to_pylist())
     assert found[0] == found[1]
     held = [anchor["supported"] for row in found[0] for anchor in row]
     assert len(held) > 350
-    assert 0 < sum(held) < len(held) or window == 10**6 or (window < 3 and form == "triples")
+    assert 0 < sum(held) < len(held) or window == 10**6 or window < 3
     (first, *_), (own, *_) = found[0], zip(answers, contexts, strict=True)
-    plain = sorted(claims.anchors(*own, window, form))
+    plain = sorted(claims.anchors(*own, window))
     assert sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in first) == plain
 
 

@@ -205,7 +205,6 @@ FOREIGN_VERDICTS = {
 @pytest.mark.parametrize(
     ("metrics", "chosen", "words"),
     [
-        ("hallucination,verdict,hallucination_risk", "hallucination(claims='spacy')", "verbs of claims"),
         ("keyword_completeness", "keyword_completeness(stop_words=['πότε'])", "stop words"),
     ],
 )

@@ -18,46 +18,25 @@ from tests.support import made_claims
 
 def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]:
     """The anchors by their text, and whether they are supported."""
-    found = fm.scoring.anchors([answer], [contexts], **{"claims": "words", **options})["anchors"][0].as_py()
+    found = fm.scoring.anchors([answer], [contexts], **options)["anchors"][0].as_py()
     return {anchor["text"]: anchor["supported"] for anchor in found}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["triples", "words"])
 @pytest.mark.parametrize("window", [0, 1, 2, 5])
-def test_made_answers_have_the_anchors_of_the_plain_definition(window: int, form: str) -> None:
+def test_made_answers_have_the_anchors_of_the_plain_definition(window: int) -> None:
     table = made_claims.rows(700, seed=window)
     answers, contexts = (list(column) for column in zip(*table, strict=True))
-    found = fm.scoring.anchors(answers, contexts, window=window, claims=form)["anchors"].to_pylist()
+    found = fm.scoring.anchors(answers, contexts, window=window)["anchors"].to_pylist()
     for (answer, given), ours in zip(table, found, strict=True):
         got = sorted((one["kind"], one["start"], one["stop"], one["supported"]) for one in ours)
-        assert got == sorted(claims.anchors(answer, given, window, form)), (answer, given)
+        assert got == sorted(claims.anchors(answer, given, window)), (answer, given)
     assert sum(one["supported"] for row in found for one in row) > 200
 
 
 @pytest.mark.parametrize("answer", ["Perhaps Paris.", "Paris, perhaps", "Paris, Rome: maybe not.", "Возможно, Париж."])
 def test_a_sentence_without_a_verb_that_is_a_guess_claims_nothing(answer: str) -> None:
     assert anchors(answer, ["Rome"]) == {}
-
-
-@pytest.mark.parametrize("window", [0, 1, 2, 30])
-def test_the_window_reaches_as_many_words_as_it_says_and_no_further(window: int) -> None:
-    """Before the subject and behind it: 1 is the next word."""
-    for distance in range(max(1, window - 1), window + 3):
-        between = " y" * (distance - 1)
-        for context in (f"the tower{between} Eiffel", f"Eiffel{between} tower", f"z z Eiffel{between} tower z"):
-            held = anchors("The tower is Eiffel.", [context], window=window)
-            assert held == dict.fromkeys(("tower", "Eiffel"), distance <= window), (context, window)
-
-
-@pytest.mark.parametrize("window", [0, 1, 2, 30])
-def test_words_of_two_contexts_are_near_each_other_in_neither(window: int) -> None:
-    for contexts in (["the tower", "Eiffel"], ["Eiffel", "tower"], ["z tower", "", "Eiffel z"]):
-        assert anchors("The tower is Eiffel.", contexts, window=window) == {"tower": False, "Eiffel": False}
-    assert anchors("The tower is Eiffel.", ["tower", "Eiffel", "tower Eiffel"], window=1) == {
-        "tower": True,
-        "Eiffel": True,
-    }
 
 
 def test_rows_do_not_share_contexts_or_subjects() -> None:
@@ -204,7 +183,7 @@ def test_courtesy_is_no_claim_and_a_sign_is_part_of_a_number(answer: str, contex
 
 def test_text_without_an_asserting_verb_claims_nothing() -> None:
     for answer in ("Great question!", "Спасибо за вопрос.", "Rome, in Italy.", "You are welcome.", "Let us know."):
-        assert anchors(answer, ["Paris"], claims="triples") == {}
+        assert anchors(answer, ["Paris"]) == {}
     contexts = [["12"], ["-5 or 7"], ["5 euros"]]
     assert fm.drift(["12.0", "minus 5 and 7", "minus 5"], contexts).tolist() == [0.0, 0.0, 0.2]
 

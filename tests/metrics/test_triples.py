@@ -9,7 +9,6 @@ from unittest import mock
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
 from tests.reference import claims
 
@@ -38,18 +37,12 @@ class TestWorkedExample:
         assert claims.hallucination(self.rows[0][0], self.rows[1][0]) == 2 / 3
         assert fm.hallucination_risk(*self.rows).tolist() == [1.0]
 
-    def test_words_make_it_two_of_five(self) -> None:
-        assert fm.hallucination(*self.rows, claims="words").tolist() == [2 / 5]
-        assert fm.hallucination_risk(*self.rows, claims="words").tolist() == [0.0]
-
     def test_the_verdict_follows_the_triples(self) -> None:
         rows = (["When did Acme release the Widget phone?"], *self.rows)
         assert fm.verdict(*rows).tolist() == [0.0]
-        assert fm.verdict(*rows, claims="words").tolist() == [1.0]
         table = fm.scoring.verdicts(*rows)
         assert table["verdict"].to_pylist() == ["FAIL"]
         assert [anchor["text"] for anchor in table["unsupported"][0].as_py()] == ["2023", "900"]
-        assert fm.scoring.verdicts(*rows, claims="words")["hallucination"].to_pylist() == [2 / 5]
 
 
 class TestWordsOfATriple:
@@ -153,9 +146,8 @@ class TestSupport:
         assert anchors("Каменная башня стоит в Лионе.", context) == {"Каменная башня стоит в Лионе": False}
 
 
-@pytest.mark.parametrize("form", ["triples", "words"])
 @pytest.mark.parametrize("many", [-1, 1 << 60])
-def test_an_answer_that_repeats_itself_has_the_anchors_of_the_plain_definition(many: int, form: str) -> None:
+def test_an_answer_that_repeats_itself_has_the_anchors_of_the_plain_definition(many: int) -> None:
     """Equal claims are compared once in rows with many of them, and claims that differ in one word are not equal."""
     chance = random.Random(3)
     words = ["tower", "Eiffel", "Paris", "Zola", "Rome", "bridge"]
@@ -169,10 +161,10 @@ def test_an_answer_that_repeats_itself_has_the_anchors_of_the_plain_definition(m
         ]
         rows.append((" ".join(sentences), [*contexts, f"{long} {'y ' * 9} Rome"]))
     with mock.patch.object(SIZES, "compared_claims", many):
-        lists = fm.scoring.anchors(*map(list, zip(*rows, strict=True)), window=4, claims=form)["anchors"].to_pylist()
+        lists = fm.scoring.anchors(*map(list, zip(*rows, strict=True)), window=4)["anchors"].to_pylist()
     for row, ours in zip(rows, lists, strict=True):
         actual = sorted((a["kind"], a["start"], a["stop"], a["supported"]) for a in ours)
-        assert actual == sorted(claims.anchors(*row, 4, form))
+        assert actual == sorted(claims.anchors(*row, 4))
     supported = [anchor["supported"] for row in lists for anchor in row]
     assert 0.05 < sum(supported) / len(supported) < 0.95
 
@@ -183,11 +175,3 @@ def test_claims_of_one_row_do_not_support_those_of_another() -> None:
     for many in (-1, 1 << 60):
         with mock.patch.object(SIZES, "compared_claims", many):
             assert fm.hallucination(answers, contexts).tolist() == [0.0, 1.0] * 3
-
-
-@pytest.mark.parametrize("claims_option", [None, "triple", "word", "stanza", 3, ""])
-def test_other_forms_of_claims_raise(claims_option: Any) -> None:
-    with pytest.raises(OptionError, match="'triples', 'words', 'spacy'"):
-        fm.hallucination(["It is."], [["It is."]], claims=claims_option)
-    with pytest.raises(OptionError, match="'triples', 'words', 'spacy'"):
-        fm.scoring.anchors(["It is."], [["It is."]], claims=claims_option)

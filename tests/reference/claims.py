@@ -98,19 +98,14 @@ def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
 
 
 class Clause(NamedTuple):
-    """What a verb says of its subject, as word positions; without a verb, all words of the sentence are the object."""
+    """What a verb says of its subject, as word positions."""
 
     subject: list[int]
     has_name: bool
     """Whether the clause itself names the subject."""
-    vague: bool
-    """Whether the subject is no name."""
-    lead: list[int]
-    """All words that name something before the first verb of the sentence; empty for its later clauses."""
     verbs: list[int]
     objects: list[int]
-    own_objects: list[int]
-    """The objects without the subject of the next clause."""
+    """Without the subject of the next clause."""
     span: tuple[int, int]
     """All words of the clause, from its own subject or its verbs on."""
 
@@ -123,17 +118,12 @@ def subject_start(tokens: list[Word], first: int, last: int) -> int:
 def clauses(tokens: list[Word]) -> Iterator[Clause]:
     """The clauses that assert something."""
     subject: list[int] = []
-    vague = True
     for begin, end in sentences(tokens):
         names = {k for k in range(begin, end) if is_name(tokens[k])}
         hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES}
         verbs = groups(tokens, begin, end)
-        if not verbs:
-            if not hedges:
-                yield Clause([], False, True, [], [], sorted(names), sorted(names), (begin, end))
-            continue
-        if not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
-            subject, vague = [], True
+        if verbs and not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
+            subject = []
         before = begin
         for place, (first, last) in enumerate(verbs):
             following = verbs[place + 1][0] if place + 1 < len(verbs) else end
@@ -146,16 +136,14 @@ def clauses(tokens: list[Word]) -> Iterator[Clause]:
                 continue
             own = sorted(names & set(range(subject_start(tokens, zone.start, first), first)))
             if own:
-                capital = [k for k in own if tokens[k].raw[0].isupper() and tokens[k].low not in PERSONS]
-                subject, vague = own, not any(k != begin for k in capital)
+                subject = own
             objects = sorted(names & set(range(last, following)))
             cut = subject_start(tokens, last, following) if following < end else following
             early = [k for k in objects if k < cut]
             shared = not early or early == objects
-            lead = sorted(names & set(zone)) if place == 0 else []
             span = subject_start(tokens, zone.start, first) if own else first, following if shared else cut
             own_objects = objects if shared else early
-            yield Clause(subject, bool(own), vague, lead, [*range(first, last)], objects, own_objects, span)
+            yield Clause(subject, bool(own), [*range(first, last)], own_objects, span)
 
 
 def spoken(tokens: list[Word], verbs: list[int], used: set[int]) -> list[int]:
@@ -164,37 +152,24 @@ def spoken(tokens: list[Word], verbs: list[int], used: set[int]) -> list[int]:
     return [k for k in some if not (tokens[k].digit and is_mark(tokens[k]))][-1:]
 
 
-Claim = tuple[list[int], bool, list[int], tuple[int, int], tuple[int, int]]
-"""The words of the subject, whether the object may stand without them, the words of the object, the span of both
-as the first and the last word, and the words of its clause."""
+Claim = tuple[list[int], list[int], tuple[int, int], tuple[int, int]]
+"""The words of the subject and of the object, the span of both as the first and the last word, and the words of its
+clause."""
 
 
 def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
     """Every clause with a subject and an object as one claim."""
     claims: list[Claim] = []
     for clause in clauses(tokens):
-        if not clause.verbs:
-            continue
-        objects = [k for k in clause.own_objects if k not in used]
-        if not clause.own_objects:
+        objects = [k for k in clause.objects if k not in used]
+        if not clause.objects:
             objects = spoken(tokens, clause.verbs, used)
         if objects:
             subject = [k for k in clause.subject if k not in used]
             beside = subject if clause.has_name else []
             shown = [*beside, *clause.verbs, *objects][0], objects[-1]
-            claims.append((subject, False, objects, shown, clause.span))
+            claims.append((subject, objects, shown, clause.span))
     return claims
-
-
-def single_words(tokens: list[Word], used: set[int]) -> list[Claim]:
-    """Every word of an object with its subject, and every word before the first verb of a sentence with the object."""
-    claims = []
-    for clause in clauses(tokens):
-        if not (clause.objects and used.issuperset(clause.objects)):
-            done = clause.objects or [k for k in clause.verbs if is_name(tokens[k])]
-            claims += [(done, False, k) for k in clause.lead]
-        claims += [(clause.subject, clause.vague, k) for k in clause.objects or spoken(tokens, clause.verbs, used)]
-    return [(other, vague, [k], (k, k), (0, 0)) for other, vague, k in claims if k not in used]
 
 
 Share = tuple[int, int]
@@ -221,21 +196,8 @@ def triple_holds(
     return False
 
 
-def word_holds(ends: set[str], vague: bool, target: str, contexts: list[list[str]], window: int) -> bool:
-    """Whether the target and any word of the other end stand within the window in one context."""
-    alone = not ends or (vague and not any(word in ends for context in contexts for word in context))
-    for context in contexts:
-        places = [i for i, word in enumerate(context) if word == target]
-        if alone and places:
-            return True
-        centers = [i for i, word in enumerate(context) if word in ends]
-        if any(abs(i - j) <= window for i in places for j in centers):
-            return True
-    return False
-
-
 def anchors(
-    answer: str, contexts: list[str], window: int = 30, claims: str = "triples", share: Share = THREE_QUARTERS
+    answer: str, contexts: list[str], window: int = 30, share: Share = THREE_QUARTERS
 ) -> list[tuple[str, int, int, bool]]:
     """Every anchor of the answer: kind, first character, character after the last, whether it is supported."""
     tokens = marks(answer)
@@ -252,15 +214,10 @@ def anchors(
             if not anchors_of_answer[-1][3]:
                 wrong.append(value[3])
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, vague, objects, (first, last), (begin, stop) in (triples if claims == "triples" else single_words)(
-        tokens, used
-    ):
+    for subject, objects, (first, last), (begin, stop) in triples(tokens, used):
         ends, targets = ({stem(tokens[k].low) for k in side} for side in (subject, objects))
-        if claims == "triples":
-            holds = triple_holds(ends, targets, stems, window, share)
-            holds &= not any(begin <= k < stop and (k == begin or tokens[k - 1].low not in APART) for k in wrong)
-        else:
-            holds = word_holds(ends, vague, targets.pop(), stems, window)
+        holds = triple_holds(ends, targets, stems, window, share)
+        holds &= not any(begin <= k < stop and (k == begin or tokens[k - 1].low not in APART) for k in wrong)
         anchors_of_answer.append(("claim", tokens[first].start, tokens[last].stop, holds))
     return anchors_of_answer
 
@@ -282,11 +239,9 @@ def drift(answer: str, contexts: list[str]) -> float:
     return 0.2 if share < 0.2 and not bare else 0.0
 
 
-def hallucination(
-    answer: str, contexts: list[str], window: int = 30, claims: str = "triples", share: Share = THREE_QUARTERS
-) -> float:
+def hallucination(answer: str, contexts: list[str], window: int = 30, share: Share = THREE_QUARTERS) -> float:
     """The share of anchors without support, or the drift."""
-    all_anchors = anchors(answer, contexts, window, claims, share)
+    all_anchors = anchors(answer, contexts, window, share)
     unsupported = sum(not anchor[3] for anchor in all_anchors) / len(all_anchors) if all_anchors else 0.0
     return max(unsupported, drift(answer, contexts))
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.claim_support import load
 from fastmetrics.reporting.page_rows import POOL, _unsupported
 from fastmetrics.reporting.row_texts import ScoredClaims, citation_marks
 from fastmetrics.reporting.rows import JudgedRows
@@ -41,7 +39,7 @@ CONTEXTS = ["The tower opened in 1889.", "It is 330 metres tall."]
     ],
 )  # fmt: skip
 def test_citation_marks_are_located_and_checked(answer, told):
-    [none, found, last] = citation_marks(["", answer, "So [1]"], [[], CONTEXTS, CONTEXTS], ScoredClaims(30, "triples"))
+    [none, found, last] = citation_marks(["", answer, "So [1]"], [[], CONTEXTS, CONTEXTS], ScoredClaims(30))
     assert [(answer[one.start : one.stop], one.state) for one in found] == told
     assert none == []
     assert [one.state for one in last] == ["cited"]
@@ -143,12 +141,11 @@ WIDGET = pa.table(
     ("spec", "options"),
     [
         ("token_f1", {}),
-        ("token_f1,verdict(claims='words',name='hallucination_of_somebody')", {"claims": "words"}),
+        ("token_f1,verdict(window=2,name='hallucination_of_somebody')", {"window": 2}),
         ("hallucination", {}),
         ("verdict", {}),
-        ("verdict(claims='words')", {"claims": "words"}),
-        ("hallucination_risk(claims='words', window=3, name='risk')", {"claims": "words", "window": 3}),
-        ("verdict(claims='words'),hallucination(window=1)", {"window": 1}),
+        ("hallucination_risk(window=3, name='risk')", {"window": 3}),
+        ("verdict(window=30),hallucination(window=1)", {"window": 1}),
     ],
 )
 def test_anchors_are_marked_as_they_were_scored(tmp_path, spec, options, every):
@@ -164,14 +161,3 @@ def test_anchors_are_marked_as_they_were_scored(tmp_path, spec, options, every):
     [anchors] = fm.scoring.anchors(WIDGET["answer"], WIDGET["contexts"], **options)["anchors"].to_pylist()
     expected = [[one["start"], one["stop"], int(one["supported"]), one["kind"]] for one in anchors]
     assert [anchor[:4] for anchor in row["t"]["anchors"]] == expected
-
-
-def test_claims_of_a_parser_that_is_absent_are_not_marked(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    load.cache_clear()
-    names = "hallucination(somebody=1)", "hallucination(claims='spacy:some_model')"
-    scores = pa.table({"id": ["q0"], **{name: [0.5] for name in names}})
-    fm.report(scores, tmp_path / "r.html", texts=WIDGET)
-    page, _, data = read(tmp_path / "r.html")
-    assert {one[3] for one in data["rows"][0]["t"]["anchors"]} == {"number"}
-    assert "claims are not marked: they were scored by spacy:some_model, which is not installed here" in page

@@ -159,19 +159,6 @@ def test_the_verdict_follows_the_hierarchy_of_the_document(question, facts, pass
     assert fm.verdict([question], [answer], [contexts], stop_words=STOP)[0] == points[verdict]
 
 
-def test_word_by_word_claims_stay_and_pass_the_worked_example():
-    """Two wrong facts of three are two of five anchors where each word of an object is one."""
-    question = ["When was the Widget released and what did it cost?"]
-    answer = ["Acme released the Widget phone in 2023 for $900."]
-    contexts = [["Acme announced the Widget phone on 5 January 2024. It costs $1,000."]]
-    assert fm.hallucination(answer, contexts)[0] == pytest.approx(2 / 3)
-    assert fm.hallucination(answer, contexts, claims="words")[0] == pytest.approx(2 / 5)
-    default, by_word = (
-        fm.scoring.verdicts(question, answer, contexts, **options) for options in ({}, {"claims": "words"})
-    )
-    assert (default["verdict"].to_pylist(), by_word["verdict"].to_pylist()) == (["FAIL"], ["PASS"])
-
-
 @pytest.mark.parametrize(
     ("written", "context"),
     [
