@@ -56,10 +56,10 @@ def sparkline(values: Iterable[float]) -> str:
 
 
 def number(value: float) -> str:
-    """``value`` with about four significant digits; whole numbers in full; – for NaN.
+    """``value`` with three or four significant digits; whole numbers in full; – for NaN.
 
-    >>> [number(x) for x in (0.12345, 44.14, 812.25, 3, 0.0, 1e-9, float("nan"))]
-    ['0.1235', '44.14', '812.2', '3', '0', '1e-09', '–']
+    >>> [number(x) for x in (0.12345, 44.14, 812.25, 3, 0.0, 1e-9, float("nan"), 0.000531)]
+    ['0.1235', '44.14', '812.2', '3', '0', '1e-09', '–', '0.000531']
     """
     if isinstance(value, int):
         return f"{value:,}"
@@ -72,7 +72,9 @@ def number(value: float) -> str:
 
 
 def _decimals(size: float) -> int:
-    """The decimals of a number of this size: at most four."""
+    """The decimals of a number of this size: four up to 1, and for a small one as many as three digits need."""
+    if 0 < size < 0.01:
+        return 2 - math.floor(math.log10(size))
     return 4 if size <= 1 else 3 if size < 10 else 2 if size < 100 else 1
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fastmetrics.base.conversations import LastTurn
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.paths import Names, spelled
-from fastmetrics.base.presets import PRESETS, Preset
+from fastmetrics.base.presets import PRESETS, Preset, recognised
+from fastmetrics.base.token_counts import COUNTS, aliases, counts_beside
 
 # Every input column: its canonical name, aliases, kind and meaning.
 #
@@ -129,9 +130,19 @@ _ALL = (
         "milliseconds from request to answer; a name that says so, such as `latency_s` or `duration`, holds seconds",
         ("latency", "duration_ms", "latency_s", "latency_seconds", "duration", "duration_s", "duration_seconds"),
     ),
-    Column("prompt_tokens", "amounts", "tokens of the prompt, as the model counts them; a list for several rounds"),
-    Column("completion_tokens", "amounts", "tokens of the answer, as the model counts them; a list for several rounds"),
-    Column("total_tokens", "amounts", "tokens of prompt and answer together; a list for several rounds"),
+    *(
+        Column(name, "amounts", f"{meaning}; a list for several rounds", aliases(name))
+        for name, meaning in {
+            "prompt_tokens": "tokens of the prompt, as the model counts them",
+            "completion_tokens": "tokens of the answer, as the model counts them",
+            "total_tokens": "tokens of prompt and answer together",
+            "cache_read_tokens": "tokens of the prompt that were read from a cache",
+            "cache_write_tokens": "tokens of the prompt that were written to a cache",
+            "reasoning_tokens": "tokens of the answer that are the model's reasoning",
+        }.items()
+    ),
+    Column("model", "text", "the model that answered, by whose prices tokens are paid", ("model_name", "model_id")),
+    Column("cost", "amounts", "what the answer cost", ("cost_usd", "total_cost", "totalcost")),
     Column(
         "session_id",
         "id",
@@ -167,18 +178,25 @@ SECONDS = "latency_s"
 """The name of the column of latencies in ``columns`` if it holds seconds, whatever its own name."""
 
 
-def milliseconds_in(name: str, columns: Mapping[str, str] | None = None) -> float | None:
-    """The milliseconds in a unit of a column of latencies, by ``columns`` or by its name; None if neither says.
+def milliseconds_in(name: str, columns: Mapping[str, str] | None = None, others: Iterable[str] = ()) -> float | None:
+    """The milliseconds in a unit of a column of latencies; None if nothing says what it is.
+
+    ``columns`` say it, or else its name, or the ``others`` of its table by which a tool is recognised.
 
     >>> milliseconds_in("duration"), milliseconds_in("metrics.latency_ms"), milliseconds_in("latency")
     (1000.0, 1.0, None)
     >>> milliseconds_in("latency", {"latency_s": "latency"}), milliseconds_in("latency", {"latency_ms": "latency"})
     (1000.0, 1.0)
+    >>> milliseconds_in("latency", others=["session_id", "release", "environment", "bookmarked", "latency"])
+    1000.0
     """
     last = name.lower().rpartition(".")[2].strip('"')
     if SECONDS in (columns or {}) or last == "duration" or last.endswith(("_s", "_sec", "_seconds")):
         return 1000.0
-    return 1.0 if last.endswith("_ms") or "latency_ms" in (columns or {}) else None
+    if last.endswith("_ms") or "latency_ms" in (columns or {}):
+        return 1.0
+    tool = recognised({*others})
+    return 1000.0 if tool is not None and tool.paths.get(SECONDS) == name else None
 
 
 COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
@@ -227,7 +245,6 @@ def is_round(name: str) -> bool:
     return name.lower() in ("round", *COLUMNS["round"].aliases)
 
 
-TOKENS = ("total_tokens", "prompt_tokens", "completion_tokens")
 _PRICE = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
 
 
@@ -246,7 +263,7 @@ def adds_up(name: str) -> bool:
     >>> adds_up("total_tokens"), adds_up("cost_usd"), adds_up("latency_ms")
     (True, True, False)
     """
-    return name in TOKENS or is_price(name)
+    return name in COUNTS or is_price(name)
 
 
 def resolve(
@@ -289,6 +306,7 @@ def resolve(
                 rivals = _side_by_side([name for name in names if name not in used])
             if rivals:
                 mapping[column.name] = rivals[0]
+    mapping |= counts_beside(names, mapping)
     chat = mapping.get("messages", "")
     if chat and ("messages" in (columns or {}) or names.has_messages(chat)):
         path = spelled((chat,)) if chat in list(names) else chat

@@ -12,7 +12,8 @@ A path is a column where the data are nested: ``output.answer``, ``docs[].text``
 - ``[a, b]`` is a list with the value of each of several paths.
 - ``a || b`` is the first of several paths that has a value in the row.
 - ``a unless b`` is ``a``, and missing where ``b`` has a value: the answer of a call unless it has an error.
-- ``a since b`` is the time from ``b`` to ``a`` in milliseconds, of times in ISO 8601 or in numbers since 1970.
+- ``a since b`` is the time from ``b`` to ``a`` in milliseconds, of times in ISO 8601 or in numbers since 1970; NaN if
+  one of them is no time, or only one has a zone.
 
 Text that contains JSON, as databases and CSV have it, is parsed where a path goes into it.  What is missing on the way
 is null; a value of another kind on the way is an error of the row.
@@ -21,12 +22,13 @@ is null; a value of another kind on the way is an error of the row.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -354,6 +356,26 @@ def empty_because(path: Path, columns: Mapping[str, pa.Array]) -> str | None:
     return None
 
 
+_SEEN = 1_000
+
+
+def seen_type(column: pa.Array | pa.ChunkedArray) -> pa.DataType:
+    """The type of a column, or, if its first texts are JSON, the type of their values.
+
+    >>> seen_type(pa.array(['{"input": 3}', None, '{"output": 1}']))
+    StructType(struct<input: int64, output: int64>)
+    """
+    column = decoded(column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks else column)
+    if not is_text(column.type):
+        return column.type
+    values = [_json_or_none(text) for text in column.slice(0, _SEEN).to_pylist()]
+    objects = [value for value in values if isinstance(value, dict)]
+    try:
+        return pa.array(objects).type if objects else column.type
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # values of several kinds
+        return column.type
+
+
 def _json_or_none(text: Any) -> Any:
     try:
         return json.loads(text) if isinstance(text, str) else text
@@ -595,33 +617,47 @@ def _where_unset(array: pa.Array, unless: Path, columns: Mapping[str, pa.Array])
 
 
 def _milliseconds(start: Any, end: Any) -> float | None:
-    """The milliseconds between two moments; None without one of them.
+    """The milliseconds between two moments; None without one of them, NaN if they cannot be told.
+
+    That is what is no time, and a time without a zone beside one that has it.
 
     >>> _milliseconds("2026-01-01T00:00:00Z", "2026-01-01T00:00:01.5+00:00")
     1500.0
-    >>> _milliseconds("1795768291532022592", 1795768291532522592)
-    0.5
+    >>> _milliseconds("1795768291532022592", 1795768291532522592), _milliseconds("2026-01-01T00:00:00", 1795768291)
+    (0.5, nan)
     """
     if start is None or end is None:
         return None
-    return (_nanoseconds(end) - _nanoseconds(start)) / 1e6
+    began, ended = _moment(start), _moment(end)
+    if began is None or ended is None or began.is_placed != ended.is_placed:
+        return math.nan
+    return (ended.nanoseconds - began.nanoseconds) / 1e6
+
+
+class _Moment(NamedTuple):
+    """Nanoseconds since 1970, and whether a zone says of which clock."""
+
+    nanoseconds: int
+    is_placed: bool
 
 
 _UNITS = ((10**17, 1), (10**14, 10**3), (10**11, 10**6))
 """The least number since 1970 that is of a unit, and the nanoseconds in the unit; smaller numbers are seconds."""
 
 
-def _nanoseconds(moment: Any) -> int:
-    """A moment in nanoseconds since 1970: a time, a text in ISO 8601, or a number, which is also read from text."""
+def _moment(value: Any) -> _Moment | None:
+    """A moment: a time, a text in ISO 8601, or a number, which is also read from text; None for anything else."""
     try:
-        if isinstance(moment, str):
-            moment = int(moment) if moment.isdecimal() else datetime.fromisoformat(moment)
-        if isinstance(moment, datetime):
-            since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
-            return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
-        return int(moment * next((unit for least, unit in _UNITS if moment >= least), 10**9))
+        if isinstance(value, str):
+            number = re.fullmatch(r"\s*(\d+)(\.\d+)?\s*", value)
+            value = datetime.fromisoformat(value) if number is None else float(value) if number[2] else int(value)
+        if isinstance(value, datetime):
+            since = (value if value.tzinfo else value.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+            nanoseconds = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+            return _Moment(nanoseconds, value.tzinfo is not None)
+        return _Moment(int(value * next((unit for least, unit in _UNITS if value >= least), 10**9)), True)
     except (ValueError, TypeError, OverflowError):
-        raise PathError(f"expected a time in ISO 8601 or a number since 1970, got {shown(moment)}") from None
+        return None
 
 
 # The names of a table's columns, which know the paths within them.
@@ -631,7 +667,8 @@ class Names(list[str]):
     """The names of the columns of a table; ``in`` also finds the paths within them.
 
     ``types`` are those of nested columns, as far as they are known; without them a path exists if its column does.
-    ``preset`` is that by which the files of the table were recognised.
+    ``preset`` is that by which the files of the table were recognised.  ``look`` finds the type of a column by rows, of
+    a table in memory and of texts of JSON.
 
     >>> names = Names(["id", "output"], {"output": pa.struct([("answer", pa.string())])})
     >>> "output.answer" in names, "output.anwser" in names, "text.answer" in names
@@ -641,14 +678,27 @@ class Names(list[str]):
     """
 
     def __init__(
-        self, names: Iterable[str], types: Mapping[str, pa.DataType] | None = None, preset: str | None = None
+        self,
+        names: Iterable[str],
+        types: Mapping[str, pa.DataType] | None = None,
+        preset: str | None = None,
+        look: Callable[[str], pa.DataType] | None = None,
     ) -> None:
         super().__init__(names)
         self.types = types or {}
         self.preset = preset
+        self.look = look
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and is_path(name) and not self._failure(name))
+
+    def typed(self, roots: Iterable[str]) -> Names:
+        """The names with the types of these columns, as far as they can be known."""
+        own = [root for root in roots if list.__contains__(self, root)]
+        open_roots = [root for root in own if root not in self.types or is_text(self.types[root])]
+        if not open_roots or self.look is None:
+            return self
+        return Names(self, {**self.types, **{root: self.look(root) for root in open_roots}}, self.preset)
 
     def has_messages(self, name: str) -> bool:
         """Whether a column or path is known to hold conversations: lists of objects with a role or sender."""

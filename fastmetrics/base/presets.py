@@ -60,6 +60,10 @@ _LAST, _FIRST = "[-1].parts[type=text].content", "[0].parts[type=text].content"
 """The text of the last and of the first of GenAI messages, which attributes hold as JSON."""
 _INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
 _OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+_TOTAL_TOKENS = ("llm.usage.total_tokens", "gen_ai.usage.total_tokens", "llm.token_count.total")
+_CACHE_READ = ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
+_CACHE_WRITTEN = ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write")
+_REASONING = ("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning")
 _ASKED = ("gen_ai.prompt.0.content", "input.value")
 _SAID = ("gen_ai.completion.0.content", "output.value")
 """The attributes of spans that other conventions than OpenTelemetry's have: OpenLLMetry and OpenInference."""
@@ -164,6 +168,11 @@ _ALL = (
             "latency_ms": "endTimeUnixNano since startTimeUnixNano",
             "prompt_tokens": _otlp(*_INPUT_TOKENS, kind="intValue"),
             "completion_tokens": _otlp(*_OUTPUT_TOKENS, kind="intValue"),
+            "total_tokens": _otlp(*_TOTAL_TOKENS, kind="intValue"),
+            "cache_read_tokens": _otlp(*_CACHE_READ, kind="intValue"),
+            "cache_write_tokens": _otlp(*_CACHE_WRITTEN, kind="intValue"),
+            "reasoning_tokens": _otlp(*_REASONING, kind="intValue"),
+            "model": _otlp("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
             "session_id": f"{_otlp('gen_ai.conversation.id', 'session.id')} || traceId",
         },
         records="resourceSpans[].scopeSpans[].spans",
@@ -182,6 +191,8 @@ _ALL = (
             "latency_ms": "end_time since start_time",
             "prompt_tokens": _attributes(*_INPUT_TOKENS),
             "completion_tokens": _attributes(*_OUTPUT_TOKENS),
+            "total_tokens": _attributes(*_TOTAL_TOKENS),
+            "model": _attributes("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
             "session_id": f"{_attributes('gen_ai.conversation.id', 'session.id')} || context.trace_id",
             "timestamp": "start_time",
         },
@@ -202,6 +213,7 @@ _ALL = (
             "prompt_tokens": "attributes.llm.token_count.prompt",
             "completion_tokens": "attributes.llm.token_count.completion",
             "total_tokens": "attributes.llm.token_count.total",
+            "model": "attributes.llm.model_name",
             "session_id": "attributes.session.id || context.trace_id",
             "timestamp": "start_time",
         },
@@ -221,12 +233,19 @@ _ALL = (
             "prompt_tokens": "usageDetails.input || usage.input || promptTokens",
             "completion_tokens": "usageDetails.output || usage.output || completionTokens",
             "total_tokens": "usageDetails.total || usage.total || totalTokens",
-            "session_id": "sessionId || traceId",
+            "model": "model || providedModelName",
+            "cost": "totalCost || calculatedTotalCost",
+            "session_id": "sessionId || session_id || traceId",
             "timestamp": "timestamp || startTime",
         },
         records="data",
         reason="statusMessage",
-        signs=(("traceId", "level", "statusMessage", "output"), ("htmlPath", "latency", "output")),
+        signs=(
+            ("traceId", "level", "statusMessage", "output"),
+            ("htmlPath", "latency", "output"),
+            *((session, "release", "environment", "latency") for session in ("sessionId", "session_id")),
+            *((other, "bookmarked", "latency") for other in ("sessionId", "session_id", "release", "environment")),
+        ),
     ),
     Preset(
         "langsmith",

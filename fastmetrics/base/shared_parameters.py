@@ -6,6 +6,7 @@ that several functions share is declared here once.
 
 from __future__ import annotations
 
+import os
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -138,6 +139,13 @@ Output = Annotated[
 ]
 Overwrite = Annotated[bool, Help("Replace the output if it exists.")]
 Positive = Annotated[float | None, Help("Labels of at least this value are positive.")]
+Prices = Annotated[
+    Mapping[str, Any] | str | os.PathLike[str] | None,
+    Help(
+        'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2, '
+        '"cached_input": 0.05, "cache_write": 0.6}}.'
+    ),
+]
 RelevanceLevel = Annotated[float, Help("The lowest grade that counts as relevant.")]
 Resamples = Annotated[
     int | None, Help("Random sign patterns for each p; by default 10,000, or as many more as a verdict needs.")

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice, argument
+from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.model_calls import exit_with_lacking_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.cli.options import (
     Arguments,
@@ -36,7 +38,6 @@ from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
 from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
-from fastmetrics.models.clients import PRICES
 from fastmetrics.models.dry_run import estimate_judging
 from fastmetrics.models.judge import judge
 from fastmetrics.models.judge_batch import JudgeSettings
@@ -174,7 +175,7 @@ def judge_store_command(
         ),
         FromText(names),
     ] = None,
-    prices: Annotated[str | None, typer.Option(help=PRICES)] = None,
+    prices: Annotated[str | None, typer.Option(help=help_of(shared.Prices))] = None,
     overwrite: Overwrite = False,
     guard: Guard = True,
     excel: Excel = False,

@@ -27,8 +27,8 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import MISSING, Columns, open_log, times_of
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.results.by_segment import IntervalSummary, summarize_by
-from fastmetrics.results.prices import Prices, price_of
 from fastmetrics.scoring.score import score
 from fastmetrics.stats.summed_scores import added_up
 from fastmetrics.tables.csv_files import as_it_looks
@@ -38,7 +38,7 @@ from fastmetrics.tables.sources import TableSource
 
 _ADDED = ("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens", "tool_call_count")
 """The metrics whose values add up over the turns of a session."""
-_TURNS, _SUCCESS = "turns", "task_success"
+_TURNS, _SUCCESS, _COST = "turns", "task_success", "cost"
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,8 @@ def sessions(
         Literal["all", "last", "any"], Help("Which turns must be a success for the session to be one.")
     ] = "all",
     by: shared.By = None,
-    model: Annotated[str | None, Help("The model in prices, whose tokens are logged.")] = None,
-    prices: Annotated[
-        Prices | None, Help('Prices of a million tokens, or a file of them: {"MODEL": {"input": 0.5, "output": 2}}.')
-    ] = None,
+    model: Annotated[str | None, Help("The model in prices, for a log without a column of models.")] = None,
+    prices: shared.Prices = None,
     columns: shared.Columns = None,
     schema: shared.Schema = None,
     reading: Reading = None,
@@ -131,7 +129,7 @@ def sessions(
       column ``success``, or a column or metric and its limit;
     - ``turns`` is the number of its rows, or of the user's messages in its only row;
     - ``latency_ms``, tokens, calls of tools and columns of prices (``cost``) are sums, missing if a row
-      lacks them; ``prices`` of the ``model`` give ``cost`` from the tokens;
+      lacks them; ``prices`` add the metric ``cost``;
     - other ``metrics`` are means over its turns; a column of ``by`` is that of the first turn.
 
     ``to_arrow()`` has a row of scores per session, which ``compare``, ``gate`` and ``report`` take.
@@ -158,15 +156,16 @@ def sessions(
     scored = {name: parse(name).name for name in wanted if name not in own}
     scored |= {name: name for name in (_TURNS, *_ADDED) if REGISTRY[name].fits(mapping)}
     own += [name for name in (_TURNS, *_ADDED) if name in names and name not in scored and name not in own]
-    money = [name for name in names if is_price(name) and name not in own]
+    if prices is not None:
+        prices = price_table(prices) if model is None or "model" in mapping else _of_model(prices, model)
+        scored[_COST] = _COST
+    money = [name for name in names if is_price(name) and name not in own and name not in scored]
     order = next((name for name in ("turn", "timestamp") if name in mapping), None)
     keys = [mapping[name] for name in ("session_id", "id", order) if name in mapping]
     made = _rows(
-        source, list(scored), [*keys, *distinct(by)], [*own, *money], Columns(columns, schema, reading or PLAIN)
+        source, list(scored), [*keys, *distinct(by)], [*own, *money], Columns(columns, schema, reading or PLAIN), prices
     )
     values = {name: as_numbers(made[scored.get(name, name)], name) for name in (*scored, *own, *money)}
-    if prices is not None:
-        values["cost"] = _costs(values, model, prices)
     grouped = _Sessions.of(made, mapping, order)
     found = {} if rule is None else {_SUCCESS: grouped.success(rule.of(values[rule.name]), turn)}
     found[_TURNS] = grouped.turns(values.pop(_TURNS, None))
@@ -186,14 +185,19 @@ _NO_SESSIONS = "the log has no column 'session_id' and no conversations in 'mess
 
 
 def _rows(
-    log: TableSource, metrics: Sequence[str], keep: Sequence[str], figures: Sequence[str], how: Columns
+    log: TableSource,
+    metrics: Sequence[str],
+    keep: Sequence[str],
+    figures: Sequence[str],
+    how: Columns,
+    prices: Prices | None,
 ) -> pa.Table:
     """The scores of the rows, with the columns to keep, and the ``figures``: numbers or flags, in CSV as they look."""
     kept = distinct([*keep, *figures])
     names = distinct([*kept, *(parse(name).name for name in metrics)])
     if metrics:
         files = FileSettings(**vars(how.reading))
-        made = score(log, metrics, columns=how.columns, schema=how.schema, keep=kept, files=files)
+        made = score(log, metrics, columns=how.columns, schema=how.schema, keep=kept, files=files, prices=prices)
         table = pa.concat_tables(open_frame(made).read(names)[1])
     else:
         table = open_log(log, (), how=how, labels=names).table()
@@ -202,14 +206,10 @@ def _rows(
     return pa.table({**plain, **looked})
 
 
-def _costs(values: Mapping[str, Floats], model: str | None, prices: Prices) -> Floats:
-    """The cost of each row by its tokens."""
-    if model is None or not {"prompt_tokens", "completion_tokens"} <= values.keys():
-        lacks = "needs the name of the model: " if model is None else "needs 'prompt_tokens' and 'completion_tokens'"
-        raise OptionError(Argument("prices", prices), f" {lacks}", *([Argument("model", ...)] if model is None else []))
-    price = price_of(model, prices)
-    million = price.cost(1.0, 0.0), price.cost(0.0, 1.0)
-    return values["prompt_tokens"] * million[0] + values["completion_tokens"] * million[1]
+def _of_model(prices: Prices, model: str) -> Prices:
+    """The table of the price of one model; raises ``UnknownNameError`` without one."""
+    price_of(model, prices)
+    return {model: price_table(prices)[model]}
 
 
 class _Sessions(NamedTuple):

@@ -29,6 +29,7 @@ from fastmetrics.base.arrays import (
 )
 from fastmetrics.base.columns import totals
 from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.token_counts import Told
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines
 from fastmetrics.text.extraction import extracted, without_working
@@ -104,6 +105,9 @@ class RowMetric(Protocol):
         """The rows with a value that cannot be read."""
 
 
+_ALL_TOLD = Told()
+
+
 class Batch:
     """Rows by canonical column name, with a cache of derived data."""
 
@@ -114,10 +118,12 @@ class Batch:
         words: Vocabularies | None = None,
         watch: Watch | None = None,
         numeric: Collection[str] = (),
+        told: Told = _ALL_TOLD,
     ) -> None:
         """``shared`` are the columns needed under several conventions: they are tokenised for all at once.
 
-        ``numeric`` are the columns that held numbers, although they are texts here.
+        ``numeric`` are the columns that held numbers, although they are texts here; ``told`` is what the names of
+        columns tell of tokens and latencies.
 
         ``watch`` returns a context for each representation that is computed, by which a profiler times it.
         """
@@ -126,6 +132,7 @@ class Batch:
         self._shared = frozenset(shared)
         self._watch = watch
         self.numeric = frozenset(numeric)
+        self.told = told
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
         self._memory = Memo()
 
@@ -143,7 +150,7 @@ class Batch:
         return batch
 
     def _with(self, columns: Mapping[str, pa.Array]) -> Batch:
-        return Batch(columns, self._shared, self.words, self._watch, self.numeric)
+        return Batch(columns, self._shared, self.words, self._watch, self.numeric, self.told)
 
     def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
         """The cached result of ``make`` for ``key`` and the objects ``beside``."""

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import HIGH, decoded, floats_of_arrow, is_list, is_text, known_true, plain
+from fastmetrics.base.arrays import HIGH, decoded, is_list, is_text, known_true, plain
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
@@ -104,11 +104,6 @@ READ = {
 _IN = re.compile(rf"({'|'.join([*STRUCTURES, *READ])}) in ")
 """The beginning of the name under which the texts of a column are counted that look like something else."""
 
-SECONDS = "seconds in "
-"""The beginning of the name under which latencies are counted that may be seconds."""
-_SLOW, _MOST = 100.0, 0.9
-"""A column has seconds if this share of its values, which nobody calls milliseconds, is below so many."""
-
 REASON = "no answer for "
 """The beginning of the name under which missing answers are counted by the reason that their log gives."""
 _REASONS, _VARYING = 5, re.compile(r"\b[0-9a-fA-F-]*\d[0-9a-fA-F-]*\b")
@@ -139,14 +134,12 @@ def column_counts(
     schema: pa.Schema,
     *,
     has_blanks: bool,
-    unsure: Collection[str] = (),
     keys: Collection[str] = (),
 ) -> dict[str, list[int]]:
     """The counts of rows of which the notes on columns tell, each with that of all.
 
-    They are of what looks like structure in a text, of what was no text in the user's ``schema``, of blank cells,
-    and of latencies that may be seconds, in columns ``unsure`` of their unit.  Texts that are only ``keys`` or JSON may
-    be anything.
+    They are of what looks like structure in a text, of what was no text in the user's ``schema``, and of blank cells.
+    Texts that are only ``keys`` or JSON may be anything.
     """
     counts = {}
     for column, name in used.items():
@@ -164,10 +157,6 @@ def column_counts(
             text = rows.text(column)
             for structure, found in looks(array, text, kind).items():
                 counts[f"{structure} in {column}={name}"] = [int(np.count_nonzero(found)), filled]
-    for column in unsure:
-        values = floats_of_arrow(rows.columns[column], column)
-        few = np.count_nonzero((values > 0) & (values < _SLOW))
-        counts[f"{SECONDS}{used[column]}"] = [int(few), int(np.count_nonzero(~np.isnan(values)))]
     return counts
 
 
@@ -309,13 +298,6 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             name, _, how = key.removeprefix(NOTHING).partition(" by ")
             found = f"{total - rows:,} of {total:,} texts have an answer by {how}"
             notes.append(f"{name}: {found}; {rows:,} {texts}")
-        elif key.startswith(SECONDS) and rows and rows >= _MOST * total:
-            name = key.removeprefix(SECONDS)
-            notes.append(
-                f"{name}: {rows:,} of {total:,} values are below {_SLOW:.0f} and were read as milliseconds; "
-                f"columns={{'latency_s': {name!r}}} (--columns latency_s={name}) reads seconds, "
-                f"columns={{'latency_ms': {name!r}}} (--columns latency_ms={name}) says that they are milliseconds"
-            )
         elif key.startswith(SCRIPT) and rows and rows >= MANY * total:
             _, language, letters, advice = _RUBRICS[key.removeprefix(SCRIPT)]
             share = f"{rows:,} of {total:,} rows ({_percent(rows / total)})"
@@ -352,7 +334,7 @@ def stored_notes(counts: Mapping[str, Sequence[int]], common: Mapping[str, Any],
     for name, (rows, scored) in counts.items():
         if (
             not rows
-            or name.startswith((BLANKS, SECONDS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT, NOTHING, SPELLING))
+            or name.startswith((BLANKS, REASON, SCRIPT, THOUGHTS, STRIPPED, CUT, NOTHING, SPELLING))
             or _IN.match(name)
         ):
             continue

@@ -47,6 +47,7 @@ from fastmetrics.metrics.cited_support import Embeds
 from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict, with_parts
 from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, TEXT_OPTIONS, Metric
+from fastmetrics.metrics.prices import Prices, PriceTable
 from fastmetrics.metrics.ranking_inputs import NoRelevant
 from fastmetrics.metrics.semantic import from_text
 from fastmetrics.metrics.source_names import spec_of
@@ -55,7 +56,7 @@ from fastmetrics.tables.input_files import local_path, read_text
 # Names of score columns: one name for each metric with its options, however a user spells them.
 
 
-OF_RUN = ("no_relevant", "embedder", "cache", *TEXT_OPTIONS)
+OF_RUN = ("no_relevant", "prices", "embedder", "cache", *TEXT_OPTIONS)
 """Options that a run may set for all metrics; a spec that sets one keeps it, even with the default value."""
 
 _OWN = re.compile(r"[^\W\d][\w+-]*")
@@ -104,7 +105,7 @@ class ScoreRequest:
     ``keep`` names columns to copy besides the ``id``, which is always copied; ``keep_counts`` stores each row's counts
     for corpus metrics.  ``strip_thoughts`` leaves out of each answer what a reasoning model thought.  ``extract`` and
     ``normalize`` are those of every metric of answers and of texts that does not set its own; ``keep_extracted`` copies
-    what was extracted.
+    what was extracted.  ``prices`` are those of the metric ``cost``, which is scored then.
     """
 
     metrics: Sequence[str] | str | None = None
@@ -121,11 +122,14 @@ class ScoreRequest:
     extract: Sequence[str] | str | None = None
     keep_extracted: bool = False
     normalize: Sequence[str] | str | None = None
+    prices: Prices | None = None
 
     def common(self, columns: Mapping[str, str]) -> dict[str, Any]:
         """The options of all metrics that have them, checked; a default of every metric is no setting of the run."""
         no_relevant = argument("no_relevant", self.no_relevant, Optional(of_hint(NoRelevant)))
         common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
+        if self.prices is not None:
+            common["prices"] = argument("prices", self.prices, PriceTable())
         given = {name: getattr(self, name) for name in TEXT_OPTIONS}
         common |= {name: argument(name, value, TEXT_OPTIONS[name].allowed) for name, value in given.items() if value}
         if "extract" in common and "answer" not in columns:
@@ -233,8 +237,8 @@ class Plan:
     has_blanks: bool = False
     """Whether a missing value of a column of text is a blank cell of a file."""
 
-    units: Mapping[str, float | None] = field(default_factory=dict)
-    """The milliseconds in a unit of each column of latencies; None where nothing says what they are."""
+    latency_unit: float | None = 1.0
+    """The milliseconds in a unit of latencies; None where no name tells what it is, NaN if their size does neither."""
 
     reason: str | None = None
     """The column of the user's table that says why an answer is missing."""
@@ -513,6 +517,8 @@ def plan(
                 lacking(score.name, score.metric, mapping) for score in members if not score.metric.fits(mapping)
             ]
         scores += [score for score in able if score.name not in requested]
+    if request.prices is not None and all(score.metric.name != "cost" for score in scores):
+        scores.append(parse("cost", common))
     for score_read in [parse(spec, common) for score in scores for spec in score.metric.reads(score.options)]:
         if score_read.name not in {score.name for score in scores}:
             scores.append(_embedding(score_read, mapping, embedding))
@@ -546,7 +552,7 @@ def plan(
         planned = replace(planned, extracted={_kept_name(common, extract): extract for extract in planned.extracts})
     stated = named_columns(names, request.columns, request.schema)
     if "latency_ms" in planned.used:
-        planned = replace(planned, units={"latency_ms": milliseconds_in(planned.used["latency_ms"], stated)})
+        planned = replace(planned, latency_unit=milliseconds_in(planned.used["latency_ms"], stated, names))
     if "answer" in planned.used:
         planned = replace(planned, reason=_reason(names, planned.used["answer"], request.schema))
     if counted and not planned.kept_counts:

@@ -25,6 +25,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_choices, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
+from fastmetrics.base.token_counts import told
 from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, spelling_counts, thought_counts
@@ -43,7 +44,12 @@ _FEW_ROUNDS = 4
 
 
 def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
-    """The plan with the options that some metrics compute from all rows; ``batches`` returns the rows at each call."""
+    """The plan with what is known from rows alone: the unit of latencies, and the options that some metrics compute.
+
+    ``batches`` returns the rows at each call.
+    """
+    if plan.latency_unit is None and "latency_ms" in plan.used:
+        plan = replace(plan, latency_unit=_latency_unit(rows_of(batch, plan) for batch in batches()))
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:
@@ -53,9 +59,27 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     return replace(plan, scores=tuple(scores))
 
 
+_SEEN, _SLOW, _MOST = 1_000, 100.0, 0.9
+
+
+def _latency_unit(batches: Iterable[Batch]) -> float:
+    """The milliseconds in a unit of latencies that no name tells: 1, or NaN if they may as well be seconds.
+
+    They may if 90 % of the first thousand are below 100, which nobody calls milliseconds.
+    """
+    seen = np.zeros(0)
+    for batch in batches:
+        values = batch.numbers("latency_ms").values
+        seen = np.concatenate([seen, values[values > 0]])[:_SEEN]
+        if len(seen) == _SEEN:
+            break
+    return math.nan if len(seen) and np.count_nonzero(seen < _SLOW) >= _MOST * len(seen) else 1.0
+
+
 def fitted(plan: Plan, source: TableSource) -> Plan:
-    """The plan with the options that some metrics compute from all rows of a source, which are read for them."""
-    if all(score.metric.rows.fit is None for score in plan.scores):
+    """The plan with what is known from rows of a source alone, which are read for it."""
+    is_sure = plan.latency_unit is not None or "latency_ms" not in plan.used
+    if is_sure and all(score.metric.rows.fit is None for score in plan.scores):
         return plan
     source.select(plan.columns_read)  # all at once: a reader in memory can be read only once
     selection = source.select(plan.kinds)
@@ -83,10 +107,11 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
     numeric = {column for column, type_ in held.items() if is_value(type_.value_type if is_list(type_) else type_)}
     if plan.strip_thoughts and "answer" in columns:
         columns["answer"] = without_thoughts(columns["answer"])
-    for column, unit in plan.units.items():
-        if unit is not None and unit != 1.0 and column in columns:
-            columns[column] = pc.multiply(decoded(columns[column]).cast(pa.float64(), safe=False), unit)
-    return Batch(columns, plan.shared, words, watch, numeric)
+    unit = plan.latency_unit
+    is_told = unit is None or not math.isnan(unit)
+    if is_told and unit not in (None, 1.0) and "latency_ms" in columns:
+        columns["latency_ms"] = pc.multiply(decoded(columns["latency_ms"]).cast(pa.float64(), safe=False), unit)
+    return Batch(columns, plan.shared, words, watch, numeric, told(plan.used)._replace(latency=is_told))
 
 
 def score_batch(
@@ -105,8 +130,7 @@ def score_batch(
     arrays += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
-    unsure = [column for column, unit in plan.units.items() if unit is None]
-    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, unsure=unsure, keys=plan.keys)
+    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, keys=plan.keys)
     if "answer" in plan.used:
         name = plan.used["answer"]
         cautions |= thought_counts(batch.column(name), given, name, stripped=plan.strip_thoughts)

@@ -192,7 +192,10 @@ def signature(planned: Plan) -> ScoreMetadata:
         version=__version__,
         unicode=unicodedata.unidata_version,
         scores={score.name: _settings(score) for score in planned.scores},
-        columns={SECONDS if planned.units.get(name) == 1000 else name: of for name, of in planned.used.items()},
+        columns={
+            SECONDS if (name, planned.latency_unit) == ("latency_ms", 1000) else name: of
+            for name, of in planned.used.items()
+        },
         named=planned.named or None,
         passed_over=planned.passed_over or None,
         keep=planned.keep,

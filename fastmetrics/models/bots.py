@@ -18,6 +18,7 @@ from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.metrics.prices import estimated_tokens
 from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models import call_setup
 from fastmetrics.models.call_sender import Budget, CallSender
@@ -26,7 +27,6 @@ from fastmetrics.models.call_store import IN_MEMORY, CallStore
 from fastmetrics.models.calls import ERROR, Call, CallMaker, Failure, Message, Model, ModelReply
 from fastmetrics.models.clients import MANY, ClientSettings, FunctionClient
 from fastmetrics.models.prompts import mark, split_template, text_of
-from fastmetrics.results.prices import estimated_tokens
 from fastmetrics.retrieval.faq import FaqReply
 from fastmetrics.tables.input_files import read_text
 

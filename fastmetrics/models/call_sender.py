@@ -29,10 +29,10 @@ from typing import Protocol
 import tenacity
 
 from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
+from fastmetrics.metrics.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model
 from fastmetrics.models.clients import LONGEST_WAIT, ClientSettings
-from fastmetrics.results.prices import REPLY_TOKENS, Price, estimated_tokens
 
 # How often and when a request is repeated, by the kind of its failure.
 

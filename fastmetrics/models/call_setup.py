@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, argument
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import CallMaker, Message, Model
@@ -29,7 +30,6 @@ from fastmetrics.models.clients import (
     endpoint_of,
     scheme_of,
 )
-from fastmetrics.results.prices import Price, price_of
 from fastmetrics.tables.targets import cache_folder
 
 # The settings of model calls, judges and bots: each declared once, for functions and commands.

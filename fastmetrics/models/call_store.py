@@ -30,8 +30,8 @@ import tenacity
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.models.calls import REPLY, Answer, Call, Model
-from fastmetrics.results.prices import Prices, price_of, price_table
 from fastmetrics.tables.addresses import as_local, is_url
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.outputs import table_target, write_whole

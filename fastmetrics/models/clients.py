@@ -32,7 +32,7 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.options import LimitedText, Optional, Real, Whole, argument
 from fastmetrics.base.plugin_files import REGISTRIES
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.shared_parameters import Help, Prices
 from fastmetrics.models.calls import (
     HTTP,
     TIMEOUT,
@@ -347,7 +347,6 @@ STORED = "The file that stores all calls. Default: calls.sqlite in ~/.cache/fast
 CONCURRENCY = "Maximum concurrent calls. Default: 16."
 MAX_CALLS = "Maximum requests of this run."
 MAX_COST = "Maximum cost of the calls, by the prices of the client: calls that might exceed it are not made."
-PRICES = 'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'
 MANY = 1_000_000_000
 
 _ALLOWED: Mapping[str, Any] = {
@@ -398,7 +397,7 @@ class ClientSettings:
     max_reply_bytes: Annotated[int, Help("Maximum bytes of a reply; a longer reply gives the status http.")] = 1_048_576
     max_calls: Annotated[int | None, Help(MAX_CALLS)] = None
     max_cost: Annotated[float | None, Help(MAX_COST)] = None
-    prices: Annotated[Mapping[str, Any] | str | os.PathLike[str] | None, Help(PRICES)] = None
+    prices: Prices = None
 
     def __post_init__(self) -> None:
         """Check all settings."""

@@ -9,6 +9,7 @@ from typing import Any
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.metrics.prices import REPLY_TOKENS
 from fastmetrics.models.answer import AnswerMaker, check_prompts, plan_answering
 from fastmetrics.models.bots import Bot
 from fastmetrics.models.call_sender import tokens_of
@@ -17,7 +18,6 @@ from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
 from fastmetrics.models.judge_batch import JudgementMaker, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
-from fastmetrics.results.prices import REPLY_TOKENS
 from fastmetrics.tables.opening import FileSettings
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -30,10 +29,10 @@ from fastmetrics.base.input_columns import (
     distinct,
 )
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
 from fastmetrics.results.open_runs import are_several, open_runs
 from fastmetrics.results.pairing import pair_runs, with_row_ids
-from fastmetrics.results.prices import Price, price_of
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.segments import segments_of, with_segment_columns
 from fastmetrics.stats.association import associate
@@ -636,10 +635,7 @@ def judge_report(
         Mapping[str, tuple[float, float]] | None,
         Help("Ranges of scores without a known rubric: judge_style=0:10,judge_tone=0:1."),
     ] = None,
-    prices: Annotated[
-        Mapping[str, Any] | str | os.PathLike[str] | None,
-        Help('Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2}}.'),
-    ] = None,
+    prices: shared.Prices = None,
     confidence: shared.Confidence = 0.95,
 ) -> JudgeReport:
     """Evaluate judges from one or several judged files or tables, in a list or in a dict by name.

@@ -135,6 +135,7 @@ def score(
     extract: shared.Extract = None,
     keep_extracted: shared.KeepExtracted = False,
     normalize: shared.Normalize = None,
+    prices: shared.Prices = None,
     columns: shared.Columns = None,
     schema: shared.Schema = None,
     embedder: shared.Embedder = None,
@@ -200,6 +201,7 @@ def score(
         extract,
         keep_extracted,
         normalize,
+        prices,
     )
     files = files or FileSettings()
     options = RunOptions(files, resume, overwrite, progress)

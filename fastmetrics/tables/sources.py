@@ -8,7 +8,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -21,7 +21,7 @@ from fastmetrics.base.arrays import is_list, is_text, plain
 from fastmetrics.base.columns import check_type, fits, of_kinds, open_frame
 from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse
+from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse, seen_type
 from fastmetrics.base.presets import Preset, recognised
 from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, fields_of, key_types, loose, settle, unify
 from fastmetrics.tables.formats import Reader
@@ -64,6 +64,11 @@ class TableSource(ABC):
     @abstractmethod
     def fingerprint(self) -> list[list[Any]]:
         """The identity of the table, which differs for a changed table."""
+
+    def _type_of(self, name: str) -> pa.DataType:
+        """The type of a column, or of the values in its first texts of JSON."""
+        chunk = next(self.chunks(self.select({name: "any"})), None)
+        return self.names.types[name] if chunk is None else seen_type(chunk.batch.column(name))
 
     def file_rows(self, number: int) -> int | None:
         """The number of rows of a file, if it is known."""
@@ -169,7 +174,8 @@ class FrameSource(TableSource):
 
     def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
         self._frame = open_frame(table, name)
-        self.names = Names(dict.fromkeys(self._frame.names))
+        once = isinstance(table, Iterator | pa.RecordBatchReader) or not isinstance(table, Sized)
+        self.names = Names(dict.fromkeys(self._frame.names), look=None if once else self._type_of)
         self.index = self._frame.index
         """The index of a pandas frame."""
         self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
@@ -178,6 +184,13 @@ class FrameSource(TableSource):
     def __getstate__(self) -> dict[str, Any]:
         """Other processes get the selected columns only."""
         return {**self.__dict__, "_frame": None, "index": None}
+
+    def _type_of(self, name: str) -> pa.DataType:
+        """The type of a column; null for one that cannot be converted."""
+        try:
+            return seen_type(self.hold([name]).column(name))
+        except ColumnError:
+            return pa.null()
 
     def hold(self, names: Iterable[str]) -> pa.Table:
         """The named columns, converted once; a reader or an iterator of batches can be read only by the first call.
@@ -269,7 +282,8 @@ class FileSource(TableSource):
         """The columns that cannot be read, with the reasons; the error is raised when such a column is requested."""
         self.schema = self._unified()
         preset = None if self.preset is None else self.preset.name
-        self.names = Names(self.schema.names, dict(zip(self.schema.names, self.schema.types, strict=True)), preset)
+        types = dict(zip(self.schema.names, self.schema.types, strict=True))
+        self.names = Names(self.schema.names, types, preset, self._type_of)
         counts = [reader.rows for reader in self._readers]
         self.rows = None if None in counts else sum(count for count in counts if count is not None)
         sizes = [file.size for file in self.files]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -158,5 +160,22 @@ def test_times_of_arrow_are_moments() -> None:
     times = pa.array([1_500_000_000_000, None], pa.timestamp("ms", "UTC"))
     columns = {"start": times, "end": pa.array([1_500_000_000_250, 5], pa.timestamp("ms", "UTC"))}
     assert parse("end since start").column(columns).to_pylist() == [250.0, None]
-    with pytest.raises(PathError, match="expected a time in ISO 8601 or a number since 1970, got 'noon'"):
-        parse("a since b").value({"a": "noon", "b": "2026-01-01"})
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2026-01-01T10:00:00", "2026-01-01T10:00:01Z"),
+        ("2026-01-01T10:00:00Z", "2026-01-01T10:00:01"),
+        ("2026-01-01 10:00:00", "2026-01-01T12:00:01+02:00"),
+        ("2026-01-01T10:00:00", 1767261601),
+        (1767261600.5, "2026-01-01T10:00:01"),
+        (datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC)),
+        ("noon", "2026-01-01T10:00:01Z"),
+        ("2026-01-01T10:00:00Z", "1s"),
+        ("", "2026-01-01T10:00:01Z"),
+        ("2026-13-01T10:00:00Z", "2026-13-01T10:00:01Z"),
+    ],
+)
+def test_time_between_moments_of_unlike_clocks_is_not_told(start: object, end: object) -> None:
+    assert math.isnan(parse("end since start").value({"start": start, "end": end}))

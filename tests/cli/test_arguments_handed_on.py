@@ -12,10 +12,10 @@ import pytest
 from scipy.special import stdtrit
 
 import fastmetrics as fm
+from fastmetrics.metrics.prices import Price
 from fastmetrics.models import call_sender, call_setup
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Model
-from fastmetrics.results.prices import Price
 
 pytestmark = pytest.mark.slow
 

@@ -189,9 +189,10 @@ def test_what_is_wrong_is_said() -> None:
         fm.logs.sessions(log, success="success > 1")
     with pytest.raises(UnknownNameError, match="exact_match"):
         fm.logs.sessions(log, success="exact_matsch >= 1")
-    with pytest.raises(OptionError, match="needs the name of the model"):
-        fm.logs.sessions(log, prices={"m": {"input": 1, "output": 1}})
-    with pytest.raises(OptionError, match="needs 'prompt_tokens' and 'completion_tokens'"):
-        fm.logs.sessions(log, model="m", prices={"m": {"input": 1, "output": 1}})
+    prices = {"m": {"input": 1, "output": 1}, "n": {"input": 2, "output": 2}}
+    with pytest.raises(OptionError, match="cost needs the column 'model', since there are prices of 2 models"):
+        fm.logs.sessions(log | {"prompt_tokens": [1], "completion_tokens": [1]}, prices=prices)
+    with pytest.raises(ColumnError, match="cost needs the column 'cost', or 'prompt_tokens' and 'completion_tokens'"):
+        fm.logs.sessions(log, model="m", prices=prices)
     with pytest.raises(OptionError, match="turn='first'"):
         fm.logs.sessions(log, turn="first")  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.metrics.prices import REPLY_TOKENS, Price, price_of, price_table
 from fastmetrics.models.call_sender import Budget, RateLimits, Spending
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
-from fastmetrics.results.prices import REPLY_TOKENS, Price, price_of, price_table
 from tests.support.judge_server import completion, grade, judge_server, user_message, with_client
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])

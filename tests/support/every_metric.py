@@ -150,6 +150,20 @@ def rounds(chance: random.Random) -> list[float | None] | None:
     return chance.choice((numbers, numbers, numbers, [*numbers, None], None))
 
 
+def usage(*order: str) -> Callable[[random.Random], Sequence[Any]]:
+    """Rows of counts of tokens in this order, then cached, written and reasoning tokens, mostly within the others."""
+
+    def row(chance: random.Random) -> Sequence[Any]:
+        counts = {name: float(chance.choice((0, 5, 86, 1000))) for name in ("prompt", "completion")}
+        read, written, reasoning = (float(chance.choice((0, 0, 5, 80, 900))) for _ in range(3))
+        parts = chance.choice(((), (read, written), (reasoning,), (read, written, reasoning), (7.0,)))
+        counts["total"] = sum(counts.values()) + sum(parts)
+        cells = [counts[name] for name in order] + [read, written, reasoning]
+        return [chance.choice(([cell], [cell], [cell], [cell / 2, cell / 2], [], None)) for cell in cells]
+
+    return row
+
+
 def identity(value: float | None) -> float | None:
     """What was logged."""
     return value
@@ -369,8 +383,13 @@ CASES = {
         f"judge_{rubric}": Case(each(lambda chance: chance.choice((0.0, 1.0, chance.random()))), identity)
         for rubric in ("answer_faithfulness", "answer_relevance", "e2e")
     },
-    **{name: Case(each(rounds), latency_and_cost.amount) for name in ("prompt_tokens", "completion_tokens")},
-    "total_tokens": Case(each(rounds, rounds, rounds), latency_and_cost.total_tokens),
+    "prompt_tokens": Case(usage("prompt", "completion", "total"), latency_and_cost.prompt_tokens),
+    "completion_tokens": Case(usage("completion", "prompt", "total"), latency_and_cost.completion_tokens),
+    "total_tokens": Case(usage("total", "prompt", "completion"), latency_and_cost.total_tokens),
+    "cost": Case(
+        each(rounds, rounds, rounds, text, rounds, rounds, rounds, rounds),
+        lambda cost, *_: latency_and_cost.amount(cost),
+    ),
 }
 
 EXEMPT = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall"})

@@ -19,10 +19,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError
+from fastmetrics.metrics.prices import price_table
 from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
-from fastmetrics.results.prices import price_table
 from fastmetrics.tables import input_files, open_source
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT

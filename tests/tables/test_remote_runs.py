@@ -9,10 +9,10 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
+from fastmetrics.metrics.prices import price_of
 from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
-from fastmetrics.results.prices import price_of
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import jsonl, program
 

@@ -12,7 +12,8 @@ from fastmetrics.base.arrays import Floats, is_number
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
-from fastmetrics.base.input_columns import TOKENS, is_cost, is_price
+from fastmetrics.base.input_columns import is_cost, is_price
+from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput
 from fastmetrics.results.main_metric import first_metrics
@@ -75,7 +76,7 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
 def _cost_column(runs: Sequence[ScoreRun]) -> str:
     """The first column of prices that two systems have, else that of tokens."""
     names = dict.fromkeys(name for run in runs for name in run.columns if is_price(name))
-    return next((name for name in names if _number_having(runs, name) > 1), TOKENS[0])
+    return next((name for name in names if _number_having(runs, name) > 1), TOTAL)
 
 
 def _is_number(run: ScoreRun, column: str) -> bool:
@@ -92,7 +93,7 @@ def _quality(runs: Sequence[ScoreRun], axes: Sequence[str], main: str | None) ->
         return []
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
     better = {**dict.fromkeys(shared), **declared_better(shared, runs[0].declared)}
-    costs = {*axes, _LATENCY, *TOKENS}
+    costs = {*axes, _LATENCY, *COUNTS}
     quality = [name for name in shared if better[name] and name not in costs and not is_cost(name)]
     first = first_metrics(quality, runs[0].spec, better, main if main in quality else None).values()
     return list(dict.fromkeys([*first, *quality]))[:_METRICS]

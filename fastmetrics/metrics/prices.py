@@ -10,16 +10,18 @@ that this costs twenty replies, whatever the concurrency.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
+from fastmetrics.base.options import NotAllowedError
 from fastmetrics.tables.addresses import last_name, shown_address
 from fastmetrics.tables.file_formats import without_compression
 from fastmetrics.tables.input_files import read_text
@@ -34,23 +36,29 @@ _TOKENS_A_MESSAGE = 4
 REPLY_TOKENS = 120
 """Approximate tokens of a score and its reason."""
 
-_MILLION = 1_000_000
+MILLION = 1_000_000
+"""The tokens that a price is of."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a model in any currency, per million prompt tokens and per million completion tokens."""
+    """The price of a model in any currency, per million tokens of each kind; None is unknown.
+
+    ``cached_input`` and ``cache_write`` are those of prompt tokens that were read from a cache, and written to one.
+    """
 
     input: float
     output: float
+    cached_input: float | None = None
+    cache_write: float | None = None
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The cost of these numbers of tokens.
+        """The cost of these numbers of tokens, none of them cached.
 
         >>> Price(input=0.5, output=2.0).cost(1_000_000, 500_000)
         1.5
         """
-        return (prompt_tokens * self.input + completion_tokens * self.output) / _MILLION
+        return (prompt_tokens * self.input + completion_tokens * self.output) / MILLION
 
 
 def estimated_tokens(text: str) -> int:
@@ -71,6 +79,8 @@ Prices: TypeAlias = Mapping[str, Any] | str | os.PathLike[str]
 def price_of(model: str, prices: Prices) -> Price:
     """The price of a model from a table ``{model: {"input": …, "output": …}}``, or from a TOML or JSON file of it.
 
+    ``"cached_input"`` and ``"cache_write"`` may be there too.
+
     Raises ``FileFormatError`` for a file that cannot be read or has another structure, ``UnknownNameError`` for a model
     that is not in it.
     """
@@ -80,14 +90,47 @@ def price_of(model: str, prices: Prices) -> Price:
     table = price_table(prices)
     if model not in table:
         raise UnknownNameError(f"{where}: ", UnknownNameError.of("model", model, map(str, table)).message)
-    entry = table[model]
-    numbers = [entry.get(name) if isinstance(entry, Mapping) else None for name in ("input", "output")]
-    if not all(
-        isinstance(price, int | float) and not isinstance(price, bool) and 0 <= price < math.inf for price in numbers
+    return _price(model, table[model], where)
+
+
+_KINDS = tuple(kind.name for kind in fields(Price))
+
+
+def _price(model: str, entry: Any, where: str) -> Price:
+    """The price of an entry of a table; raises ``FileFormatError`` for another structure."""
+    numbers = entry if isinstance(entry, Mapping) else {}
+    if not {"input", "output"} <= numbers.keys() <= {*_KINDS} or not all(
+        isinstance(price, int | float) and not isinstance(price, bool) and 0 <= price < math.inf
+        for price in numbers.values()
     ):
-        expected = 'expected {"input": number, "output": number}, the price of a million tokens'
+        expected = (
+            'expected {"input": number, "output": number}, and "cached_input" and "cache_write" if tokens are cached: '
+            "the prices of a million tokens"
+        )
         raise FileFormatError(f"{where}: the price of {model!r}: {expected}")
-    return Price(float(entry["input"]), float(entry["output"]))
+    return Price(**{kind: float(price) for kind, price in numbers.items()})
+
+
+@functools.lru_cache(maxsize=8)
+def prices_of(text: str) -> Mapping[str, Price]:
+    """The prices of a table by model, from its text in JSON."""
+    return {model: _price(model, entry, "prices") for model, entry in json.loads(text).items()}
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Tables of prices, or files of them, as their text in JSON."""
+
+    def take(self, value: Any) -> str:
+        """The text; raises ``FileFormatError`` for a file that cannot be read or has another structure."""
+        if not isinstance(value, str | os.PathLike | Mapping):
+            raise NotAllowedError
+        text = json.dumps({str(model): entry for model, entry in price_table(value).items()}, sort_keys=True)
+        prices_of(text)
+        return text
+
+    def __str__(self) -> str:
+        return "prices of a million tokens by model, or a TOML or JSON file of them"
 
 
 def price_table(prices: Prices) -> Mapping[str, Any]:
