@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_numbers
+from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import split
 from fastmetrics.base.options import Choice, NotAllowedError, Real
 from fastmetrics.base.paths import EVERY, parse
 from fastmetrics.base.patterns import UserPattern
 from fastmetrics.kernels.code_text import PYTHON, SQL, C, same_code
-from fastmetrics.kernels.json_reader import Texts, depths
-from fastmetrics.kernels.json_trees import (
-    EQUAL,
+from fastmetrics.metrics.batch import Batch, Options, Raw, Unread
+from fastmetrics.metrics.json_values import (
+    DEEP,
     IGNORED,
-    OF_A,
-    OF_B,
-    OPEN_NUMBER,
-    SHARED,
-    VALID_A,
-    VALID_B,
-    Fields,
-    Open,
-    compare,
+    INVALID,
+    Compared,
+    Near,
+    Step,
+    compared,
+    is_json,
+    pieces,
+    read,
 )
-from fastmetrics.metrics.batch import Batch, Caution, Options, Raw
 from fastmetrics.metrics.metric import Metric, metric
-from fastmetrics.text.tokenize import SECRET, frozen
+from fastmetrics.metrics.parameters import aligned
+from fastmetrics.tables.text_values import DEPTH
+from fastmetrics.text.tokenize import frozen
 
 # Columns of JSON.
 
@@ -55,9 +54,40 @@ class Documents:
         """The texts ``rows``, which may repeat."""
         return Documents(self.text.take(rows))
 
-    def compared(self, reference: Documents, *options: Any) -> Compared:
-        """What ``compared`` finds with these options."""
-        return self.memo.of(options, (reference,), lambda: compared(self.text, reference.text, *options))
+    @cached_property
+    def pieces(self) -> list[bytes]:
+        """The bytes of each text."""
+        return pieces(self.text)
+
+    @cached_property
+    def valid(self) -> Flags:
+        """Whether each text is JSON."""
+        return np.fromiter(map(is_json, self.pieces), np.bool_, len(self))
+
+    def fit(self, schema: str) -> Floats:
+        """Whether each text fits a schema; NaN for those that cannot be taken apart."""
+
+        def make() -> Floats:
+            validator = _validator(schema)
+            return np.array([_fits(validator, piece) for piece in self.pieces], np.float64)
+
+        return self.memo.of(("schema", schema), (), make)
+
+    @cached_property
+    def fenced(self) -> Flags:
+        """Whether each text holds a fence of Markdown and is no JSON."""
+        return np.fromiter((b"```" in piece and not is_json(piece) for piece in self.pieces), np.bool_, len(self))
+
+    def compared(
+        self, reference: Documents, fields: str | None, lists: str, absolute: float, relative: float
+    ) -> Compared:
+        """What is found with these options of a metric."""
+
+        def make() -> Compared:
+            rules, how = rules_of(fields), Near(float(absolute), float(relative), any_order=lists == "any")
+            return compared(self.pieces, reference.pieces, rules.fields, rules.metrics, how)
+
+        return self.memo.of((fields, lists, absolute, relative), (reference,), make)
 
 
 @dataclass(frozen=True)
@@ -75,25 +105,10 @@ Json = Annotated[Documents, JsonIn("json")]
 Jsons = Annotated[Documents, JsonIn("jsons")]
 
 
-def _texts(text: Text) -> Texts:
-    return Texts(*map(frozen, (text.data, text.starts, text.stops)))
-
-
-def _in_fences(batch: Batch, options: Options, columns: Any) -> Flags:
-    """The rows whose answer begins with a fence of Markdown."""
-    text = batch.text("answer")
-    fenced = text.stops - text.starts >= len(_FENCE)
-    for k, byte in enumerate(_FENCE):
-        fenced[fenced] = text.data[text.starts[fenced] + k] == byte
-    return fenced
-
-
-_FENCE = b"```"
-_FENCED = Caution(
-    "begin with a fence of Markdown, which is no JSON",
-    "extract='code' (--extract code) takes what is in it",
-    _in_fences,
-)
+def _fenced(answer: Documents) -> Unread:
+    """The answers in a fence, which count as wrong."""
+    advice = "extract='code' (--extract code) takes what is in it"
+    return Unread("hold a fence of Markdown, which is no JSON", answer.fenced, advice, scored=True)
 
 
 # Options that are read: rules of fields, and schemas.
@@ -124,44 +139,29 @@ class Readable:
 
 
 class Rules(NamedTuple):
-    """The rules of fields: their paths for kernels, and the metric of each rule from 1 on, with its options."""
+    """The rules of fields as steps of paths, and the metric of each rule from 1 on, with its options."""
 
-    fields: Fields
+    fields: Step | None
     metrics: tuple[tuple[Metric, Options], ...]
 
 
 @functools.cache
-def _rules(text: str) -> Rules:
+def rules_of(text: str | None) -> Rules:
     """The rules that a text states; raises ``NotAllowedError`` with the reason if it is none."""
-    states: dict[tuple[int, str | None], int] = {}
-    rules, metrics = [0], []
+    if text is None:
+        return Rules(None, ())
+    root, metrics = Step(), []
     for entry in split(text):
         path, found, rule = (part.strip() for part in entry.partition("="))
         if not found or not path or not rule:
             raise NotAllowedError(f"{entry!r} has no rule behind an equals sign")
-        state = 0
-        for step in _steps(path):
-            if (state, step) not in states:
-                states[state, step] = len(rules)
-                rules.append(0)
-            state = states[state, step]
+        step = root
+        for key in _steps(path):
+            step = step.next.setdefault(key, Step())
         if rule != "ignore":
             metrics.append(_metric_of(rule))
-        rules[state] = IGNORED if rule == "ignore" else len(metrics)
-    keys = [b"" if step is None else step.encode() for _, step in states]
-    ends = [0, *itertools.accumulate(map(len, keys))]
-    starts, stops = (
-        [-1 if step is None else end for (_, step), end in zip(states, some, strict=True)]
-        for some in (ends[:-1], ends[1:])
-    )
-    fields = _fields(b"".join(keys), starts, stops, [state for state, _ in states], states.values(), rules)
-    return Rules(fields, tuple(metrics))
-
-
-def _fields(keys: bytes, *arrays: Iterable[int]) -> Fields:
-    """Fields of plain values; the last array are the rules."""
-    starts, stops, states, targets, rules = (frozen(np.array([*values], np.int64)) for values in arrays)
-    return Fields(frozen(np.frombuffer(keys, np.uint8)), starts, stops, states, targets, rules)
+        step.rule = IGNORED if rule == "ignore" else len(metrics)
+    return Rules(root, tuple(metrics))
 
 
 def _steps(path: str) -> list[str | None]:
@@ -198,7 +198,7 @@ def _metric_of(spec: str) -> tuple[Metric, Options]:
 
 _RULES = Readable(
     "paths, each with 'ignore' or a metric of answer and reference: 'title=token_f1, id=ignore'",
-    _rules,
+    rules_of,
     lambda rules: ", ".join(f"{path}={rule}" for path, rule in rules.items()),
 )
 FieldOption = Annotated[str | None, _RULES, "fields that are ignored, or compared by a metric of texts"]
@@ -207,57 +207,35 @@ Absolute = Annotated[float, Real(0.0, 1e300), "by how much numbers may differ"]
 Relative = Annotated[float, Real(0.0, 1e6), "by what share of the reference's number numbers may differ, as in 0.01"]
 
 
-# Comparing two columns of JSON.
+# Metrics of the fields of JSON.
 
 
-class Compared(NamedTuple):
-    """Of each pair: whether both texts are JSON, how many values each has, and how many places both; equal values."""
-
-    valid: Flags
-    known: Flags
-    of_answer: Ints
-    of_reference: Ints
-    shared: Ints
-    equal: Floats
-
-
-def compared(
-    answer: Text, reference: Text, fields: str | None, lists: str, absolute: float, relative: float
-) -> Compared:
-    """Compare the values of answers with those of references; values that a metric compares are equal in part."""
-    rules = _NONE if fields is None else _rules(fields)
-    near = absolute > 0 or relative > 0
-    found, kept, n = compare(_texts(answer), _texts(reference), frozen(SECRET), rules.fields, lists == "any", near)
-    equal = found[:, EQUAL].astype(np.float64)
-    if n:
-        scores = _open_scores(kept, n, rules.metrics, float(absolute), float(relative))
-        equal += np.bincount(kept.rows[:n], scores, len(found))
-    valid, known = found[:, VALID_A] == 1, found[:, VALID_B] == 1
-    return Compared(valid, known, found[:, OF_A], found[:, OF_B], found[:, SHARED], equal)
+def _whole_lists(answer: Documents, references: Documents) -> Flags:
+    """The rows whose answer is JSON of a list of all the texts that are its references."""
+    found, groups = np.zeros(len(answer), np.bool_), references.text.groups
+    assert groups is not None
+    for row, piece in enumerate(answer.pieces):
+        if piece.lstrip().startswith(b"["):
+            texts = [text.decode() for text in references.pieces[groups[row] : groups[row + 1]]]
+            found[row] = read(piece, exact=False) == texts != []
+    return found
 
 
-_NONE = Rules(_fields(b"", (), (), (), (), [0]), ())
-
-
-def _open_scores(
-    kept: Open, n: int, metrics: Sequence[tuple[Metric, Options]], absolute: float, relative: float
-) -> Floats:
-    """How equal the open pairs of values are, from 0 to 1."""
-    bounds = arrow_numbers(kept.bounds[: 2 * n + 1], pa.int64())
-    pieces = pa.Array.from_buffers(pa.large_string(), 2 * n, [None, bounds.buffers()[1], pa.py_buffer(kept.data)])
-    scores = kept.equal[:n].astype(np.float64)
-    for rule in np.unique(kept.rules[:n]).tolist():
-        pairs = np.flatnonzero(kept.rules[:n] == rule)
-        texts = [pieces.take(arrow_numbers(2 * pairs + side, pa.int64())) for side in (0, 1)]
-        if rule == OPEN_NUMBER:
-            stated, wanted = (np.array([float(text) for text in column.to_pylist()]) for column in texts)
-            with np.errstate(invalid="ignore", over="ignore"):
-                scores[pairs] = np.abs(stated - wanted) <= np.maximum(absolute, relative * np.abs(wanted))
-            continue
-        chosen, options = metrics[rule - 1]
-        of_texts, _ = Batch(dict(zip(("answer", "reference"), texts, strict=True))).scores(chosen, options)
-        scores[pairs] = np.where(np.isnan(of_texts), scores[pairs], of_texts)
-    return scores
+def _cannot_compare(batch: Batch, options: Options) -> Iterator[Unread]:
+    """The rows whose reference is no JSON, those that ``compared`` cannot tell, and fenced answers."""
+    answer, reference = (JsonIn("json").of(batch, name, options) for name in ("answer", "reference"))
+    owner = batch.owners("reference")
+    ours = answer if owner is None else aligned(batch, "answer", JsonIn("json"), options, owner)
+    found = ours.compared(reference, *(options[name] for name in ("fields", "lists", "absolute", "relative")))
+    known = batch.with_item("reference", found.known)
+    if owner is not None:
+        advice = "a list that is one reference is written as a text: json.dumps(list)"
+        yield Unread("have a list of texts as reference of which none is JSON", ~known, advice)
+        yield Unread("have an answer that is the whole list of references", _whole_lists(answer, reference), advice)
+    yield Unread("have a reference that is no JSON", ~known)
+    for some in found.unread:
+        yield replace(some, rows=batch.with_item("reference", some.rows))
+    yield _fenced(answer)
 
 
 @metric(
@@ -272,7 +250,7 @@ def _open_scores(
         "structured_output": "",
         "json_accuracy": "",
     },
-    caution=_FENCED,
+    unread=_cannot_compare,
 )
 def json_match(
     answer: Json,
@@ -295,8 +273,8 @@ def json_match(
     ``fields="title=token_f1, price=number_match(relative=0.01), items[].id=ignore"`` compares the text of a field by a
     metric, whose score counts in part (undefined: as equal or not), or leaves it out, with all in it.
 
-    An answer that is no JSON scores 0; NaN and Infinity are none.  Undefined (NaN) if the reference is none, or no
-    field is left.
+    An answer that is no JSON scores 0; NaN and Infinity are none.  Undefined (NaN) if no field is left; unread if the
+    reference is no JSON, of more than 100 levels, or numbers beyond floats are to be near.
 
     >>> import fastmetrics as fm
     >>> fm.json_match(['{"a": 1, "b": "x"}', '{"b": "x", "a": 1.0}', "a: 1"], ['{"a": 1, "b": "y"}'] * 3)
@@ -315,7 +293,7 @@ def json_match(
     better="higher",
     source="F1 of slots, as of slot filling (Tjong Kim Sang and De Meulder 2003); JSON of RFC 8259",
     cues=["slot_f1", "slot_filling", "entity_f1", "extraction_f1", "structured_output"],
-    caution=_FENCED,
+    unread=_cannot_compare,
 )
 def json_f1(
     answer: Json,
@@ -387,15 +365,28 @@ _SCHEMA = Readable("a JSON Schema, as text or as the path of a file", _validator
 Schema = Annotated[str | None, _SCHEMA, "a JSON Schema that the answer must fit, or the path of its file"]
 
 
-def _fits(validator: Any, text: Text, levels: Ints, row: int) -> bool:
-    if not 0 < levels[row] <= DEEPEST:
-        return False
+def _fits(validator: Any, text: bytes) -> float:
+    """Whether a text fits a schema; NaN if it cannot be taken apart."""
+    value = read(text, exact=True)
+    if value is INVALID or value is DEEP:
+        return 0.0 if value is INVALID else np.nan
     from referencing.exceptions import Unresolvable
 
     try:
-        return bool(validator.is_valid(json.loads(text.take(np.array([row])).strings()[0])))
+        return float(validator.is_valid(json.loads(text)))
     except Unresolvable as error:
         raise OptionError(f"json_valid: the schema's $ref {error.ref!r} leads to no place within it") from error
+    except ValueError:  # an integer of thousands of digits
+        return np.nan
+
+
+def _cannot_check(batch: Batch, options: Options) -> Iterator[Unread]:
+    """The answers that are too deep or hold too long integers for a schema, and fenced ones."""
+    answer = JsonIn("json").of(batch, "answer", options)
+    if options["schema"] is not None:
+        fits = answer.fit(options["schema"])
+        yield Unread(f"hold JSON of more than {DEPTH} levels, or an integer of more than 4,300 digits", np.isnan(fits))
+    yield _fenced(answer)
 
 
 @metric(
@@ -409,7 +400,7 @@ def _fits(validator: Any, text: Text, levels: Ints, row: int) -> bool:
         "json_schema": "json_valid(schema='schema.json')",
         "schema_adherence": "json_valid(schema='schema.json')",
     },
-    caution=_FENCED,
+    unread=_cannot_check,
 )
 def json_valid(answer: Json, *, schema: Schema = None) -> Floats:
     """1 if the answer is JSON, and fits a schema if there is one, else 0.
@@ -418,7 +409,7 @@ def json_valid(answer: Json, *, schema: Schema = None) -> Floats:
     answer invalid; numbers may have any length and lists any depth.  ``extract="code"`` takes JSON out of Markdown.
 
     ``schema`` is a JSON Schema, as text or as the path of a file, which the package jsonschema checks, one answer after
-    the other; ``$ref`` leads to places within it only.  An answer of more than 100 levels does not fit.
+    the other; ``$ref`` leads to places within it only.  An answer of more than 100 levels is unread then.
 
     >>> import fastmetrics as fm
     >>> fm.json_valid(['{"a": 1}', "{'a': 1}", "NaN", "[[[1e400]]]", ""])
@@ -426,11 +417,7 @@ def json_valid(answer: Json, *, schema: Schema = None) -> Floats:
     >>> fm.json_valid(['{"a": 1}', '{"a": "x"}'], schema='{"properties": {"a": {"type": "number"}}}')
     array([1., 0.])
     """
-    levels = depths(_texts(answer.text), frozen(SECRET))
-    if schema is None:
-        return (levels > 0).astype(np.float64)
-    validator = _validator(schema)
-    return np.array([float(_fits(validator, answer.text, levels, row)) for row in range(len(levels))], np.float64)
+    return answer.valid.astype(np.float64) if schema is None else answer.fit(schema)
 
 
 # Code as normalised text.
@@ -440,7 +427,8 @@ _LANGUAGES = {"python": PYTHON, "c": C}
 
 
 def _same_code(answer: Text, reference: Text, language: int) -> Floats:
-    return same_code(*_texts(answer), *_texts(reference), language)
+    ours, theirs = ((frozen(text.data), frozen(text.starts), frozen(text.stops)) for text in (answer, reference))
+    return same_code(*ours, *theirs, language)
 
 
 @metric(

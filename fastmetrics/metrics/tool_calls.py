@@ -19,8 +19,9 @@ from fastmetrics.base.errors import InputError, shown
 from fastmetrics.base.options import Choice
 from fastmetrics.base.text_structure import as_json
 from fastmetrics.metrics.batch import Batch, Number, Options
+from fastmetrics.metrics.json_values import Near, compared, pieces
 from fastmetrics.metrics.metric import metric
-from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, compared
+from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, rules_of
 from fastmetrics.tables.text_values import is_deep
 
 # The calls of a row, in any of the shapes that logs have.
@@ -197,8 +198,8 @@ class Calls:
                 for name, given in made
                 if name == wanted and given is not None and given != expected
             )
-            texts, others = (text_of_strings(pair[side] for pair in doubtful) for side in (0, 1))
-            found = compared(texts, others, None, "ordered", 0.0, 0.0)
+            texts, others = (pieces(text_of_strings(pair[side] for pair in doubtful)) for side in (0, 1))
+            found = compared(texts, others)
             same = found.valid & found.known & (found.equal == found.of_answer) & (found.equal == found.of_reference)
             self.cache[key] = {pair for pair, is_same in zip(doubtful, same.tolist(), strict=True) if is_same}
         equal: Equal = self.cache[key]
@@ -434,9 +435,10 @@ def tool_call_accuracy(
             for place, (name, _) in enumerate(made):
                 named.setdefault(name, []).append(place)
             pairs.extend((row, at, place) for at, (name, _) in enumerate(wanted) for place in named[name])
-    answers = text_of_strings(rows[row][place][1] or "{}" for row, _, place in pairs)
-    references = text_of_strings(wanted_rows[row][at][1] or "{}" for row, at, _ in pairs)
-    found = compared(answers, references, fields, lists, absolute, relative)
+    answers = pieces(text_of_strings(rows[row][place][1] or "{}" for row, _, place in pairs))
+    references = pieces(text_of_strings(wanted_rows[row][at][1] or "{}" for row, at, _ in pairs))
+    rules, near = rules_of(fields), Near(float(absolute), float(relative), any_order=lists == "any")
+    found = compared(answers, references, rules.fields, rules.metrics, near)
     shares = np.where(
         found.of_reference > 0, found.equal / np.maximum(found.of_reference, 1), found.known & found.valid
     )

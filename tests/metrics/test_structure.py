@@ -2,6 +2,7 @@
 
 import json
 import random
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
+from fastmetrics.metrics.batch import Batch, Unread
 from tests.reference import lexical, structure
 from tests.support import strategies
 
@@ -233,7 +235,7 @@ def test_answers_that_are_like_their_references() -> None:
         ("3.15", "3.14", {"absolute": 0.02}, 1),
         ("98", "100", {"relative": 0.01}, 0),
         ("9" * 400, "9" * 399 + "8", {}, 0),
-        ("9" * 400, "9" * 399 + "8", {"relative": 1.0}, 0),  # beyond floats
+        ("9" * 400, "9" * 399 + "8", {"relative": 1.0}, np.nan),  # beyond floats
         ("1e400", "10e399", {}, 1),
         ("{}", "{}", {}, 1),
         ('{"a": []}', '{"a": [1]}', {}, 0),
@@ -265,7 +267,8 @@ def test_depth_and_size_cost_time_in_proportion() -> None:
     assert fm.json_valid(answers).tolist() == [1.0] * 4
     for lists in ("ordered", "any"):
         assert fm.json_match(answers, references, lists=lists).tolist() == [1.0] * 4
-    assert fm.json_match([deep], ["1"]).tolist() == [0.0]
+    with pytest.warns(fm.ScoreWarning, match="1 of 1 rows .* more than 100 levels"):
+        assert np.isnan(fm.json_match([deep], ["1"])[0])
 
 
 def test_objects_and_lists_are_read_as_json(tmp_path: Path) -> None:
@@ -298,11 +301,78 @@ def test_several_references_are_a_list_of_texts(tmp_path: Path) -> None:
         assert fm.score(path, "json_match")["json_match"].to_pylist() == [1.0, 1.0]
 
 
-def test_answers_in_fences_are_noted() -> None:
-    rows = {"answer": ['```json\n{"a": 1}\n```'], "reference": ['{"a": 1}']}
-    with pytest.warns(fm.ScoreWarning, match=r"json_match: 1 of 1 .* fence of Markdown.*extract='code'"):
-        assert fm.score(rows, "json_match")["json_match"].to_pylist() == [0.0]
-    assert fm.score(rows, "json_match", extract="code")["json_match"].to_pylist() == [1.0]
+FENCED = "hold a fence of Markdown, which is no JSON; extract='code' (--extract code) takes what is in it"
+LISTED = "; a list that is one reference is written as a text: json.dumps(list)"
+NO_LIST = "have a list of texts as reference of which none is JSON" + LISTED
+WHOLE_LIST = "have an answer that is the whole list of references" + LISTED
+NO_JSON = "have a reference that is no JSON"
+TOO_DEEP = "hold JSON of more than 100 levels"
+BEYOND = "hold a number beyond the range of floats, which cannot be compared as near"
+NEAR = {"relative": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "options", "score", "reason"),
+    [
+        ('```json\n{"a": 1}\n```', '{"a": 1}', {}, 0, FENCED),
+        ('\n  ```\n{"a": 1}\n```', '{"a": 1}', {}, 0, FENCED),
+        ('Here it is:\n```JSON\n{"a": 1}\n```\nDone.', '{"a": 1}', {}, 0, FENCED),
+        ('```json\n{"a": 1}\n```', '{"a": 1}', {"extract": "code"}, 1, None),
+        ('{"a": "```x```"}', '{"a": "```x```"}', {}, 1, None),
+        ('["a", "b"]', ["a", "b"], {}, np.nan, NO_LIST),
+        ("no", ["{'a': 1}", "x"], {}, np.nan, NO_LIST),
+        (' ["1", "2"]', ["1", "2"], {}, np.nan, WHOLE_LIST),
+        ('["1", "3"]', ["1", "2"], {}, 0, None),
+        ("2", ["1", "2"], {}, 1, None),
+        ('["a", "b"]', '["a", "b"]', {}, 1, None),
+        ('{"a": 1}', "{'a': 1}", {}, np.nan, NO_JSON),
+        ("no", "NaN", {}, np.nan, NO_JSON),
+        ("[" * 101 + "]" * 101, "[]", {}, np.nan, TOO_DEEP),
+        ("[" * 101 + "]" * 101, "[" * 101 + "]" * 101, {}, 1, None),
+        ("[" * 101 + "]" * 100, "[" * 101 + "]" * 101, {}, 0, None),
+        ('["' + "[" * 200 + '"]', "[1]", {}, 0, None),
+        ("[1e999999]", "[1]", NEAR, np.nan, BEYOND),
+        ("1", "-1e400", {"absolute": 5}, np.nan, BEYOND),
+        ("9" * 5000, "9" * 4999 + "8", NEAR, np.nan, BEYOND),
+        ("9" * 5000, "9" * 5000, NEAR, 1, None),
+        ("1e999999", "1e999999", {}, 1, None),
+        ("1e999999", "1e999998", {}, 0, None),
+        ('{"id": 12345678901234567, "x": 0.5}', '{"id": 12345678901234568, "x": 5e-1}', {}, 0.5, None),
+        ('{"n": ' + "7" * 4400 + ', "a": 1}', '{"a": 1.0, "n": ' + "7" * 4399 + "8}", {}, 0.5, None),
+    ],
+)
+def test_what_cannot_be_read_is_said(answer: str, reference: Any, options: Any, score: float, reason: str) -> None:
+    rows = {
+        "answer": ["```\n1\n```" if options.get("extract") else "1", answer],
+        "reference": pa.array([["1"], reference] if isinstance(reference, list) else ["1", reference]),
+    }
+    for name in ("json_match", "json_f1"):
+        metric = f"{name}({', '.join(f'{key}={value}' for key, value in options.items() if key != 'extract')})"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scored = fm.score(rows, metric.replace("()", ""), extract=options.get("extract"))
+        (column,) = scored.column_names
+        np.testing.assert_allclose(scored[column].to_pylist(), [1, score])
+        found = fm.summarize(scored)[column]
+        assert found.n_unread == np.isnan(score)
+        assert dict(found.unread) == (
+            {} if reason is None else {reason: {"rows": 1, "first": 1, "scored": int(reason == FENCED)}}
+        )
+
+
+def test_a_field_that_its_metric_cannot_read_is_unread() -> None:
+    @fm.metric(bounds=(0, 1), better="higher", unread=lambda batch, options: [Unread("are odd", _odd(batch), "even")])
+    def even_match(answer: str, reference: str) -> float:
+        return float(answer == reference)
+
+    answers = ['{"a": "x", "b": 1}', '{"a": "odd", "b": 1}', '{"a": 2, "b": 1}']
+    with pytest.warns(fm.ScoreWarning, match=r"1 of 3 rows \(first: row 1\) hold a field whose texts are odd"):
+        found = fm.json_match(answers, ['{"a": "x", "b": 1}'] * 3, fields="a=even_match")
+    np.testing.assert_array_equal(found, [1, np.nan, 0.5])
+
+
+def _odd(batch: Batch) -> Any:
+    return np.array([text == "odd" for text in batch.columns["answer"].to_pylist()])
 
 
 @pytest.mark.parametrize(
@@ -342,7 +412,7 @@ def test_a_schema_by_text_mapping_or_file(tmp_path: Path) -> None:
     assert fm.json_valid(['{"a": 1}', '{"b": 1}'], schema=str(path)).tolist() == [0.0, 1.0]
     path.write_text(json.dumps(SCHEMA))
     deep = [f'{{"a": 1, "t": {"[" * levels}{"]" * levels}}}' for levels in (98, 100, 100_000)]
-    assert fm.json_valid(deep, schema=str(path)).tolist() == [1.0, 0.0, 0.0]
+    np.testing.assert_array_equal(fm.json_valid(deep, schema=str(path)), [1, np.nan, np.nan])
 
 
 @pytest.mark.parametrize(
