@@ -399,6 +399,8 @@ def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[t
     for name, parameter in inspect.signature(call).parameters.items():
         info = typing.get_args(hints[name])[1]
         required = parameter.default is inspect.Parameter.empty
+        if getattr(info, "hidden", False):
+            continue
         if isinstance(info, typer.models.ArgumentInfo):
             value = info.metavar or name.upper()
             arguments.append((value if required else f"[{value}]", info.help or ""))

@@ -86,9 +86,6 @@ Extract = Annotated[
         "regex:PATTERN, json:PATH; strip_thoughts+answer is one after the other."
     ),
 ]
-Guard = Annotated[
-    bool, Help("Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).")
-]
 Interval = Annotated[
     Literal["auto", "t", "percentile", "bca", "studentised"],
     Help("Kind of the intervals; auto chooses the one that fits the data."),

@@ -19,9 +19,7 @@ from fastmetrics.cli.options import (
     Arguments,
     AsJson,
     DryRun,
-    Excel,
     FromText,
-    Guard,
     Judged,
     OptionsOf,
     Overwrite,
@@ -138,13 +136,11 @@ def judge_sample_command(
     ],
     arguments: Annotated[Arguments, OptionsOf(sample_rows, texts=Spelling("FILE"))],
     overwrite: Overwrite = False,
-    guard: Guard = True,
-    excel: Excel = False,
 ) -> None:
     """The commands validate and judge report read the sheet."""
     place = table_target(output, [judged, arguments["texts"]], overwrite=overwrite)
     sheet = arguments.call(sample_rows)
-    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"}, guard=guard, excel=excel)
+    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"})
     echo_line(f"{sheet.num_rows:,} rows: {output}")
     if arguments["strategy"] == "disagreement":
         echo("these rows were selected as difficult: their mean label does not represent the other rows")
@@ -177,8 +173,6 @@ def judge_store_command(
     ] = None,
     prices: Annotated[str | None, typer.Option(help=help_of(shared.Prices))] = None,
     overwrite: Overwrite = False,
-    guard: Guard = True,
-    excel: Excel = False,
     as_json: AsJson = False,
 ) -> Any:
     """Without an option, print the number of calls by model, server and outcome, with their tokens."""
@@ -188,7 +182,7 @@ def judge_store_command(
         if prune:
             echo_line(f"{prune_calls(calls, prune):,} calls deleted from {store}")
         if output is not None:
-            rows, quoted = export(calls, output, overwrite=overwrite, guard=guard, excel=excel)
+            rows, quoted = export(calls, output, overwrite=overwrite)
             echo_line(f"{rows:,} calls written: {output}")
             if quoted:
                 echo(guarded(quoted))

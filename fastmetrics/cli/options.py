@@ -24,9 +24,9 @@ from fastmetrics.base import input_columns as lists
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.shared_parameters import help_of, helps
+from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_error, print_result
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.input_files import PLAIN, ReadSettings, reading_as
 from fastmetrics.tables.targets import Target
 
 # The placeholder of an option in help pages and docs: what to write after it, in words that a reader knows.
@@ -415,6 +415,13 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
     parameters = [
         option.replace(annotation=with_placeholder(option.annotation)) for each in options for option in each.parameters
     ]
+    # The options of reading are accepted by all commands, and shown by one.
+    taken |= {option.name for option in parameters}
+    [*beside] = itertools.chain.from_iterable(each.parameters for each in options_of(ReadSettings, taken, {}))
+    parameters = [
+        _hidden(option) if option.name in _READING and command.__name__ != "columns_command" else option
+        for option in (*parameters, *beside)
+    ]
     defaults = {option.name: option.default for option in parameters}
 
     @functools.wraps(command)
@@ -429,11 +436,26 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
                 values[each.name] = each.settings(**{name: values[name] for name in given})
         arguments = dict.fromkeys(handed_over, Arguments(values, defaults))
         named = {name: values.get(name) for name in own if name not in handed_over}
-        print_result(command(**named, **arguments), {form: texts[form] for form in forms})
+        way = {each.name: values[each.name] for each in beside if values.get(each.name, each.default) != each.default}
+        with reading_as(ReadSettings(**way) if way else PLAIN):
+            result = command(**named, **arguments)
+        print_result(result, {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+_READING = tuple(inspect.signature(ReadSettings).parameters)
+
+
+def _hidden(option: inspect.Parameter) -> inspect.Parameter:
+    """The option, which help pages do not show."""
+    kind, *marks = typing.get_args(option.annotation)
+    marks = [copy.copy(mark) for mark in marks]
+    for mark in marks:
+        mark.hidden = True
+    return option.replace(annotation=Annotated[(kind, *marks)])
 
 
 def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -471,7 +493,6 @@ def load_plugins(paths: list[str] | None) -> None:
 # Options shared by several commands: each is declared once, with its help text.
 
 
-_FILES = helps(FileSettings)
 _VECTORS = "Vectors: a file, folder, glob or address of tables in any format or of .npy arrays, or -."
 _ROWS = (
     "Files, folders, globs or addresses of rows: Parquet, JSON, CSV, TSV, Arrow, Excel, logs of tools, a table of a "
@@ -499,8 +520,6 @@ Names = Annotated[
 ]
 Output = Annotated[str, typer.Option("--output", "-o", help=help_of(shared.Output), metavar="PATH")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help=help_of(shared.Overwrite))]
-Guard = Annotated[bool, typer.Option("--guard/--no-guard", help=_FILES["guard"])]
-Excel = Annotated[bool, typer.Option("--excel", help=_FILES["excel"])]
 Picture = Annotated[
     str | None, typer.Option("--plot", help="Also draw the result, in this .svg or .png file.", metavar="PATH")
 ]
@@ -558,7 +577,7 @@ def guarded(cells: int) -> str:
     """The note about cells that were written with a leading quote.
 
     >>> guarded(1)
-    "1 cell that a spreadsheet would run begins with a quote ('); --no-guard leaves it as it is"
+    "1 cell that a spreadsheet would run begins with a quote (')"
     """
-    noun, verb, left = ("cell", "begins", "it as it is") if cells == 1 else ("cells", "begin", "them as they are")
-    return f"{cells:,} {noun} that a spreadsheet would run {verb} with a quote ('); --no-guard leaves {left}"
+    noun, verb = ("cell", "begins") if cells == 1 else ("cells", "begin")
+    return f"{cells:,} {noun} that a spreadsheet would run {verb} with a quote (')"

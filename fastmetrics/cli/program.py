@@ -72,6 +72,9 @@ class CommandHelp(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+        if any(getattr(param, "hidden", False) for param in self.params):
+            formatter.write_paragraph()
+            formatter.write_text("How files are read (--format, --delimiter, --records …): fastmetrics columns --help")
 
     def _arguments(self) -> list[Any]:
         return [param for param in self.params if param.param_type_name == "argument"]

@@ -18,9 +18,7 @@ from fastmetrics.base.input_columns import distinct
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    Excel,
     Folder,
-    Guard,
     OptionsOf,
     Overwrite,
     Picture,
@@ -89,9 +87,7 @@ _WAYS: dict[str, Callable[..., Any]] = {
     "--side-by-side": side_by_side,
     "--worst": worst_rows,
 }
-_MORE = {"--worst": ("output", "overwrite", "guard", "excel")} | dict.fromkeys(
-    ("--by", "--intervals", "--histograms"), ("plot",)
-)
+_MORE = {"--worst": ("output", "overwrite")} | dict.fromkeys(("--by", "--intervals", "--histograms"), ("plot",))
 """Options of the command for one way, besides those of its function."""
 _OPTIONS = {way: {*inspect.signature(each).parameters, *_MORE.get(way, ())} for way, each in _WAYS.items()}
 _OF_SEVERAL = ("", "--primary", "--side-by-side")
@@ -109,8 +105,6 @@ def summarize_command(
         str | None, typer.Option("--output", "-o", help="Write the worst rows to this file instead.", metavar="PATH")
     ] = None,
     overwrite: Overwrite = False,
-    guard: Guard = True,
-    excel: Excel = False,
     plot: Picture = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
@@ -156,7 +150,7 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
             if rows.num_rows and arguments["answers"] is None and not {*TEXTS} & {*rows.column_names}:
                 echo("\n--answers FILE, the file that was scored, adds the texts of these rows")
         return
-    quoted = write_whole(rows, place, {"rows": metric}, {"id"}, guard=arguments["guard"], excel=arguments["excel"])
+    quoted = write_whole(rows, place, {"rows": metric}, {"id"})
     echo_line(f"{rows.num_rows:,} rows: {output}")
     if quoted:
         echo(guarded(quoted))

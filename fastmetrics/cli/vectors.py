@@ -13,8 +13,6 @@ from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    Excel,
-    Guard,
     OptionsOf,
     Output,
     Overwrite,
@@ -136,14 +134,12 @@ def vectors_search_command(
     output: Output,
     arguments: Annotated[Arguments, OptionsOf(search)],
     overwrite: Overwrite = False,
-    guard: Guard = True,
-    excel: Excel = False,
 ) -> None:
     """The output is rankings for the retrieval metrics."""
     place = table_target(output, [index, queries], overwrite=overwrite)
     place.check_types(RANKINGS)
     run = arguments.call(search)
-    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names), guard=guard, excel=excel)
+    quoted = write_whole(run.table, place, run.settings, set(run.table.column_names))
     measured = f"recall@{arguments['k']} {run.recall:.4f} on {run.recall_sample:,} queries"
     echo_line(f"{run.table.num_rows:,} queries ({run.method}, {run.metric}; {measured}): {place.shown('')}")
     if run.comparison:

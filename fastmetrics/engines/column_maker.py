@@ -129,7 +129,7 @@ class RunOptions:
         return cls(files, **options)
 
 
-_OF_OUTPUTS = ("batch_rows", "on_error", "work", "guard", "excel")
+_OF_OUTPUTS = ("batch_rows", "on_error", "work")
 """The settings of files that results in memory lack."""
 
 

@@ -231,8 +231,7 @@ class PartWriter:
         """After the output is complete, the number of its cells with a leading quote."""
         if not output.folder:
             with writing(output.path):
-                how = {"guard": output.guard, "excel": output.excel}
-                self._encoder = encoder(output.temporary, signed, output.format, output.compression, **how)
+                self._encoder = encoder(output.temporary, signed, output.format, output.compression)
 
     def add(self, number: int, make: Callable[[], Finished]) -> None:
         """Save a new part, completed by ``make``, and write it to the output."""
@@ -295,7 +294,7 @@ def _limits(target: Output, options: RunOptions) -> Limits:
 
 def open_output(output: str | Path, source: TableSource, options: RunOptions, *others: Any) -> Output:
     """The output of a run, which reads ``others`` too; raises ``OutputError`` if it exists or cannot be written."""
-    target = Output(output, options.files.work, guard=options.files.guard, excel=options.files.excel)
+    target = Output(output, options.files.work)
     inputs = [[file.path for file in source.files], others]
     target.check(inputs, resume=options.resume, overwrite=options.overwrite)
     return target

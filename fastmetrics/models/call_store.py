@@ -464,9 +464,7 @@ def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
     return StoredCalls(counts, store.path.stat().st_size, prices is not None)
 
 
-def export(
-    store: CallStore, out: str | Path, *, overwrite: bool = False, guard: bool = True, excel: bool = False
-) -> tuple[int, int]:
+def export(store: CallStore, out: str | Path, *, overwrite: bool = False) -> tuple[int, int]:
     """Write all calls to a file, sorted by time; returns their number, and the number of guarded CSV cells.
 
     Raises the errors of ``write_whole``, also if the file is the store.
@@ -486,7 +484,7 @@ def export(
 
     reader = pa.RecordBatchReader.from_batches(SCHEMA, batches())
     about = {"store of calls": store.path.name}
-    quoted = write_whole(reader, place, about, set(), guard=guard, excel=excel)
+    quoted = write_whole(reader, place, about, set())
     return written, quoted
 
 

@@ -285,10 +285,6 @@ def match(
     columns: shared.Columns = None,
     threads: shared.Threads = None,
     overwrite: shared.Overwrite = False,
-    guard: shared.Guard = True,
-    excel: Annotated[
-        bool, Help("Write CSV that Excel opens with all its letters: it begins with a byte order mark.")
-    ] = False,
 ) -> Any:
     """Answer every question from the row of a FAQ whose question shares the most words with it.
 
@@ -303,8 +299,8 @@ def match(
     [{'id': 1, 'answer': 'Online.'}]
 
     With ``output``, the table is written to a file, Parquet, Arrow, JSON lines, CSV or TSV by its suffix, and the
-    result has the number of ``rows``.  Text of CSV that a spreadsheet would run gets a leading quote, unless
-    ``guard=False``.  An existing file is replaced only with ``overwrite=True``.
+    result has the number of ``rows``.  Text of CSV that a spreadsheet would run gets a leading quote.
+    An existing file is replaced only with ``overwrite=True``.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column that is
     missing or of the wrong type, ``InputError`` for an empty FAQ, ``OptionError`` for an option of outputs without one,
@@ -312,14 +308,14 @@ def match(
     """
     workers = cores(threads)
     if output is None:
-        check_without_target(overwrite=overwrite, guard=guard, excel=excel)
+        check_without_target(overwrite=overwrite)
     inputs = [table for table in (questions, faq) if is_paths(table)]
     place = None if output is None else table_target(output, inputs, overwrite=overwrite)
     matched = _matched(open_table(questions, name="questions"), open_table(faq, name="faq"), columns, workers)
     if place is None:
         return matched
     keys = set(matched.column_names)
-    cells = write_whole(matched, place, {"bot": "strict match"}, keys, guard=guard, excel=excel)
+    cells = write_whole(matched, place, {"bot": "strict match"}, keys)
     return MatchedQuestions(matched.num_rows, cells)
 
 

@@ -550,7 +550,6 @@ def rank(
     ] = None,
     threads: shared.Threads = None,
     overwrite: shared.Overwrite = False,
-    guard: shared.Guard = True,
 ) -> Any:
     """Evaluate a ranking, or several, against ``qrels``, query by query, with trec_eval's numbers.
 
@@ -585,7 +584,7 @@ def rank(
     """
     by_name = _several(rankings)
     if output is None:
-        check_without_target(overwrite=overwrite, guard=guard)
+        check_without_target(overwrite=overwrite)
     single = by_name is None or len(by_name) == 1
     settings = Settings(
         float(argument("relevance_level", relevance_level, of_hint(Level))),
@@ -606,7 +605,7 @@ def rank(
     if place is not None:
         written = next(iter(results.values())) if single else result
         table = written.per_query
-        write_whole(table, place, metadata_of(written, table), {"query_id"}, guard=guard)
+        write_whole(table, place, metadata_of(written, table), {"query_id"})
     return result
 
 

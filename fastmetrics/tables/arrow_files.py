@@ -173,7 +173,7 @@ PARQUET = Format(
     (".parquet", ".pq"),
     ParquetReader,
     magic=(b"PAR1",),
-    encoder=lambda path, schema, compression, guard, excel: ParquetEncoder(path, schema),
+    encoder=lambda path, schema, compression: ParquetEncoder(path, schema),
 )
 
 
@@ -231,5 +231,5 @@ ARROW = Format(
     (".arrow", ".feather", ".ipc", ".arrows"),
     ArrowReader,
     magic=(b"ARROW1", b"\xff\xff\xff\xff"),
-    encoder=lambda path, schema, compression, guard, excel: ArrowEncoder(path, schema),
+    encoder=lambda path, schema, compression: ArrowEncoder(path, schema),
 )

@@ -29,7 +29,7 @@ from fastmetrics.base.text_structure import printed_list, text_list
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
 from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, coerce
 from fastmetrics.tables.formats import Format, Reader
-from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.input_files import PLAIN, DataFile, read_by_default, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
 
 # Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV.
@@ -242,10 +242,13 @@ class DelimitedReader(Reader):
     has_types = False
 
     def __init__(self, file: DataFile) -> None:
+        about = metadata_beside(file)
+        if about and file.settings is read_by_default():
+            file = replace(file, settings=PLAIN)  # this package wrote it
         file = _in_utf16(file)
         super().__init__(file)
         self.has_blanks = file.settings.blank == "missing"
-        self._guarded = bool(metadata_beside(file).get("guarded"))
+        self._guarded = bool(about.get("guarded"))
         with reading(file.shown), file.open()[0] as stream:
             head = self._bytes(stream).read(_HEAD).removeprefix(_BOM).decode("latin-1")
         stated = _SEPARATOR.match(head)
@@ -276,6 +279,8 @@ class DelimitedReader(Reader):
             delimiter = "\t" if named == "tab" else named
             others = [other for other in _DELIMITERS if len(next(iter(records[other]), ())) > 1]
             if len(next(iter(records[delimiter]), ())) == 1 and others:
+                if self.file.settings is read_by_default():  # named for another file of the command
+                    return max(others, key=lambda other: len(records[other][0]))
                 found = " and ".join("tab" if other == "\t" else repr(other) for other in others)
                 message = f"{self.file.shown}: the header has {found}; expected "
                 raise FileFormatError(message, Argument("delimiter", named))
@@ -453,9 +458,7 @@ def _delimited(name: str, delimiter: str, looks_like: Callable[[bytes], bool]) -
         (f".{name}",),
         DelimitedReader,
         looks_like=lambda head: looks_like(head.split(b"\n")[0]),
-        encoder=lambda path, schema, compression, guard, excel: TextEncoder(
-            path, schema, compression, guard=guard, excel=excel, delimiter=delimiter
-        ),
+        encoder=lambda path, schema, compression: TextEncoder(path, schema, compression, delimiter),
         compressions=("gzip", "zstd"),
     )
 

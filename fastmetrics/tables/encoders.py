@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import re
@@ -225,34 +224,19 @@ class ArrowEncoder(Encoder):
 
 
 class TextEncoder(Encoder):
-    """JSON lines, or CSV with a ``delimiter``, optionally compressed.
+    """JSON lines, or CSV with a ``delimiter``, in which formulas are guarded, optionally compressed."""
 
-    ``guard`` quotes formulas in CSV, and ``excel`` lets it begin with a byte order mark.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        schema: pa.Schema,
-        compression: str | None,
-        *,
-        guard: bool,
-        excel: bool = False,
-        delimiter: str | None = None,
-    ) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, compression: str | None, delimiter: str | None = None) -> None:
         self._file = pa.OSFile(str(path), "wb")
         self._sink = pa.CompressedOutputStream(self._file, compression) if compression else self._file
         self._delimiter = delimiter
-        self._guard = guard
         if self._delimiter is not None:
-            if excel:  # which takes a file without it for one in the encoding of the system
-                self._sink.write(codecs.BOM_UTF8)
             names = self._guarded(pa.array(schema.names, pa.string())).to_pylist()
             self._csv(pa.table([pa.array([], pa.string())] * len(names), names=names), header=True)
 
     def _guarded(self, column: pa.Array) -> pa.Array:
         """The column with leading quotes before formulas; the quoted cells are counted."""
-        if not (self._guard and holds_text(column.type)):
+        if not holds_text(column.type):
             return column
         column, count = guarded(column)
         self.guarded += count

@@ -16,6 +16,7 @@ from fastmetrics.tables.arrow_files import ARROW, PARQUET
 from fastmetrics.tables.csv_files import CSV, TSV, XLSX
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.formats import Format
+from fastmetrics.tables.input_files import read_by_default
 from fastmetrics.tables.json_documents import EVAL, JSON, JSONL
 
 # The formats of files, and detecting the format of a file by its name or its first bytes.
@@ -98,7 +99,7 @@ class AllowedFormats(NamedTuple):
 
     def by_bytes(self, head: bytes, path: str) -> str:
         """The format by a file's first bytes; raises ``FileFormatError`` if it is not allowed."""
-        name = self.format or sniff(head)
+        name = self.format or sniff(head) or read_by_default().format
         if name in self.formats:
             return str(name)
         way = Argument("format", otherwise="the suffix of the file")
@@ -155,10 +156,8 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(first)} {last} {final}" if first else final
 
 
-def encoder(
-    path: Path, schema: pa.Schema, format: str, compression: str | None, *, guard: bool = True, excel: bool = False
-) -> Encoder:
+def encoder(path: Path, schema: pa.Schema, format: str, compression: str | None) -> Encoder:
     """The encoder of ``format`` for ``path``; the schema's metadata are stored if the format supports it."""
     make = FORMATS[PARTS if format == "folder" else format].encoder
     assert make is not None, format
-    return make(path, schema, compression, guard, excel)
+    return make(path, schema, compression)

@@ -90,8 +90,8 @@ class Reader(ABC):
         """
 
 
-MakeEncoder: TypeAlias = Callable[[Path, pa.Schema, str | None, bool, bool], Encoder]
-"""The encoder for a path and a schema, with a compression, a guard against formulas, and a mark for Excel."""
+MakeEncoder: TypeAlias = Callable[[Path, pa.Schema, str | None], Encoder]
+"""The encoder for a path and a schema, with a compression."""
 
 
 @dataclass(frozen=True)

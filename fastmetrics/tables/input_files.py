@@ -23,6 +23,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
@@ -107,7 +108,24 @@ class ReadSettings:
 
 _OF_CELLS = ("blank", "decimal", "delimiter", "encoding", "records", "sheet")
 PLAIN = ReadSettings()
+_BY_DEFAULT = ContextVar("reading", default=PLAIN)
 Reading = Annotated[ReadSettings | None, Help("How the files are read, a ``ReadSettings``.")]
+
+
+def read_by_default() -> ReadSettings:
+    """The settings of reading where a function is given none: those of the command that runs."""
+    return _BY_DEFAULT.get()
+
+
+@contextmanager
+def reading_as(settings: ReadSettings) -> Iterator[None]:
+    """Read all files with these settings, as far as their formats have them, where a function is given none."""
+    before = _BY_DEFAULT.set(settings)
+    try:
+        yield
+    finally:
+        _BY_DEFAULT.reset(before)
+
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 
@@ -132,7 +150,7 @@ class DataFile:
     max_row_bytes: int = MAX_ROW_BYTES
     stamp: remote.Stamp | None = None
     sizes: ReadSizes = STANDARD
-    settings: ReadSettings = PLAIN
+    settings: ReadSettings = field(default_factory=read_by_default)
     schema: str | None = None
     """The name of the preset that the user names."""
     content: tuple[int, int] | None = None

@@ -71,7 +71,7 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
 
 
 def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
-    """The items of a list, parsed one by one; the rest of a document with NaN, which is no strict JSON, as a whole."""
+    """The items of a list, parsed one by one; the rest of what is no strict JSON, as NaN is not, as a whole."""
     import ijson
 
     count = 0
@@ -80,7 +80,7 @@ def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
         for item in ijson.items(_Joined(start.removeprefix(BOM), stream), place, buf_size=1 << 16):
             yield item
             count += 1
-    except ijson.IncompleteJSONError as error:
+    except (ijson.IncompleteJSONError, UnicodeError) as error:
         if "premature EOF" in str(error):
             raise
         value = json.loads(head_of(file, None))
@@ -89,15 +89,24 @@ def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
         yield from value[count:] if isinstance(value, list) else ()
 
 
+_LONE = re.compile(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL)
+"""The escape of half a surrogate pair, which the parser would replace in silence."""
+
+
 class _Joined:
-    """A stream behind bytes that were already read from it."""
+    """A stream behind bytes that were already read from it; half of a surrogate pair in it is a ``UnicodeError``."""
 
     def __init__(self, start: bytes, stream: pa.NativeFile) -> None:
         self._start, self._stream = start, stream
+        self._last = b""
 
     def read(self, size: int) -> bytes:
         start, self._start = self._start[:size], self._start[size:]
         data: bytes = start or self._stream.read(size)
+        seen = self._last + data
+        if b"\\u" in seen and any(match.end() + 6 <= len(seen) or not data for match in _LONE.finditer(seen)):
+            raise UnicodeError("half of a surrogate pair")
+        self._last = seen[-11:]
         return data
 
 
@@ -219,7 +228,7 @@ JSONL = Format(
     "jsonl",
     (".jsonl", ".ndjson"),
     _lines_reader,
-    encoder=lambda path, schema, compression, guard, excel: TextEncoder(path, schema, compression, guard=guard),
+    encoder=TextEncoder,
     compressions=("gzip", "zstd"),
 )
 

@@ -42,6 +42,7 @@ from fastmetrics.tables.input_files import (
     ReadSettings,
     compression_of,
     content_of,
+    read_by_default,
     reading,
     spool,
 )
@@ -100,6 +101,8 @@ def open_table(
     if is_paths(table, or_column=or_column):
         if settings.query is not None:
             table = with_query(table, settings.query)
+        elif (query := read_by_default().query) is not None and all(map(is_database, _listed(table))):
+            table = with_query(table, query)
         return open_source(table, settings.format, settings.max_row_bytes, sizes, settings, schema)
     if settings.query is not None:
         raise OptionError(
@@ -147,12 +150,6 @@ class FileSettings(ReadSettings):
     work: Annotated[
         str | Path | None, Help("The local folder for results before they are uploaded; by default in ~/.cache.")
     ] = None
-    guard: Annotated[
-        bool, Help("Write a leading quote in CSV before text that a spreadsheet would run as a formula (=, +, -, @ …).")
-    ] = True
-    excel: Annotated[
-        bool, Help("Write CSV that Excel opens with all its letters: it begins with a byte order mark.")
-    ] = False
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` for an invalid value."""
@@ -201,6 +198,8 @@ def open_source(
     >>> [chunk.batch.to_pylist() for chunk in source.chunks(source.select({"answer": "text"}))]
     [[{'answer': 'yes'}]]
     """
+    settings = settings if settings.of_cells else read_by_default()
+    max_row_bytes = read_by_default().max_row_bytes if max_row_bytes is None else max_row_bytes
     files = [replace(file, sizes=sizes, settings=settings, schema=schema) for file in expand(inputs, format)]
     if max_row_bytes is not None:
         if max_row_bytes < 1:
@@ -224,19 +223,19 @@ def _reader(file: DataFile) -> Reader:
         return DatabaseReader(file)
     make = FORMATS[file.format].reader
     assert make is not None, file.format
-    if file.settings.records is not None and file.format not in ("json", "jsonl"):
-        way = Argument("records", file.settings.records)
+    stated = PLAIN if file.settings is read_by_default() else file.settings
+    if stated.records is not None and file.format not in ("json", "jsonl"):
+        way = Argument("records", stated.records)
         raise OptionError(way, f": {file.shown} is {file.format}; records are within JSON")
-    if file.settings.sheet is not None and file.format != "xlsx":
-        raise OptionError(Argument("sheet", file.settings.sheet), f": {file.shown} is {file.format}; it has no sheets")
+    if stated.sheet is not None and file.format != "xlsx":
+        raise OptionError(Argument("sheet", stated.sheet), f": {file.shown} is {file.format}; it has no sheets")
     return make(file)
 
 
 def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str]:
     """The addresses of databases with a query; raises ``OptionError`` for anything else, or for two queries."""
-    paths = [table] if isinstance(table, str | Path) else list(table)
     queried = []
-    for path in paths:
+    for path in _listed(table):
         if not is_database(path):
             raise OptionError(Argument("query", query), f": {shown_address(path)} is not the address of a database")
         url = parse(path)
@@ -245,6 +244,10 @@ def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str
         pair = f"query={quote(query, safe='')}"
         queried.append(as_text(str(replace(url, query="&".join(filter(None, [url.query, pair]))))))
     return queried
+
+
+def _listed(table: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    return [table] if isinstance(table, str | Path) else list(table)
 
 
 # The files of an input, each with its format.
@@ -261,7 +264,7 @@ def expand(
     if format is not None and format not in formats:
         raise OptionError(Argument("format", format), f": expected one of {', '.join(formats)}")
     allowed = AllowedFormats(format, formats)
-    paths = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    paths = _listed(inputs)
     if not paths:
         raise OptionError("no input given")
     files: list[DataFile] = []

@@ -75,11 +75,10 @@ def _checked(place: Target, inputs: Any, overwrite: bool) -> Target:
     return place
 
 
-def check_without_target(*, overwrite: bool, guard: bool = True, excel: bool = False) -> None:
+def check_without_target(*, overwrite: bool) -> None:
     """Raise ``OptionError`` for an option of files where no file is written."""
-    for name, value, default in (("overwrite", overwrite, False), ("guard", guard, True), ("excel", excel, False)):
-        if value != default:
-            raise OptionError(Argument(name, value), ": applies to a file; name it with ", Argument("output"))
+    if overwrite:
+        raise OptionError(Argument("overwrite", overwrite), ": applies to a file; name it with ", Argument("output"))
 
 
 def write_whole(
@@ -87,22 +86,18 @@ def write_whole(
     place: Target,
     metadata: Mapping[str, Any],
     keys: set[str],
-    *,
-    guard: bool = True,
-    excel: bool = False,
 ) -> int:
     """Write ``table`` in the format of the target's suffix; NaN becomes null except in the ``keys``.
 
-    The ``metadata`` are stored in a Parquet file, or for another format in ``<path>.meta.json``.  With a ``guard``,
-    text of CSV that a spreadsheet would run gets a leading quote, and for ``excel`` it begins with a byte order mark;
-    returns the number of such cells.
+    The ``metadata`` are stored in a Parquet file, or for another format in ``<path>.meta.json``.  Text
+    of CSV that a spreadsheet would run gets a leading quote; returns the number of such cells.
 
     Raises ``OutputError`` if the file cannot be written, or if another run wrote it since the target was checked.
     """
     format, compression = output_format(place.text)
     with place.whole() as folder:
         signed = table.schema.with_metadata({KEY: dump(metadata)})
-        writer = encoder(folder / "whole", signed, format, compression, guard=guard, excel=excel)
+        writer = encoder(folder / "whole", signed, format, compression)
         try:
             for batch in table.to_batches() if isinstance(table, pa.Table) else table:
                 writer.write(undefined_as_null(batch, keys))

@@ -351,15 +351,10 @@ class Output:
 
     ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; the run's work folder is beside
     the path, or, for an address, in ``work`` (by default a folder of the user's cache); ``text`` is the path, or the
-    address with its secrets, from which the output can be read again.  ``guard`` and ``excel``
-    are those of ``TextEncoder``.
+    address with its secrets, from which the output can be read again.
     """
 
-    def __init__(
-        self, path: str | Path, work: str | Path | None = None, *, guard: bool = True, excel: bool = False
-    ) -> None:
-        self.guard = guard
-        self.excel = excel
+    def __init__(self, path: str | Path, work: str | Path | None = None) -> None:
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
         self._beside = [_REJECTS] if self.format in ("parquet", "folder") else [_REJECTS, META]

@@ -64,9 +64,7 @@ def test_scores_of_every_container_have_the_same_bits(table):
 def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
     path = jsonl(tmp_path / "rows.jsonl", *rows(TEXTS))
     assert b"\\ud83d" in path.read_bytes()
-    done = program(
-        "score", path, "-o", tmp_path / out, "--no-guard", "-m", ",".join(METRICS), "--keep", "answer,reference"
-    )
+    done = program("score", path, "-o", tmp_path / out, "-m", ",".join(METRICS), "--keep", "answer,reference")
     assert done.code == 0, done.err
     pq.write_table(pa.table(columns(MENDED)), tmp_path / "mended.parquet")
     keep = ["answer", "reference"]
@@ -75,7 +73,6 @@ def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
         output=tmp_path / f"m{out}",
         metrics=METRICS,
         keep=keep,
-        files=fm.tables.FileSettings(guard=False),
     )
     assert (tmp_path / f"m{out}").read_bytes() == (tmp_path / out).read_bytes() or out in ("s.parquet", "s.arrow")
     if out == "s.parquet":

@@ -17,6 +17,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.cli.options import Arguments, OptionsOf, Spelling, flat
+from fastmetrics.tables.input_files import ReadSettings
 from tests.support.program import jsonl, program
 
 
@@ -52,7 +53,8 @@ def shown(
 def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     command = flat(shown)
     options = inspect.signature(command).parameters
-    assert [*options] == ["rows", "marks", "order", "width"]
+    assert [*options][:4] == ["rows", "marks", "order", "width"]
+    assert [*options][4:] == [*inspect.signature(ReadSettings).parameters], "every command takes those of reading"
     marks = options["marks"].annotation.__metadata__[0]
     assert (marks.help, marks.metavar, marks.param_decls) == ("The sign of a row.", "SIGN", ("-s",))
     assert (options["width"].default, options["order"].default) == (80, "up")

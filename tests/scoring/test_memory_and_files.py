@@ -119,7 +119,7 @@ def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "guard": False, "batch_rows": 5, "excel": True}
+OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "batch_rows": 5}
 OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "engine": "ray", "name": "a run", "times": True}
 
 
@@ -377,8 +377,8 @@ def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path: Path) -> N
     done = fm.match(pd.DataFrame(asked), tmp_path / "faq.csv", output=tmp_path / "o.csv")
     assert (done.rows, done.guarded) == (2, 1)
     assert fm.score(tmp_path / "o.csv", "answer_words")["answer_words"].to_pylist() == [1.0, None]
-    with pytest.raises(OptionError, match=r"^guard=False: applies to a file; name it with output="):
-        fm.match(asked, faq, guard=False)
+    with pytest.raises(OptionError, match=r"^overwrite=True: applies to a file; name it with output="):
+        fm.match(asked, faq, overwrite=True)
 
 
 def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_output_in_a_format_without_encoder_is_refused(cards, tmp_path):
 
 
 def test_output_in_a_format_with_encoder_is_written(cards, tmp_path, monkeypatch):
-    encoder = lambda path, schema, compression, guard, excel: CardsEncoder(path)  # noqa: E731
+    encoder = lambda path, schema, compression: CardsEncoder(path)  # noqa: E731
     monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,), encoder=encoder))
     fm.score(cards, output=tmp_path / "s.cards", metrics="exact_match", keep="answer")
     assert (tmp_path / "s.cards").read_text() == "%cards\nid:a|b\nanswer:in Paris|Rome\nexact_match:1.0|0.0\n"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fastmetrics import score
 from fastmetrics.retrieval.rank import rank
-from fastmetrics.tables import FileSettings, open_source
+from fastmetrics.tables import open_source
 from fastmetrics.tables.encoders import guarded, unguarded
 from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
@@ -107,9 +107,9 @@ def test_guarded_cells_are_read_unchanged(tmp_path, out):
     assert batch.column("=name").to_pylist() == ["a"] * 10
 
 
-@pytest.mark.parametrize("out", ["s.csv", "s.jsonl", "s.arrow", "s.parquet"])
-def test_without_a_guard_and_in_other_formats_text_stays_as_it_is(tmp_path, out):
-    scored = kept(tmp_path, out, files=FileSettings(guard=out != "s.csv"))
+@pytest.mark.parametrize("out", ["s.jsonl", "s.arrow", "s.parquet"])
+def test_in_other_formats_text_stays_as_it_is(tmp_path, out):
+    scored = kept(tmp_path, out)
     source = open_source(tmp_path / out)
     selection = source.select({"string": "any", "=name": "any"})
     (batch,) = [source.conform(chunk, selection) for chunk in source.chunks(selection)]
@@ -126,22 +126,18 @@ def test_quotes_in_foreign_files_are_kept(tmp_path):
     ]
 
 
-def test_program_reports_guarded_cells_and_has_an_option(tmp_path):
+def test_program_reports_guarded_cells(tmp_path):
     rows = jsonl(tmp_path / "rows.jsonl", {"id": "=1", "answer": "a", "reference": "a"})
     done = program("score", rows, "-o", tmp_path / "a.csv", "-m", "exact_match")
     assert "1 cell that a spreadsheet would run begins with a quote" in done.out
     assert (tmp_path / "a.csv").read_text().splitlines()[1].startswith('"\'=1"')
-    done = program("score", rows, "-o", tmp_path / "b.csv", "-m", "exact_match", "--no-guard")
-    assert "spreadsheet" not in done.out
-    assert (tmp_path / "b.csv").read_text().splitlines()[1].startswith('"=1"')
 
 
-@pytest.mark.parametrize("option", ["--guard", "--no-guard"])
-def test_answers_of_a_faq_are_guarded_too(tmp_path, option):
+def test_answers_of_a_faq_are_guarded_too(tmp_path):
     faq = jsonl(tmp_path / "faq.jsonl", {"question": "How much?", "answer": "=1+1"})
     asked = jsonl(tmp_path / "asked.jsonl", {"question": "How much?"})
-    done = program("match", asked, faq, "-o", tmp_path / "a.csv", option)
-    assert ("'=1+1" in (tmp_path / "a.csv").read_text()) == (option == "--guard") == ("spreadsheet" in done.out)
+    done = program("match", asked, faq, "-o", tmp_path / "a.csv")
+    assert ("'=1+1" in (tmp_path / "a.csv").read_text(), "spreadsheet" in done.out) == (True, True)
 
 
 def test_query_ids_are_guarded_too(tmp_path):

@@ -137,6 +137,8 @@ def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path: Path) -> None
         assert table["id"].to_pylist() == [1, 2**40, 3]
         assert str(table["score"].to_pylist()) == "[None, nan, 0.1]"
         assert rejects == []
+    path.write_text('[{"text": "\\ud83d"}, {"text": "b"}]')
+    assert read(open_table(path), {"text": "text"})[0]["text"].to_pylist() == ["\ufffd", "b"]
     path.write_text('[{"x": 123456789012345678901234567890}, {"x": 1e400}]')
     table, rejects = read(open_table(path), {"x": "any"})
     assert table["x"].to_pylist() == [123456789012345678901234567890.0, float("inf")]

@@ -44,24 +44,24 @@ def back(path, kind) -> list:
     return [value for chunk in source.chunks(selection) for value in chunk.batch.column(0).to_pylist()]
 
 
-def written(path, parts, type_, guard=True):
+def written(path, parts, type_):
     schema = pa.schema({"c": type_})
-    made = encoder(path, schema, *output_format(path), guard=guard)
+    made = encoder(path, schema, *output_format(path))
     for part in parts:
         made.write(pa.record_batch([pa.array(part).cast(type_) if part else pa.array([], type_)], schema=schema))
     made.close({})
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data(), st.sampled_from(DELIMITED), st.sampled_from(sorted(VALUES)), st.booleans())
-def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind, guard):
+@given(st.data(), st.sampled_from(DELIMITED), st.sampled_from(sorted(VALUES)))
+def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind):
     parts = data.draw(st.lists(st.lists(VALUES[kind], max_size=5), max_size=3))
     type_ = data.draw(st.sampled_from(TYPES[kind]))
     parts = [pa.array(part, TYPES[kind][0]) for part in parts]
     path = tmp_path / name
-    written(path, [part for part in parts if len(part)], type_, guard)
+    written(path, [part for part in parts if len(part)], type_)
     expected = [value for part in parts for value in part.to_pylist()]
-    if guard and kind == "text":  # the metadata beside the file declare the guard
+    if kind == "text":  # the metadata beside the file declare the guard
         path.with_name(f"{name}.meta.json").write_text('{"guarded": 1}')
     else:
         path.with_name(f"{name}.meta.json").unlink(missing_ok=True)

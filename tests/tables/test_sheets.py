@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.tables import open_source
-from tests.support.program import jsonl, program
+from tests.support.program import program
 from tests.support.workbooks import write_workbook
 
 ROWS: list[list[Any]] = [
@@ -131,28 +131,3 @@ def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path: Path) -> None:
     path.write_bytes(data[:-4] + b"\x00\xd8" + "\n3,b\n".encode("utf-16-le"))
     with pytest.raises(FastmetricsError, match=r"rows.csv, row 1, column .answer."):
         fm.score(path, "answer_words")
-
-
-def test_csv_for_excel_begins_with_a_mark_and_reads_back_alike(tmp_path: Path) -> None:
-    """Without it, Excel takes UTF-8 for the encoding of the system, and Cyrillic is lost."""
-    (tmp_path / "rows.csv").write_text("id,answer\nстрока,Париж\n")
-    texts = {}
-    for excel in (False, True):
-        output = tmp_path / f"{excel}.csv"
-        files = fm.tables.FileSettings(excel=excel)
-        fm.score(tmp_path / "rows.csv", "answer_words", keep="answer", output=output, files=files)
-        texts[excel] = output.read_bytes()
-        assert fm.summarize(output)["answer_words"].mean == 1.0
-    assert texts[True] == b"\xef\xbb\xbf" + texts[False]
-    for path in ("False.csv", "True.csv"):
-        worst = tmp_path / f"worst_{path}"
-        asked = ("summarize", tmp_path / path, "--worst", "answer_words", "--better", "answer_words=higher")
-        done = program(*asked, "-o", worst, "--excel")
-        assert done.code == 0, done.err
-        assert worst.read_bytes().startswith(b"\xef\xbb\xbf")
-    faq = jsonl(tmp_path / "faq.jsonl", {"question": "Где?", "answer": "Тут"})
-    assert program("match", faq, faq, "-o", tmp_path / "m.csv", "--excel").code == 0
-    assert (tmp_path / "m.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    plain = program("score", tmp_path / "rows.csv", "-m", "answer_words", "-o", tmp_path / "o.jsonl", "--excel")
-    assert plain.code == 0
-    assert (tmp_path / "o.jsonl").read_bytes().startswith(b"{")
