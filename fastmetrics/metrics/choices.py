@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Tokens
+from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens, numpy_values
 from fastmetrics.base.options import Choice
-from fastmetrics.kernels.choices import NONE, lone_letters, lone_numbers, named_choices
 from fastmetrics.kernels.token_overlap import within_any
-from fastmetrics.metrics.batch import Batch, Caution, Finder, Options
+from fastmetrics.metrics.batch import Batch, Caution, Finder, Options, Unread
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import lists, same
-from fastmetrics.text.extraction import stated_choices
+from fastmetrics.text.stated_choices import (
+    LONE,
+    NONE,
+    SEVERAL,
+    UNCLEAR,
+    denials,
+    lone_letters,
+    lone_numbers,
+    spans,
+    stated_choices,
+    stated_words,
+)
 from fastmetrics.text.tokenize import frozen
 
 # What a text states: a letter, a number, or words.
@@ -36,11 +48,14 @@ class Stated:
         """The texts ``rows``, which may repeat."""
         return Stated(self.letters[rows], self.batch, self.column, self.rows[rows], self.whole)
 
+    def texts(self, rows: Ints) -> pa.Array:
+        """Some texts as they are."""
+        return _texts(self.batch.text(self.column).take(self.rows[rows]))
+
     def numbers(self, rows: Ints) -> Ids:
         """The number that each of some texts states, below 0 for none."""
-        text = self.batch.text(self.column).take(self.rows[rows])
-        read = lone_numbers if self.whole else _stated_digits
-        return read(frozen(text.data), frozen(text.starts), frozen(text.stops))
+        texts = self.texts(rows)
+        return lone_numbers(texts) if self.whole else stated_choices(texts, digits=True)
 
     def words(self, rows: Ints) -> Tokens:
         """The ``plain`` tokens of some texts."""
@@ -52,8 +67,8 @@ class Stated:
         return self.column in self.batch.numeric
 
 
-def _stated_digits(data: Bytes, starts: Ints, stops: Ints) -> Ids:
-    return stated_choices(data, starts, stops, digits=True)
+def _texts(text: Text) -> pa.Array:
+    return spans(frozen(text.data), frozen(text.starts), frozen(text.stops))
 
 
 @dataclass(frozen=True)
@@ -64,13 +79,8 @@ class StatedIn:
 
     def of(self, batch: Batch, column: str, options: Options) -> Stated:
         """The column's letters."""
-
-        def make() -> Ids:
-            text = batch.text(column)
-            texts = frozen(text.data), frozen(text.starts), frozen(text.stops)
-            return lone_letters(*texts) if self.whole else stated_choices(*texts)
-
-        letters = batch.remember(("letters", column, self.whole), make)
+        read = lone_letters if self.whole else stated_choices
+        letters = batch.remember(("letters", column, self.whole), lambda: read(_texts(batch.text(column))))
         return Stated(letters, batch, column, np.arange(len(letters)), self.whole)
 
 
@@ -103,13 +113,17 @@ class Listed:
         places, bounds = self.places(rows)
         return self.batch.tokens(self.column, "plain").take(places), bounds
 
+    def texts(self, row: int) -> list[str]:
+        """The texts of a row as they are."""
+        place = self.rows[row]
+        return self.batch.text(self.column).take(np.arange(self.groups[place], self.groups[place + 1])).strings()
+
     def codes(self) -> Ids:
         """The letter or number that each text of the column consists of."""
 
         def make() -> Ids:
-            text = self.batch.text(self.column)
-            texts = frozen(text.data), frozen(text.starts), frozen(text.stops)
-            return _codes(lone_letters(*texts), lone_numbers(*texts))
+            texts = _texts(self.batch.text(self.column))
+            return _codes(lone_letters(texts), lone_numbers(texts))
 
         return self.batch.remember(("codes", self.column), make)
 
@@ -202,27 +216,69 @@ def _labelled(codes: Ids, labels: Listed, rows: Ints) -> Ids:
 
 
 def _chosen(answer: Stated, right: RightChoices, choices: Listed | None, labels: Listed | None) -> Ids:
-    """The places of the choices that answers state: by a letter, by the text of a choice, or by a number.
+    """The places of the choices that answers state: by a letter, by the text of a choice, or by a number; or NONE,
+    SEVERAL or UNCLEAR.
 
     A number states the right choice if it is the number of the reference, whatever both count from, or a label.
     """
-    chosen = answer.letters.copy()
-    if labels is not None:
-        found = _labelled(chosen, labels, np.arange(len(chosen)))
-        chosen = np.where(found >= 0, found, chosen)
-    rows = np.flatnonzero(chosen == NONE)
-    if choices is not None and len(rows):
-        texts, groups = choices.words(rows)
-        chosen[rows] = named_choices(lists(answer.words(rows)), lists(texts), groups)
-    unstated = chosen == NONE
+    lone = answer.letters >= LONE
+    chosen = _place_of(np.where(lone, answer.letters - LONE, answer.letters), labels)
+    if choices is not None:
+        batch = answer.batch
+        named = batch.remember(("named", answer.column, choices.column), lambda: _named(batch, answer, choices))
+        named = named[answer.rows]
+        chosen = np.where(named != NONE, named, chosen)
+    unstated = (chosen == NONE) | (chosen == UNCLEAR)
     rows = np.flatnonzero(unstated & (right.numbers >= 0) if labels is None else unstated)
     if len(rows):
         digits = answer.numbers(rows)
-        chosen[rows] = np.where((digits >= 0) & (digits == right.numbers[rows]), right.places[rows], NONE)
+        found = np.where(digits == right.numbers[rows], right.places[rows], NONE)
         if labels is not None:
-            found = _labelled(np.where(digits >= 0, digits + _LETTERS, NONE), labels, rows)
-            chosen[rows] = np.where(found >= 0, found, chosen[rows])
+            found = _place_of(np.where(digits >= 0, digits + _LETTERS, NONE), labels, rows, found)
+        told = (digits == SEVERAL) | ((digits >= 0) & (found >= 0))
+        chosen[rows[told]] = np.where(digits == SEVERAL, SEVERAL, found)[told]
     return chosen
+
+
+def _place_of(codes: Ids, labels: Listed | None, rows: Ints | None = None, others: Ids | None = None) -> Ids:
+    """The places of labels with these codes; without labels the codes, or ``others``."""
+    others = codes.copy() if others is None else others
+    if labels is None:
+        return others
+    found = _labelled(codes, labels, np.arange(len(codes)) if rows is None else rows)
+    return np.where(found >= 0, found, others)
+
+
+def _named(batch: Batch, answer: Stated, choices: Listed) -> Ids:
+    """The choice whose words are in each answer of a batch without a clear letter; of several that which contains the
+    others, else the last that is stated.
+    """
+    every = np.arange(batch.n_rows)
+    answer, choices = StatedIn(answer.whole).of(batch, answer.column, {}), replace(choices, rows=every)
+    rows = np.flatnonzero((answer.letters >= LONE) | ((answer.letters < 0) & (answer.letters != SEVERAL)))
+    texts, groups = choices.words(rows)
+    owner, n = np.repeat(np.arange(len(rows)), np.diff(groups)), len(rows)
+    held = within_any(lists(answer.words(rows)), np.arange(n + 1), 1, lists(texts), groups) & (texts.counts > 0)
+    places = np.flatnonzero(held)
+    found, longest = np.full(n, NONE, np.int32), np.zeros(n, np.int64)
+    np.maximum.at(longest, owner[places], texts.counts[places])
+    best = places[texts.counts[places] == longest[owner[places]]][::-1]
+    found[owner[best]] = best - groups[owner[best]]
+    others = places[found[owner[places]] != places - groups[owner[places]]]
+    one_each = np.arange(len(others) + 1)
+    within = lists(texts.take(groups[owner[others]] + found[owner[others]]))
+    apart = owner[others[~within_any(within, one_each, 1, lists(texts.take(others)), one_each)]]
+    found[apart] = SEVERAL
+    one = np.flatnonzero(found >= 0)
+    doubtful = np.sort(np.append(np.flatnonzero(found == SEVERAL), one[denials(answer.texts(rows[one]))]))
+    if len(doubtful):
+        strings = answer.texts(rows[doubtful]).to_pylist()
+        said = stated_words(strings, [choices.texts(row) for row in rows[doubtful].tolist()])
+        several = np.where(said == UNCLEAR, SEVERAL, said)
+        found[doubtful] = np.where((found[doubtful] >= 0) & (said != NONE), found[doubtful], several)
+    named = np.full(batch.n_rows, NONE, np.int32)
+    named[rows] = found
+    return named
 
 
 def _about(find: Callable[[RightChoices], Flags]) -> Finder:
@@ -264,12 +320,37 @@ def _cautions(options: Options) -> tuple[Caution, ...]:
     return (read, unclear) if options["numbers"] == "auto" else ()
 
 
+def _unread(batch: Batch, options: Options) -> Iterator[Unread]:
+    """The answers whose choice cannot be told, and those that state none, which are wrong."""
+    answer, reference = StatedIn(whole=False), StatedIn(whole=True)
+    stated = answer.of(batch, "answer", options)
+    owner = batch.owners("reference")
+    owner = np.arange(batch.n_rows) if owner is None else owner
+    pairs = np.flatnonzero((stated.letters[owner] < 0) | (stated.letters[owner] >= LONE))
+    rows = owner[pairs]
+    choices, labels = (
+        ListedIn("").of(batch, name, options).take(rows) if name in batch.columns else None for name in _LISTED
+    )
+    references = reference.of(batch, "reference", options).take(pairs)
+    scores, chosen = _judged(stated.take(rows), references, choices, labels, options["numbers"])
+    right, told = np.zeros(batch.n_rows, np.bool_), np.zeros((3, batch.n_rows), np.bool_)
+    right[rows[scores == 1]] = True
+    for flags, what in zip(told, (SEVERAL, UNCLEAR, NONE), strict=True):
+        flags[rows[chosen == what]] = True
+    several, unclear, none = told & ~right
+    advice = "ask for 'Answer: B', or take the answer by extract='boxed' or 'regex:…'"
+    yield Unread("state two or more choices last", several, advice)
+    yield Unread("name a letter but do not say that it is the choice", unclear, advice)
+    yield Unread("state no choice", none, advice, scored=True)
+
+
 @metric(
     bounds=(0, 1),
     better="higher",
     source="multiple-choice accuracy, as of MMLU; the forms that models write",
     cues=["mmlu", "multiple_choice", "mcq", "accuracy", "letter_match"],
     caution=_cautions,
+    unread=_unread,
 )
 def choice_match(
     answer: Chosen,
@@ -281,11 +362,12 @@ def choice_match(
 ) -> Floats:
     r"""1 if the answer states the choice that is right, else 0.
 
-    The answer's choice is a letter from A to Z: in the last ``\boxed{B}``; behind the last "answer", "option" or
-    "choice" ("The answer is **B**"); at the start or on the last line ("B", "b)", "B) Paris"); called correct ("So B is
-    right"); or the only capital in brackets.  "A" and "I" as words do not count, and two letters ("A or B") are no
-    choice.  Without a letter it is the one of ``choices`` whose words are in the answer; of several, that which
-    contains the others, else none.
+    The answer's choice is the letter that it states last: ``\\boxed{B}``, "The answer is **B**", "It can't be A.
+    Therefore B.", "B is right", in the forms of a dozen languages; or with which it or its last line begins ("B",
+    "b)", "B) Paris"); or the only capital, in brackets or of all.  Denied letters and the words "A" and "I" do not
+    count.  Without a letter it is the one of ``choices`` whose words are in the answer; of several, that which contains
+    the others, or that is stated last.  An answer that states no choice is wrong, and counted.  One that states two ("A
+    or B"), or has letters and does not say which it means, is undefined, and counted.
 
     The ``reference`` is a letter, one of ``choice_labels``, the text of a choice, or its number.  ``numbers="auto"``
     counts from 0; a number in a column of texts that is the text of a choice means that choice.  A number behind
@@ -297,18 +379,33 @@ def choice_match(
 
     >>> import fastmetrics as fm
     >>> fm.choice_match(["The answer is **B**.", "(A) Rome", r"so \boxed{\text{B}}", "A or B"], ["B"] * 4)
-    array([1., 0., 1., 0.])
+    array([ 1.,  0.,  1., nan])
     >>> fm.choice_match(["It must be Paris.", "B"], ["B", "Paris"], [["Rome", "Paris"]] * 2)
     array([1., 1.])
     """
-    right = _right_choices(reference, choices, choice_labels, numbers)
-    chosen = _chosen(answer, right, choices, choice_labels)
-    scores = ((chosen == right.places) & (right.places >= 0)).astype(np.float64)
+    return _judged(answer, reference, choices, choice_labels, numbers)[0]
+
+
+def _judged(
+    answer: Stated, reference: Stated, choices: Listed | None, labels: Listed | None, numbers: str
+) -> tuple[Floats, Ids]:
+    """The score of each row, NaN where it cannot be told, and the choice that its answer states."""
+    right = _right_choices(reference, choices, labels, numbers)
+    chosen = _chosen(answer, right, choices, labels)
+    scores = np.where(chosen < NONE, np.nan, (chosen == right.places) & (right.places >= 0))
     by_number = (right.numbers >= 0) & ~_listed(choices, len(scores))
     by_text = (right.places < 0) | (by_number & (not reference.is_numeric))
-    rows = np.flatnonzero(by_text & (scores == 0))
+    rows = np.flatnonzero(by_text & (scores != 1))
     if len(rows):  # the right choice has no letter
         one_each = np.arange(len(rows) + 1)
         texts, wanted = lists(answer.words(rows)), lists(reference.words(rows))
-        scores[rows] = within_any(texts, one_each, 1, wanted, one_each)
-    return scores
+        held = within_any(texts, one_each, 1, wanted, one_each)
+        scores[rows] = np.where(held | (right.places[rows] < 0), held, scores[rows])
+    rows = np.flatnonzero(scores != 1)
+    equal = pc.equal(answer.texts(rows), reference.texts(rows))
+    scores[rows[numpy_values(equal)]] = 1.0
+    return scores, np.where((right.places < 0) & (chosen < 0), _OF_NO_CHOICE, chosen)
+
+
+_OF_NO_CHOICE = -9
+"""What an answer states whose reference is no choice."""

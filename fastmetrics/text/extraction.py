@@ -40,8 +40,8 @@ from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
 from fastmetrics.kernels import extraction as kernels
 from fastmetrics.kernels.byte_search import gather
-from fastmetrics.kernels.choices import stated_letters
 from fastmetrics.text.conventions import is_digit, is_word
+from fastmetrics.text.stated_choices import LONE, stated_choices
 from fastmetrics.text.thoughts import without_thoughts
 from fastmetrics.text.tokenize import frozen
 
@@ -212,6 +212,19 @@ def _answer_in(text: str) -> str | None:
 _ALL_CUES = (*_CUES, *_SUFFIXED, *_UNSPACED)
 
 
+class _Words(NamedTuple):
+    """Words in the form that kernels take: word i is ``data[bounds[i]:bounds[i + 1]]``."""
+
+    data: Bytes
+    bounds: Ints
+
+
+def _packed(words: Sequence[str]) -> _Words:
+    coded = [word.encode() for word in words]
+    bounds = np.concatenate([[0], np.cumsum([len(word) for word in coded])])
+    return _Words(np.frombuffer(b"".join(coded), np.uint8), bounds)
+
+
 @functools.cache
 def _cue_bytes() -> tuple[Bytes, Bytes, Ints, Bytes]:
     """The cues as ``last_cues`` takes them."""
@@ -252,53 +265,16 @@ def _answer(texts: pa.Array, rows: Ints) -> pa.Array:
     return arrow_texts(answers)
 
 
-# The letter of a choice, which a kernel finds in whole columns.
-
-
-CHOICE_CUES = (
-    *("answer", "option", "choice", "choose", "ответ", "Ответ", "вариант", "Вариант", "答案", "选", "答え", "정답"),
-    *("antwort", "lösung", "réponse", "respuesta", "risposta", "resposta", "cevap", "cevab", "yanıt"),
-    *("الإجابة", "الجواب", "उत्तर"),
-)
-"""What stands before the letter of a choice, with only ``CHOICE_LINKS`` between."""
-
-CHOICE_LINKS = (
-    *("is", "are", "was", "would", "should", "must", "be", "the", "correct", "right", "best", "final", "option"),
-    *("choice", "letter", "answer", "to", "this", "question", "therefore", "text", "textbf", "mathbf", "mathrm"),
-    *("ответ", "вариант", "буква", "это", "правильный", "верный", "ist", "lautet", "est", "es", "correcta", "doğru"),
-    *("هي", "هو", "الصحيحة", "الصحيح"),
-)
-
-
-class _Words(NamedTuple):
-    """Words in the form that kernels take: word i is ``data[bounds[i]:bounds[i + 1]]``."""
-
-    data: Bytes
-    bounds: Ints
-
-
-def _packed(words: Sequence[str]) -> _Words:
-    coded = [word.encode() for word in words]
-    bounds = np.concatenate([[0], np.cumsum([len(word) for word in coded])])
-    return _Words(np.frombuffer(b"".join(coded), np.uint8), bounds)
-
-
-_CHOICE_WORDS = *_packed(CHOICE_CUES), *_packed(CHOICE_LINKS)
-
-
-def stated_choices(data: Bytes, starts: Ints, stops: Ints, *, digits: bool = False) -> Ids:
-    """The letter that each text states, A being 0, or with ``digits`` the digit; below 0 for none or several."""
-    return stated_letters(data, starts, stops, *_CHOICE_WORDS, digits)
-
-
-_LETTERS = arrow_texts(string.ascii_uppercase)
+# The letter of a choice.
 
 
 def _choice(texts: pa.Array, rows: Ints) -> pa.Array:
     """The letter of the choice that each text states, as ``choice_match`` finds it."""
-    text = _text(texts)
-    numbers = stated_choices(text.data, text.starts, text.stops)
-    return _LETTERS.take(arrow_numbers(np.maximum(numbers, 0), pa.int32(), numbers < 0))
+    numbers = stated_choices(texts)
+    return _LETTERS.take(arrow_numbers(np.maximum(numbers, 0) % LONE, pa.int32(), numbers < 0))
+
+
+_LETTERS = arrow_texts(string.ascii_uppercase)
 
 
 # The extractors by name.

@@ -1,135 +1,34 @@
-"""The choice that a text states, one text at a time, in plain Python over characters."""
+"""Which choice an answer states and which is right, one row at a time in plain Python, given who reads the letters."""
 
 from __future__ import annotations
 
+import math
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tests.reference import text as convention
 from tests.reference.matching import contains
 
-CUES = [
-    *("answer", "option", "choice", "choose", "ответ", "Ответ", "вариант", "Вариант", "答案", "选", "答え", "정답"),
-    *("antwort", "lösung", "réponse", "respuesta", "risposta", "resposta", "cevap", "cevab", "yanıt"),
-    *("الإجابة", "الجواب", "उत्तर"),
-]
-LINKS = re.findall(
-    r"\w+",
-    "is are was would should must be the correct right best final option choice letter answer to this question "
-    "therefore text textbf mathbf mathrm ответ вариант буква это правильный верный ist lautet est es correcta doğru "
-    "هي هو الصحيحة الصحيح",
-)
+Read = Callable[[str, bool], int]
+"""The number of the letter, or with True the digit, that a text states; below 0 for none, -2 for several, -3 where it
+cannot be told, and 32 more where it is the only one.
+"""
+NONE, SEVERAL, UNCLEAR, LONE = -1, -2, -3, 32
 
 
 def in_word(text: str, at: int) -> bool:
-    if not 0 <= at < len(text):
-        return False
     code = ord(text[at])
-    if code < 128:
-        return text[at].isalnum() or text[at] == "_"
-    return not (0x80 <= code < 0xC0 or 0x2000 <= code < 0x2040 or 0x3000 <= code < 0xA000 or 0xFF00 <= code < 0xFF40)
-
-
-def folded(text: str) -> str:
-    """ASCII capitals as small letters."""
-    return "".join(one.lower() if one in string.ascii_uppercase else one for one in text)
-
-
-def skipped(text: str, at: int) -> int:
-    while at < len(text) and not in_word(text, at):
-        at += 1
-    return at
-
-
-def letter_at(text: str, at: int, strict: bool, signs: str) -> str | None:
-    """The letter or digit, "" for several; None for none."""
-    if (
-        at >= len(text)
-        or not text[at].isascii()
-        or text[at].upper() not in signs
-        or in_word(text, at - 1)
-        or in_word(text, at + 1)
-    ):
-        return None
-    rest = text[at + 1 :]
-    if re.match(r"[+#][^ \n]", rest) or (rest[:1] == "'" and in_word(rest, 1)):
-        return None
-    if text[at].isdigit() and rest[:1] in (".", ",") and in_word(rest, 1):
-        return None
-    behind = re.match(r"[ \t]+([^ \t\n\r-])", rest)
-    unsure = strict or text[at].islower() or text[at] == "I"
-    if unsure and behind is not None and (behind[1].isascii() or in_word(text, at + behind.end())):
-        return None
-    gap = text[at + 1 : skipped(text, at + 1)]
-    if re.search(r"[\n.:]", gap):
-        # what ends the list of letters counts only before anything that joins
-        return text[at].upper()
-    joined, other = bool(re.search("[,/&]", gap)), at + 1 + len(gap)
-    for word in ("and", "or"):
-        if folded(text[other:]).startswith(word):
-            joined, other = True, skipped(text, other + len(word))
-            break
-    if joined and other < len(text) and text[other] in signs and not in_word(text, other + 1):
-        return text[at].upper() if text[other] == text[at].upper() else ""
-    return text[at].upper()
-
-
-def after_cue(text: str, at: int, signs: str) -> str | None:
-    for _ in range(7):
-        at = skipped(text, at)
-        found = letter_at(text, at, False, signs)
-        if found is not None:
-            return found
-        word = next(
-            (link for link in LINKS if folded(text[at:]).startswith(link) and not in_word(text, at + len(link))), None
-        )
-        if word is None:
-            return None
-        at += len(word)
-    return None
-
-
-def stated(text: str, signs: str = string.ascii_uppercase) -> str | None:
-    """The letter, or another of the signs, that a text states, "" if it states several."""
-    text = text.rstrip(" \n\r\t")
-    for box in reversed(list(re.finditer(r"(?i)\\boxed\{", text))):
-        inside = re.split(r"[}\n]", text[box.end() :])[0]
-        place = box.end() + (inside.find("{") % (len(inside) + 1) if inside.startswith("\\") else 0)
-        whole = text[: box.end() + len(inside)]
-        found = letter_at(whole, skipped(whole, place), False, signs)
-        if found is not None:
-            return found
-    for at in reversed(range(len(text))):
-        cue = next((cue for cue in CUES if folded(text[at:]).startswith(cue)), None)
-        if cue is not None and not in_word(text, at - 1):
-            found = after_cue(text, at + len(cue), signs)
-            if found is not None:
-                return found
-    first = letter_at(text, skipped(text, 0), True, signs)
-    if first is not None:
-        return first
-    if "\n" in text:
-        last = letter_at(text, skipped(text, text.rindex("\n") + 1), True, signs)
-        if last is not None:
-            return last
-    correct = {
-        text[at]
-        for at in range(len(text))
-        if text[at] in signs
-        and not in_word(text, at - 1)
-        and re.match(" is (the )?(correct|right)", folded(text[at + 1 :]))
-    }
-    if len(correct) == 1:
-        return correct.pop()
-    bracketed = {text[at + 1] for at in range(len(text) - 2) if re.match(rf"\([{signs}]\)", text[at : at + 3])}
-    return bracketed.pop() if len(bracketed) == 1 else None
+    return (0xC0 <= code < 0x2000 and code not in (0xD7, 0xF7)) or text[
+        at
+    ] in string.ascii_letters + string.digits + "_"
 
 
 Texts = str | Sequence[str | None] | None
 
 
 def choice_match(
+    read: Read,
     answer: str | None,
     reference: Texts,
     choices: Sequence[str | None] | None = None,
@@ -143,7 +42,9 @@ def choice_match(
         return None
     options = [convention.plain(text) for text in choices or [] if text is not None] or None
     marks = None if labels is None else [text for text in labels if text is not None]
-    return max(_match(answer, one, options, marks, numbers, numeric) for one in references)
+    given = None if choices is None else [text for text in choices if text is not None]
+    scores = [_match(read, answer, one, options, given, marks, numbers, numeric) for one in references]
+    return 1.0 if 1.0 in scores else math.nan if any(map(math.isnan, scores)) else 0.0
 
 
 def alone(text: str) -> str | None:
@@ -159,9 +60,11 @@ def alone(text: str) -> str | None:
 
 
 def _match(
+    read: Read,
     answer: str,
     reference: str,
     options: list[list[str]] | None,
+    given: list[str] | None,
     labels: list[str] | None,
     numbers: str,
     numeric: bool,
@@ -181,24 +84,53 @@ def _match(
             right, number = place, word
         elif wanted in texts:
             right = texts.index(wanted)
-    chosen = None
-    letter = stated(answer)
-    if letter == "":
-        chosen = -1
-    elif letter is not None:
-        chosen = marks.index(letter) if letter in marks else string.ascii_uppercase.index(letter)
-    else:
-        held = [place for place, option in enumerate(texts) if option and contains(words, option)]
-        best = max(held, key=lambda place: (len(texts[place]), -place), default=None)
-        if best is not None:
-            chosen = best if all(contains(texts[best], texts[place]) for place in held) else -1
-        digit = stated(answer, string.digits) if chosen is None else None
-        if digit and digit in marks:
-            chosen = marks.index(digit)
-        elif digit and digit == number:
-            chosen = right
-    if right is not None and chosen == right:
+    letter = read(answer, False)
+    lone, letter = letter >= LONE, letter % LONE if letter >= 0 else letter
+    chosen = letter
+    if letter >= 0 and string.ascii_uppercase[letter] in marks:
+        chosen = marks.index(string.ascii_uppercase[letter])
+    if lone or letter in (NONE, UNCLEAR):
+        chosen = named(read, answer, texts, given or [], chosen)
+    digit = read(answer, True) if chosen in (NONE, UNCLEAR) and (labels is not None or number is not None) else NONE
+    if digit == SEVERAL:
+        chosen = SEVERAL
+    elif digit >= 0 and str(digit) in marks:
+        chosen = marks.index(str(digit))
+    elif digit >= 0 and str(digit) == number:
+        assert right is not None
+        chosen = right
+    held = contains(words, wanted)
+    by_text = right is None or (number is not None and options is None and not numeric)
+    if (right is not None and chosen == right) or (by_text and held) or answer == reference:
         return 1.0
-    if right is None or (number is not None and options is None and not numeric):
-        return float(contains(words, wanted))
-    return 0.0
+    return math.nan if right is not None and chosen in (SEVERAL, UNCLEAR) else 0.0
+
+
+DENIALS = r"\b(?:not|cannot|never|neither|nor|no es|ni|не|ни)\b|n['’]t|不|错"
+
+
+def named(read: Read, answer: str, texts: list[list[str]], given: list[str], otherwise: int) -> int:
+    """The choice that an answer names by its words."""
+    words = convention.plain(answer)
+    held = [place for place, option in enumerate(texts) if option and contains(words, option)]
+    if not held:
+        return otherwise
+    best = max(held, key=lambda place: (len(texts[place]), -place))
+    found = best if all(contains(texts[best], texts[place]) for place in held) else SEVERAL
+    if found != SEVERAL and not re.search(DENIALS, answer.lower()):
+        return found
+    spelled = {" ".join(re.findall(r"\w+", text.lower())): place for place, text in enumerate(given)}
+    phrases = sorted(filter(None, spelled), key=len, reverse=True)
+    pattern = "|".join(r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases)
+    if phrases:
+        answer = re.sub(
+            rf"(?<!\w)(?:{pattern})(?!\w)",
+            lambda match: "BCDFGH"[spelled[" ".join(re.findall(r"\w+", match[0].lower()))]],
+            answer,
+            flags=re.IGNORECASE,
+        )
+    said = read(answer, False)
+    said = "BCDFGH".find(string.ascii_uppercase[said % LONE]) if said >= 0 else said
+    if said == NONE:
+        return otherwise
+    return found if found != SEVERAL else SEVERAL if said < 0 else said

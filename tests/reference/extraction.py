@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tests.reference.choices import stated
-
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _MARKDOWN = (
     (("```",), re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE), ""),
@@ -127,7 +125,6 @@ EXTRACTORS: Mapping[str, Callable[[str, int], str | None]] = {
     "boxed": _boxed,
     "hashes": _hashes,
     "answer": _answer,
-    "choice": lambda text, row: stated(text),
     "last_number": _last_number,
     "first_line": lambda text, row: _line(text, 0),
     "last_line": lambda text, row: _line(text, -1),

@@ -199,7 +199,7 @@ PIECES = st.sampled_from(
         ),
     ]
 )
-KERNELS = sorted(EXTRACTORS.keys() - {"strip_thoughts"})
+KERNELS = sorted(EXTRACTORS.keys() - {"strip_thoughts", "choice"})
 
 
 @given(st.lists(st.none() | st.lists(PIECES, max_size=12).map("".join) | strategies.texts, max_size=6))
