@@ -296,8 +296,9 @@ def resolve(
     for column in COLUMNS.values():
         if column.name not in mapping:
             rivals = _rivals(column, [name for name in names if name not in used])
-            if not rivals and column.name == "contexts" and "reference" in mapping:
-                rivals = _rivals(column, [mapping["reference"]])  # contexts as the reference are contexts still
+            also = {"contexts": "reference", "messages": "tool_calls"}.get(column.name)
+            if not rivals and also in mapping:
+                rivals = _rivals(column, [mapping[also]])  # contexts as the reference are contexts still
             if len(rivals) > 1 and (needed is None or column.name in needed):
                 both = " and ".join(map(repr, rivals))
                 way = Argument("columns", {column.name: ...})

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, decoded, is_text, text_of_strings
-from fastmetrics.base.conversations import user_turns
+from fastmetrics.base.conversations import Call, calls_of, user_turns
 from fastmetrics.base.errors import InputError, shown
 from fastmetrics.base.options import Choice
 from fastmetrics.base.text_structure import as_json
@@ -24,81 +24,7 @@ from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, rules_of
 from fastmetrics.tables.text_values import is_deep
 
-# The calls of a row, in any of the shapes that logs have.
-
-
-Call: TypeAlias = tuple[str, str | None]
-"""A call: the name of the tool, its arguments as a text of JSON, or None if nothing says what they are.
-
-Millions of plain tuples of texts cost the collector of garbage nothing, unlike objects of a class.
-"""
-
-
-_WRAPPED = ("function", "functionCall", "function_call", "toolUse", "tool_call", "params")
-"""The fields of a call that hold its name and arguments: OpenAI's, Gemini's, Bedrock's and MCP's."""
-_ARGUMENTS = ("arguments", "args", "input", "input_parameters", "parameters")
-"""The names of arguments: OpenAI's and MCP's, those of Gemini and LangChain, Anthropic's and Bedrock's, and others."""
-_TYPES = {None, "function", "function_call", "tool_use", "server_tool_use", "mcp_tool_use", "mcp_call"}
-_TYPES |= {"tool_call", "custom_tool_call"}
-_NAME = re.compile(r"[^\W\d][\w.:/-]*")
-_PRINTED = re.compile(r"[\[{(\s]*(?:'|[A-Za-z_]\w*\()")
-"""The beginning of a list or call as Python prints it: ``[{'name': …`` or ``[ToolCall(name=…``."""
-_DEEPEST = 100
-
-
-def calls_of(value: Any) -> list[Call]:
-    """The calls in a value of parsed JSON: a name, a call, a message with calls, or a list of these.
-
-    >>> [name for name, _ in calls_of(["search", {"function": {"name": "read", "arguments": "{}"}}])]
-    ['search', 'read']
-    >>> calls_of({"role": "assistant", "content": [{"type": "tool_use", "name": "add", "input": {"a": 1.0}}]})
-    [('add', '{"a": 1.0}')]
-
-    Raises ``ValueError`` for any other value.
-    """
-    if isinstance(value, list):
-        return [call for item in value for call in calls_of(item)]
-    if isinstance(value, str):
-        return [(value, None)]
-    if not isinstance(value, dict):
-        raise ValueError(f"expected the name of a tool or a call, got {shown(value)}")
-    if "role" in value or "tool_calls" in value:  # a message
-        calls = calls_of(value.get("tool_calls") or value.get("toolCalls") or [])
-        content = value.get("content") or value.get("parts")
-        blocks = content if isinstance(content, list) else []
-        return calls + calls_of([block for block in blocks if isinstance(block, dict) and _is_call(block)])
-    inner = _inner(value)
-    if inner is not None:
-        return [_call(inner)]
-    if "type" not in value or value["type"] in _TYPES:  # a block of another type is none; without, it may be mistyped
-        raise ValueError(f"expected a call with a name and arguments, got the fields {', '.join(map(repr, value))}")
-    return []
-
-
-def _is_call(block: dict[str, Any]) -> bool:
-    """Whether a block of a message is a call, also one without a name."""
-    return _inner(block) is not None or ("type" in block and block["type"] in _TYPES)
-
-
-def _inner(value: dict[str, Any]) -> dict[str, Any] | None:
-    """The object with name and arguments of a call; None if it is none."""
-    for holder in _WRAPPED:
-        inner = value.get(holder)
-        if isinstance(inner, dict) and "name" in inner:
-            return inner
-    is_call = isinstance(value.get("name"), str) and value.get("type") in _TYPES
-    return value if is_call else None
-
-
-def _call(inner: dict[str, Any]) -> Call:
-    name = inner["name"]
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"expected the name of a tool, got {shown(name)}")
-    for key in _ARGUMENTS:
-        given = inner.get(key)
-        if given is not None:  # text that a model cut off is no JSON, and equals itself only
-            return name, (given or "{}") if isinstance(given, str) else _ENCODE(given)
-    return name, "{}" if any(key in inner for key in _ARGUMENTS) else None
+# The calls of a row, as texts.
 
 
 def _refused(name: str) -> None:
@@ -106,7 +32,10 @@ def _refused(name: str) -> None:
 
 
 _DECODE = json.JSONDecoder(parse_constant=_refused).decode
-_ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+_NAME = re.compile(r"[^\W\d][\w.:/-]*")
+_PRINTED = re.compile(r"[\[{(\s]*(?:'|[A-Za-z_]\w*\()")
+"""The beginning of a list or call as Python prints it: ``[{'name': …`` or ``[ToolCall(name=…``."""
+_DEEPEST = 100
 
 
 def _parsed(text: str) -> Any:

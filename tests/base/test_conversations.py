@@ -51,6 +51,175 @@ SHAPES: dict[str, list[Any]] = {
         {"role": "assistant", "content": [{"text": "It is 2."}]},
     ],
     "sharegpt": [{"from": "human", "value": "1 + 1?"}, {"from": "gpt", "value": "It is 2."}],
+    "sharegpt with calls": [
+        {"from": "human", "value": "1 + 1?"},
+        {"from": "function_call", "value": '{"name": "add", "arguments": {"a": 1}}'},
+        {"from": "observation", "value": "2"},
+        {"from": "gpt", "value": "It is 2."},
+    ],
+    "a call as the content of a message": [
+        {"role": "user", "content": "1 + 1?"},
+        {"role": "tool_call", "content": '{"name": "add", "arguments": {"a": 1}}'},
+        {"role": "tool_response", "content": "2"},
+        {"role": "assistant", "content": "It is 2."},
+    ],
+    "function_call of a message": [
+        {"role": "user", "content": "1 + 1?"},
+        {"role": "assistant", "content": None, "function_call": {"name": "add", "arguments": '{"a": 1}'}},
+        {"role": "function", "name": "add", "content": "2"},
+        {"role": "assistant", "content": "It is 2."},
+    ],
+    "calls as text": [
+        {"role": "user", "content": "1 + 1?"},
+        {"role": "assistant", "content": "", "tool_calls": json.dumps([CALL])},
+        {"role": "assistant", "content": "It is 2."},
+    ],
+    "calls in tags": [
+        {"role": "system", "content": "Write <tool_call>{...}</tool_call>."},
+        {"role": "user", "content": "1 + 1?"},
+        {"role": "assistant", "content": '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'},
+        {"role": "tool", "content": "<tool_response>2</tool_response>"},
+        {"role": "assistant", "content": "It is 2."},
+    ],
+    "vercel": [
+        {"role": "user", "content": [{"type": "text", "text": "1 + 1?"}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "reasoning", "text": "Hm."},
+                {"type": "tool-call", "toolCallId": "t", "toolName": "add", "input": {"a": 1}},
+            ],
+        },
+        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t", "toolName": "add", "output": 2}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "It is 2."}]},
+    ],
+    "vercel 4": [
+        {"role": "user", "content": "1 + 1?"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool-call", "toolCallId": "t", "toolName": "add", "args": {"a": 1}}],
+        },
+        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t", "toolName": "add", "result": 2}]},
+        {"role": "assistant", "content": "It is 2."},
+    ],
+    "vercel's interface": [
+        {"role": "user", "parts": [{"type": "text", "text": "1 + 1?"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "step-start"},
+                {"type": "tool-add", "toolCallId": "t", "state": "output-available", "input": {"a": 1}, "output": 2},
+                {"type": "text", "text": "It is 2."},
+            ],
+        },
+    ],
+    "vercel's interface 4": [
+        {"role": "user", "content": "1 + 1?"},
+        {
+            "role": "assistant",
+            "content": "It is 2.",
+            "toolInvocations": [
+                {"state": "result", "toolCallId": "t", "toolName": "add", "args": {"a": 1}, "result": 2}
+            ],
+            "parts": [
+                {"type": "tool-invocation", "toolInvocation": {"toolCallId": "t", "toolName": "add", "args": {"a": 1}}},
+            ],
+        },
+    ],
+    "langchain": [
+        {"type": "human", "content": "1 + 1?"},
+        {
+            "type": "ai",
+            "content": [{"type": "text", "text": "I add."}, USE],
+            "tool_calls": [{"type": "tool_call", "id": "t", "name": "add", "args": {"a": 1}}],
+        },
+        {"type": "tool", "content": "2", "tool_call_id": "t"},
+        {"type": "ai", "content": "It is 2."},
+    ],
+    "langchain's data": [
+        {"type": "human", "data": {"content": "1 + 1?"}},
+        {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [CALL]}}},
+        {"type": "tool", "data": {"content": "2", "tool_call_id": "t"}},
+        {"type": "ai", "data": {"content": "It is 2.", "additional_kwargs": {}}},
+    ],
+    "langchain's constructors": [
+        {"lc": 1, "type": "constructor", "id": ["schema", "HumanMessage"], "kwargs": {"content": "1 + 1?"}},
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["schema", "AIMessage"],
+            "kwargs": {"content": "It is 2.", "tool_calls": [{"name": "add", "args": {"a": 1}, "id": "t"}]},
+        },
+    ],
+    "llamaindex": [
+        {"role": "user", "blocks": [{"block_type": "text", "text": "1 + 1?"}], "additional_kwargs": {}},
+        {
+            "role": "assistant",
+            "additional_kwargs": {"tool_calls": [{"id": "t", **CALL}]},
+            "blocks": [{"block_type": "tool_call", "tool_call_id": "t", "tool_name": "add", "tool_kwargs": {"a": 1}}],
+        },
+        {"role": "tool", "blocks": [{"block_type": "text", "text": "2"}], "additional_kwargs": {"tool_call_id": "t"}},
+        {"role": "assistant", "blocks": [{"block_type": "text", "text": "It is 2."}], "additional_kwargs": {}},
+    ],
+    "pydantic-ai": [
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "system-prompt", "content": "Be short."},
+                {"part_kind": "user-prompt", "content": "1 + 1?"},
+            ],
+        },
+        {
+            "kind": "response",
+            "parts": [
+                {"part_kind": "thinking", "content": "Hm."},
+                {"part_kind": "tool-call", "tool_name": "add", "args": '{"a": 1}', "tool_call_id": "t"},
+            ],
+        },
+        {
+            "kind": "request",
+            "parts": [{"part_kind": "tool-return", "tool_name": "add", "content": 2, "tool_call_id": "t"}],
+        },
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "It is 2."}]},
+    ],
+    "openai agents": [
+        {"role": "user", "content": "1 + 1?"},
+        {"type": "tool_call_item", "raw_item": {"type": "function_call", "name": "add", "arguments": '{"a": 1}'}},
+        {"type": "tool_call_output_item", "raw_item": {"type": "function_call_output", "output": "2"}, "output": "2"},
+        {
+            "type": "message_output_item",
+            "raw_item": {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "It is 2."}],
+            },
+        },
+    ],
+    "gemini with results": [
+        {"role": "user", "parts": [{"text": "1 + 1?"}]},
+        {
+            "role": "model",
+            "parts": [{"thought": True, "text": "Hm."}, {"function_call": {"name": "add", "args": {"a": 1}}}],
+        },
+        {"role": "user", "parts": [{"function_response": {"name": "add", "response": {"result": 2}}}]},
+        {"role": "model", "parts": [{"text": "It is 2.", "thoughtSignature": "x"}]},
+    ],
+    "opentelemetry": [
+        {"role": "user", "parts": [{"type": "text", "content": "1 + 1?"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "t", "name": "add", "arguments": {"a": 1}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "t", "result": 2}]},
+        {"role": "assistant", "parts": [{"type": "text", "content": "It is 2."}], "finish_reason": "stop"},
+    ],
+    "haystack": [
+        {"role": "user", "content": [{"text": "1 + 1?"}]},
+        {"role": "assistant", "content": [{"tool_call": {"tool_name": "add", "arguments": {"a": 1}, "id": "t"}}]},
+        {"role": "tool", "content": [{"tool_call_result": {"result": "2", "origin": {"tool_name": "add"}}}]},
+        {"role": "assistant", "content": [{"text": "It is 2."}]},
+    ],
+    "cohere": [
+        {"role": "USER", "message": "1 + 1?"},
+        {"role": "CHATBOT", "message": "It is 2.", "tool_calls": [{"name": "add", "parameters": {"a": 1}}]},
+    ],
 }
 
 
@@ -58,9 +227,11 @@ SHAPES: dict[str, list[Any]] = {
 def test_the_last_turn_of_each_shape(shape: str) -> None:
     turn = last_turn(SHAPES[shape])
     assert (turn.question, turn.answer) == ("1 + 1?", "It is 2.")
+    assert user_turns(SHAPES[shape]) == {"openai": 2, "a question without an answer behind it": 3}.get(shape, 1)
     if shape != "sharegpt":
         expected = json.dumps([{"name": "add", "arguments": {"a": 1}}])
-        assert fm.tool_call_match([turn.tool_calls], [expected]).tolist() == [1.0]
+        calls = [turn.tool_calls, json.dumps(SHAPES[shape]), json.dumps({"messages": SHAPES[shape]})]
+        assert fm.tool_call_match(calls, [expected] * 3).tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize(
@@ -147,6 +318,14 @@ def test_judges_read_the_last_turn(tmp_path: Path) -> None:
     fm.judge(path, "correctness", model="m", base_url="turns:", store=tmp_path / "calls.sqlite")
     assert len(asked) == 2
     assert all("1 + 1?" in prompt and "It is 2." in prompt and "Hello" not in prompt for prompt in asked)
+
+
+def test_calls_of_a_whole_conversation_leave_its_answer_alone(tmp_path: Path) -> None:
+    rows = [{**row, "expected_tool_calls": ["add"]} for row in ROWS]
+    for columns in ({"tool_calls": "messages"}, {"tool_calls": "messages", "messages": "messages"}):
+        scores = fm.score(written(rows, "jsonl", tmp_path), "cover_match,tool_call_f1,turns", columns=columns)
+        found = {name: scores[name].to_pylist() for name in ("cover_match", "tool_call_f1", "turns")}
+        assert found == {"cover_match": [1.0, 0.0], "tool_call_f1": [1.0, 1.0], "turns": [2.0, 1.0]}
 
 
 def test_what_is_no_message_is_said() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,262 @@ SHAPES: list[Any] = [
         {"role": "assistant", "content": "2"},
     ],
 ]
+
+
+ITEMS: list[tuple[Any, list[tuple[str, Any]]]] = [
+    (
+        {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "x"}},
+        [("web_search", {"query": "x"})],
+    ),
+    ({"type": "file_search_call", "queries": ["x"], "results": None}, [("file_search", {"queries": ["x"]})]),
+    ({"type": "code_interpreter_call", "code": "1+1", "outputs": []}, [("code_interpreter", {"code": "1+1"})]),
+    ({"type": "image_generation_call", "result": "aGk="}, [("image_generation", None)]),
+    ({"type": "computer_call", "call_id": "c", "action": {"type": "click"}}, [("computer", {"type": "click"})]),
+    ({"type": "local_shell_call", "action": {"command": ["ls"]}}, [("local_shell", {"command": ["ls"]})]),
+    ({"type": "mcp_call", "name": "add", "arguments": TEXT, "server_label": "s"}, [("add", NAMED)]),
+    ({"type": "custom_tool_call", "name": "run", "input": '{"a": 1}'}, [("run", {"a": 1})]),
+    (
+        {"type": "tool_call_item", "raw_item": {"type": "web_search_call", "action": {"query": "x"}}},
+        [("web_search", {"query": "x"})],
+    ),
+    (
+        {"type": "handoff_call_item", "raw_item": {"type": "function_call", "name": "to_b", "arguments": "{}"}},
+        [("to_b", {})],
+    ),
+    ({"object": "response", "output": [{"type": "function_call", "name": "add", "arguments": TEXT}]}, [("add", NAMED)]),
+    ({"choices": [{"index": 0, "message": SHAPES[9]}]}, [("add", NAMED)]),
+    ({"candidates": [{"content": {"role": "model", "parts": SHAPES[7]}}]}, [("add", NAMED)]),
+    ({"type": "custom", "custom": {"name": "run", "input": '{"a": 1}'}}, [("run", {"a": 1})]),
+    (
+        {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": "run", "arguments": NAMED}]},
+        [("run", NAMED)],
+    ),
+    ({"tool_name": "add", "tool_input": NAMED}, [("add", NAMED)]),
+    ({"tool_id": "t", "tool_name": "add", "tool_kwargs": NAMED}, [("add", NAMED)]),
+    (
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
+        [("web_search", {"query": "x"})],
+    ),
+    (
+        {
+            "role": "model",
+            "parts": [
+                {"executableCode": {"language": "PYTHON", "code": "1"}},
+                {"codeExecutionResult": {"output": "1"}},
+            ],
+        },
+        [("code_execution", {"language": "PYTHON", "code": "1"})],
+    ),
+    (
+        {
+            "role": "assistant",
+            "tool_calls": [],
+            "invalid_tool_calls": [{"name": "add", "args": "{cut", "type": "invalid_tool_call"}],
+        },
+        [("add", "{cut")],
+    ),
+    ({"role": "assistant", "content": "<tool_call>{cut</tool_call>"}, [("{cut", None)]),
+    (
+        {"role": "assistant", "content": "", "tool_calls": [SHAPES[3][0], SHAPES[3][0]]},
+        [("add", NAMED), ("add", NAMED)],
+    ),
+    ([{"type": "reasoning", "summary": []}, {"type": "mcp_list_tools", "tools": [{"name": "add"}]}], []),
+    (
+        [
+            {"type": "mcp_approval_request", "name": "add", "arguments": "{}"},
+            {"type": "mcp_approval_response", "approve": False},
+        ],
+        [],
+    ),
+    ([{"type": "item_reference", "id": "m"}, {"type": "shell_call_output", "output": [{"stdout": "x"}]}], []),
+    (
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "file", "file": {}}]}],
+        [],
+    ),
+    (
+        [
+            {"role": "user", "content": "<tool_call>{}</tool_call>"},
+            {"role": "assistant", "content": None, "refusal": "No."},
+        ],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "calls"), ITEMS)
+def test_items_and_what_logs_put_around_calls(value: Any, calls: list[tuple[str, Any]]) -> None:
+    expected = [name if given is None else {"name": name, "arguments": given} for name, given in calls]
+    made = [json.dumps(value)] * 2
+    assert fm.tool_call_count(made).tolist() == [len(calls)] * 2
+    found = fm.tool_call_match(made, [json.dumps(expected), json.dumps([*expected, "other"])])
+    assert found.tolist() == [1.0, 0.0]
+
+
+UNKNOWN: list[Any] = [
+    {"role": "assistant", "content": [{"type": "action", "verb": "add", "object": 1}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "I add."}, {"type": "plugin_use", "plugin": "add"}]},
+    {"role": "assistant", "content": None, "actions": [{"verb": "add"}]},
+    {"role": "assistant", "content": {"verb": "add"}},
+    {"role": "model", "parts": [{"invoke": {"what": "add"}}]},
+    {"role": "assistant", "tool_calls": [{"type": "code_interpreter", "code_interpreter": {"input": "1"}}]},
+    {"role": "assistant", "tool_calls": [{"id": "c", "call": "add"}]},
+    {"role": "assistant", "tool_calls": "add(1)"},
+    {"role": "tool_call", "content": "add(a=1)"},
+    {"type": "tool_call_item", "raw_item": "ResponseFunctionToolCall(name='add')"},
+    {"type": "ToolCallRequestEvent", "source": "agent", "content": [{"name": "add", "arguments": "{}"}]},
+    {"type": "agent_action", "verb": "add"},
+    {"tool": "add", "tool_output": 2},
+    {"output": "2"},
+    5,
+]
+
+
+@pytest.mark.parametrize("value", UNKNOWN)
+def test_what_may_hold_a_call_of_an_unknown_shape_is_an_error(value: Any) -> None:
+    with pytest.raises(InputError, match="row 1: column 'tool_calls': expected names of tools, or calls"):
+        fm.tool_call_f1(["search", json.dumps([value])], ["search", "search"])
+
+
+def _openai(calls: Any) -> Any:
+    called = [
+        {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+        for n, (name, given) in enumerate(calls)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": called}
+
+
+def _blocks(**fields: Any) -> Any:
+    """A maker of messages whose blocks are calls, of ``fields`` that format name, arguments and id."""
+    return lambda calls: [
+        {key: make(name, given, f"t{n}") for key, make in fields.items()} for n, (name, given) in enumerate(calls)
+    ]
+
+
+def _is(value: str) -> Any:
+    return lambda *_: value
+
+
+NAME, GIVEN, ID = (lambda name, given, id: name), (lambda name, given, id: given), (lambda name, given, id: id)
+WRITTEN = lambda name, given, id: json.dumps(given)  # noqa: E731
+MAKERS: list[Any] = [
+    lambda calls: [_openai(calls)],
+    lambda calls: [
+        {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": json.dumps(given)}}
+        for name, given in calls
+    ],
+    _blocks(type=_is("function_call"), name=NAME, arguments=WRITTEN, call_id=ID),
+    lambda calls: [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "So."},
+                *_blocks(type=_is("tool_use"), id=ID, name=NAME, input=GIVEN)(calls),
+            ],
+        }
+    ],
+    lambda calls: [
+        {"role": "model", "parts": [{"functionCall": {"name": name, "args": given}} for name, given in calls]}
+    ],
+    lambda calls: [
+        {
+            "role": "assistant",
+            "content": [
+                {"toolUse": {"toolUseId": f"t{n}", "name": name, "input": given}}
+                for n, (name, given) in enumerate(calls)
+            ],
+        }
+    ],
+    lambda calls: [
+        {
+            "role": "assistant",
+            "content": _blocks(type=_is("tool-call"), toolCallId=ID, toolName=NAME, input=GIVEN)(calls),
+        }
+    ],
+    lambda calls: [
+        {
+            "role": "assistant",
+            "content": _blocks(type=_is("tool-call"), toolCallId=ID, toolName=NAME, args=GIVEN)(calls),
+        }
+    ],
+    lambda calls: [
+        {
+            "type": "ai",
+            "content": _blocks(type=_is("tool_use"), id=ID, name=NAME, input=GIVEN)(calls),
+            "tool_calls": _blocks(type=_is("tool_call"), id=ID, name=NAME, args=GIVEN)(calls),
+        }
+    ],
+    lambda calls: [
+        {"role": "assistant", "additional_kwargs": _openai(calls), "blocks": [{"block_type": "text", "text": "So."}]}
+    ],
+    lambda calls: [
+        {
+            "kind": "response",
+            "parts": _blocks(part_kind=_is("tool-call"), tool_name=NAME, args=WRITTEN, tool_call_id=ID)(calls),
+        }
+    ],
+    lambda calls: [
+        {"type": "tool_call_item", "raw_item": item}
+        for item in _blocks(type=_is("function_call"), name=NAME, arguments=WRITTEN, call_id=ID)(calls)
+    ],
+    lambda calls: [
+        {"role": "tool_call", "content": json.dumps({"name": name, "arguments": given})} for name, given in calls
+    ],
+    lambda calls: [
+        {"from": "function_call", "value": json.dumps({"name": name, "arguments": given})} for name, given in calls
+    ],
+    lambda calls: [
+        {
+            "role": "assistant",
+            "content": "".join(
+                f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>" for name, given in calls
+            ),
+        }
+    ],
+]
+
+
+def _conversations(rng: random.Random, count: int) -> list[tuple[Any, Any, bool]]:
+    """Conversations with the calls that they hold, and whether they are of a shape that nobody knows."""
+    made = []
+    for number in range(count):
+        messages: list[Any] = [{"role": "system", "content": "Be short."}]
+        truth: list[Any] = []
+        for _ in range(rng.randint(1, 3)):
+            calls = [
+                (rng.choice(["add", "search", "read"]), {"x": rng.choice([1, 2.0, "é", [1], None])})
+                for _ in range(rng.randint(0, 3))
+            ]
+            messages.append({"role": "user", "content": "1 + 1?"})
+            messages += MAKERS[(number + len(messages)) % len(MAKERS)](calls) if calls else []
+            messages.append({"role": "tool", "tool_call_id": "c0", "content": "2"})
+            messages.append({"role": "assistant", "content": "It is 2."})
+            truth += [{"name": name, "arguments": given} for name, given in calls]
+        is_unknown = rng.random() < 0.1
+        if is_unknown:
+            messages.insert(rng.randrange(len(messages)), rng.choice(UNKNOWN[:-1]))
+        made.append((messages, truth, is_unknown))
+    return made
+
+
+def test_made_conversations_have_the_calls_that_they_were_made_with(tmp_path: Path) -> None:
+    rows = _conversations(random.Random(3), 200)
+    path, output = tmp_path / "rows.jsonl", tmp_path / "scores.parquet"
+    path.write_text(
+        "".join(
+            json.dumps({"id": n, "messages": json.dumps(messages), "expected_tool_calls": json.dumps(truth)}) + "\n"
+            for n, (messages, truth, _) in enumerate(rows)
+        )
+    )
+    files = fm.tables.FileSettings(on_error="skip")
+    columns = {"tool_calls": "messages"}
+    fm.score(path, "tool_call_match,tool_call_count", output=output, columns=columns, files=files, keep=["id"])
+    known = {n: float(len(truth)) for n, (_, truth, is_unknown) in enumerate(rows) if not is_unknown}
+    assert 160 < len(known) < 195
+    scored = pq.read_table(output)
+    assert dict(zip(scored["id"].to_pylist(), scored["tool_call_count"].to_pylist(), strict=True)) == known
+    assert set(scored["tool_call_match"].to_pylist()) == {1.0}
+    rejected = [json.loads(line) for line in (tmp_path / "scores.parquet.rejects.jsonl").read_text().splitlines()]
+    assert len(rejected) == len(rows) - len(known)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
