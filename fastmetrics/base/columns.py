@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -46,7 +46,7 @@ from fastmetrics.base.arrays import (
 )
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse
+from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in
 from fastmetrics.base.text_structure import is_value
 
 # The types that a column of each kind may have.
@@ -134,7 +134,18 @@ def check_type(where: str, name: str, kind: str, type_: pa.DataType) -> None:
             if kind in _LISTED and fits("text", type_)
             else []
         )
-        raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}", *way)
+        within = _text_within(type_) if kind in ("text", "texts", "value", "values") else None
+        path = "" if within is None else f"; columns (--columns) can name a path within, as {name}{within}"
+        raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}{path}", *way)
+
+
+def _text_within(type_: pa.DataType) -> str | None:
+    """The path to the first text in objects."""
+    if is_list(type_):
+        within = _text_within(type_.value_type)
+        return None if within is None else f"[0]{within}"
+    fields = {field.name: field.type for field in type_} if pt.is_struct(type_) else {}
+    return next((f".{name}" for name, inner in fields.items() if is_text(inner)), None)
 
 
 # One column of any kind of container, as Arrow arrays, numbers, strings or codes.
@@ -366,6 +377,14 @@ class Frame:
     """The index of a pandas frame."""
     attributes: Mapping[Any, Any] = field(default_factory=dict)
     """What a pandas frame carries beside its columns (``attrs``)."""
+    firsts: Callable[[], Mapping[str, Any]] = dict
+    """The first values of columns that may hold objects, or their types."""
+
+    @property
+    def within(self) -> dict[str, str]:
+        """The paths to the text in columns that hold objects with it, as far as the first rows show them."""
+        found = {name: text_in(_type_of(first)) for name, first in self.firsts().items()}
+        return {name: path for name, path in found.items() if path is not None}
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The schema of the columns ``names``, paths among them, and their rows.
@@ -382,6 +401,17 @@ class Frame:
             pieces = (_with_paths(piece, names, paths) for piece in pieces)
             first = _with_paths(first, names, paths, check=True)
         return first.schema, itertools.chain([first], pieces)
+
+
+def _type_of(first: Any) -> pa.DataType:
+    """The type of a first value, which may be a type itself; that of objects only."""
+    if isinstance(first, pa.DataType):
+        return first
+    first = first.as_py() if isinstance(first, pa.Scalar) else first
+    try:
+        return pa.array([first]).type if isinstance(first, dict | list) else pa.null()
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.null()
 
 
 def _with_paths(piece: pa.Table, names: Sequence[str], paths: Mapping[str, Path], *, check: bool = False) -> pa.Table:
@@ -480,7 +510,12 @@ def _of_columns(
         places = {name: names.index(name) for name in columns}
         return [aligned_table({name: as_arrow(column(at, keys[at]), name) for name, at in places.items()})]
 
-    return Frame(names, pieces, index, attributes)
+    def firsts() -> dict[str, Any]:
+        columns = {name: column(at, keys[at]) for at, name in enumerate(names)}
+        sized = {name: values for name, values in columns.items() if hasattr(values, "__len__")}
+        return {name: next(iter(values), None) for name, values in sized.items()}
+
+    return Frame(names, pieces, index, attributes, firsts)
 
 
 def _of_items(table: Iterable[Any], name: str) -> Frame:
@@ -496,7 +531,8 @@ def _of_items(table: Iterable[Any], name: str) -> Frame:
             expected = "expected a table, a list of dicts or a list of record batches"
             raise ColumnError(f"{name and name + ': '}{expected}, got {kinds}")
     keys = dict.fromkeys(key for row in rows for key in row)
-    return _of_columns(keys, lambda _, key: [row.get(key) for row in rows])
+    frame = _of_columns(keys, lambda _, key: [row.get(key) for row in rows])
+    return replace(frame, firsts=lambda: {str(key): value for row in rows[:1] for key, value in row.items()})
 
 
 def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
@@ -517,7 +553,7 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
             check_table(chosen)
             yield plain_table(chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen]))
 
-    return Frame(schema.names, pieces)
+    return Frame(schema.names, pieces, firsts=lambda: dict(zip(schema.names, schema.types, strict=True)))
 
 
 def _of_lazy(table: Any) -> Frame:

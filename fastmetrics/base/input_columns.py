@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fastmetrics.base.conversations import LastTurn
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
@@ -312,6 +313,9 @@ def resolve(
     if chat and ("messages" in (columns or {}) or names.has_messages(chat)):
         path = spelled((chat,)) if chat in list(names) else chat
         mapping = {name: f"{path}[turn=last].{name}" for name in LastTurn._fields} | mapping
+    for name, held in mapping.items():
+        if held in names.within and COLUMNS[name].kind in ("text", "texts"):
+            mapping[name] = f"{spelled((held,))}{names.within[held]}"
     return {name: mapping[name] for name in COLUMNS if name in mapping}
 
 
@@ -503,14 +507,26 @@ def listed(names: str | Iterable[str] | None) -> list[str]:
     return split(names) if isinstance(names, str) else list(names or ())
 
 
-def kept_columns(keep: str | Iterable[str] | None, names: Sequence[str]) -> list[str]:
-    """The columns that ``keep`` lists; all ``names`` of the table for ``all``, if no column has that name.
+def kept_columns(
+    keep: str | Iterable[str] | None,
+    names: Sequence[str],
+    mapping: Mapping[str, str] = MappingProxyType({}),
+    made: Collection[str] = (),
+) -> list[str]:
+    """The columns that ``keep`` lists, also by their canonical names in ``mapping``.
 
-    >>> kept_columns("id,lang", ["id", "lang", "answer"]), kept_columns("all", ["id", "lang", "answer"])
-    (['id', 'lang'], ['id', 'lang', 'answer'])
+    For ``all``, if no column has that name, they are all ``names`` of the table, but for those of columns that are
+    ``made``.
+
+    >>> kept_columns("id,lang", ["id", "lang", "answer"]), kept_columns("all", ["id", "lang", "answer"], made=["lang"])
+    (['id', 'lang'], ['id', 'answer'])
+    >>> kept_columns("question", ["Вопрос"], {"question": "Вопрос"})
+    ['Вопрос']
     """
     columns = listed(keep)
-    return list(names) if columns == ["all"] and "all" not in names else columns
+    if columns == ["all"] and "all" not in names:
+        return [name for name in names if name not in made]
+    return [name if name in names else mapping.get(name, name) for name in columns]
 
 
 def distinct(names: str | Iterable[str] | None) -> list[str]:

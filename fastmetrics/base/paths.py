@@ -663,12 +663,27 @@ def _moment(value: Any) -> _Moment | None:
 # The names of a table's columns, which know the paths within them.
 
 
+def text_in(type_: pa.DataType) -> str | None:
+    """The path to the text in objects of SQuAD: of an answer with its place, or of a prediction with its id.
+
+    >>> text_in(pa.struct({"text": pa.list_(pa.string()), "answer_start": pa.list_(pa.int64())}))
+    '.text'
+    >>> text_in(pa.struct({"id": pa.string(), "prediction_text": pa.string()}))
+    '.prediction_text'
+    """
+    if is_list(type_):
+        within = text_in(type_.value_type)
+        return None if within is None else f"[]{within}"
+    names = {field.name for field in type_} if pt.is_struct(type_) else set()
+    return ".prediction_text" if "prediction_text" in names else ".text" if {"text", "answer_start"} <= names else None
+
+
 class Names(list[str]):
     """The names of the columns of a table; ``in`` also finds the paths within them.
 
     ``types`` are those of nested columns, as far as they are known; without them a path exists if its column does.
     ``preset`` is that by which the files of the table were recognised.  ``look`` finds the type of a column by rows, of
-    a table in memory and of texts of JSON.
+    a table in memory and of texts of JSON.  ``within`` are the paths to the text of columns that hold objects with it.
 
     >>> names = Names(["id", "output"], {"output": pa.struct([("answer", pa.string())])})
     >>> "output.answer" in names, "output.anwser" in names, "text.answer" in names
@@ -683,11 +698,14 @@ class Names(list[str]):
         types: Mapping[str, pa.DataType] | None = None,
         preset: str | None = None,
         look: Callable[[str], pa.DataType] | None = None,
+        within: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(names)
         self.types = types or {}
         self.preset = preset
         self.look = look
+        found = {name: text_in(type_) for name, type_ in self.types.items()}
+        self.within = {name: path for name, path in found.items() if path is not None} if within is None else within
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and is_path(name) and not self._failure(name))
@@ -698,7 +716,9 @@ class Names(list[str]):
         open_roots = [root for root in own if root not in self.types or is_text(self.types[root])]
         if not open_roots or self.look is None:
             return self
-        return Names(self, {**self.types, **{root: self.look(root) for root in open_roots}}, self.preset)
+        return Names(
+            self, {**self.types, **{root: self.look(root) for root in open_roots}}, self.preset, within=self.within
+        )
 
     def has_messages(self, name: str) -> bool:
         """Whether a column or path is known to hold conversations: lists of objects with a role or sender."""

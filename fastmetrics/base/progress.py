@@ -2,7 +2,7 @@
 
 Numba and rich, which take long to import, are not needed to report.
 
-**Progress** is reported by long functions, and shown by one display: a bar of rich on a terminal, a line every 30
+**Progress** is reported by long functions, and shown by one display: a bar of rich on a terminal, a line every 10
 seconds elsewhere.
 """
 
@@ -73,7 +73,7 @@ def reported(items: Iterable[T], stage: str, unit: str, total: int) -> Iterator[
 AFTER = 1.0
 """Seconds until a bar is drawn first; a short run needs none."""
 REDRAWN_EVERY = 0.2
-PRINTED_EVERY = 30.0
+PRINTED_EVERY = 10.0
 """Seconds between two lines where standard error is no terminal."""
 
 

@@ -8,9 +8,12 @@ import functools
 import inspect
 import itertools
 import json
+import sys
+import tempfile
 import types
 import typing
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -438,12 +441,35 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
         named = {name: values.get(name) for name in own if name not in handed_over}
         way = {each.name: values[each.name] for each in beside if values.get(each.name, each.default) != each.default}
         with reading_as(ReadSettings(**way) if way else PLAIN):
+            if command.__name__ in _WRITERS and values.get("output") == "-":
+                with _standard_output() as path:
+                    values["output"] = path
+                    named |= {"output": path} if "output" in named else {}
+                    command(**named, **{name: Arguments(values, defaults) for name in arguments})
+                return
             result = command(**named, **arguments)
         print_result(result, {form: texts[form] for form in forms})
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+_WRITERS = [
+    f"{name}_command"
+    for name in ("score", "rank", "match", "answer", "judge_run", "judge_sample", "vectors_embed", "vectors_search")
+]
+"""The commands that write a table, with ``-o -`` as JSON lines to standard output."""
+
+
+@contextmanager
+def _standard_output() -> Iterator[str]:
+    """A file for the output of a command, copied to standard output once it is whole; what is printed goes beside."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        with redirect_stdout(sys.stderr):
+            yield str(path)
+        echo(path.read_text(encoding="utf-8"), nl=False, as_is=True)
 
 
 _READING = tuple(inspect.signature(ReadSettings).parameters)

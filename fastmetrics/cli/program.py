@@ -90,7 +90,7 @@ def argument_name(param: Any) -> str:
 # If standard output is full or closed (``>&-``), or its reader is gone (``| head -1``), the program says so and the
 # exit code is 4; output files are still complete.  What a closed standard error would get is dropped.
 #
-# On a terminal, long commands show a bar on standard error; elsewhere they print a line there every 30 seconds, with
+# On a terminal, long commands show a bar on standard error; elsewhere they print a line there every 10 seconds, with
 # what is done, the rate and the time left.  ``--quiet`` shows neither.
 #
 # ``fastmetrics --install-completion`` makes bash, zsh, fish or PowerShell complete commands and options.

@@ -38,14 +38,15 @@ def open_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def echo(text: str, *, nl: bool = True) -> None:
-    """Print a result, after which no progress is shown; control characters of names and texts become visible signs.
+def echo(text: str, *, nl: bool = True, as_is: bool = False) -> None:
+    """Print a result, after which no progress is shown; control characters of names and texts become visible signs,
+    unless the text is data ``as_is``.
 
     Raises ``OutputError`` if standard output takes no more.
     """
     hide_progress()
     try:
-        typer.echo(visible(text), nl=nl)
+        typer.echo(text if as_is else visible(text), nl=nl)
     except BrokenPipeError:
         discard_output()
     except OSError as error:

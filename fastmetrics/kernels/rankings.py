@@ -13,7 +13,7 @@ from fastmetrics.kernels.simd.blocks import eight
 
 # Ids in Arrow buffers: hashing, comparison, and exact look-up.
 #
-# An id is a 64-bit key: the integer itself, or the hash of a text; equal hashes are confirmed by the texts' bytes.
+# An id is a 64-bit key: an integer, or the hash of a text; equal hashes are confirmed by the texts' bytes.
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -33,13 +33,17 @@ class Ids(NamedTuple):
 
 
 @kernel
-def hash_texts(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A 64-bit key per text ``data[starts[i]:stops[i]]``, eight bytes at a time."""
+def hash_texts(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64], seed: np.uint64
+) -> NDArray[np.uint64]:
+    """A 64-bit key per text ``data[starts[i]:stops[i]]``, eight bytes at a time; nobody can choose texts of one key
+    for a ``seed`` that is not known.
+    """
     keys = np.empty(starts.size, np.uint64)
     for row in range(starts.size):
         at, stop = starts[row], stops[row]
         # With the length, since a rest of zero bytes would change nothing.
-        key = _ODD * np.uint64(stop - at + 1)
+        key = (_ODD * np.uint64(stop - at + 1)) ^ seed
         while at + 8 <= stop:
             key = (key ^ eight(data, np.uint64(at))) * _MIX
             key ^= key >> _HALF

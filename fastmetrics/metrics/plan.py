@@ -491,7 +491,7 @@ def plan(
     common = request.common(mapping)
     parsed = [_ranged(parse(spec, common), stored) for spec in metrics]
     ids = [mapping["id"]] if "id" in mapping else []
-    keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names)]))
+    keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names, mapping)]))
     for name in keep:
         if name not in names:
             raise UnknownNameError(names.unknown(name))
@@ -530,6 +530,8 @@ def plan(
         keep += [name for name in names if is_system(name) and name not in keep]
     if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
         keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
+    if listed(request.keep) == ["all"] and "all" not in names:  # the score of a column's name takes its place
+        keep = [name for name in keep if name in ids or name not in {score.name for score in scores}]
     clash = [score.name for score in scores if score.name in copied_columns(keep, mapping)]
     if clash:
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")

@@ -253,12 +253,11 @@ def plan_answering(
         if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
     ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
-    copied = list(names)
-    if keep is not None:
-        copied = list(dict.fromkeys([*ids, resolved["question"], *kept_columns(keep, names)]))
-    sampled = dict(sample or {})
     numbered = REPEAT if REPEAT in names and repeats == 1 else None
-    maker = AnswerMaker(bot, system or bot.name, resolved["question"], copied, used, repeats, again, numbered, sampled)
+    sampled = dict(sample or {})
+    maker = AnswerMaker(bot, system or bot.name, resolved["question"], (), used, repeats, again, numbered, sampled)
+    kept = kept_columns("all" if keep is None else keep, names, resolved, maker.output_types)
+    copied = kept if keep is None else list(dict.fromkeys([*ids, resolved["question"], *kept]))
     for name in copied:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
@@ -267,7 +266,7 @@ def plan_answering(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
             )
-    return maker
+    return replace(maker, keep=copied)
 
 
 def _answer_in(answer: Answer, call: Call) -> Answered:

@@ -141,7 +141,9 @@ def _maker(
             f"; the table has: {quoted(names)}",
         )
     copied = (
-        list(names) if keep is None else list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
+        [name for name in names if name not in {f"{name}{SUFFIX}" for name in chosen}]
+        if keep is None
+        else list(dict.fromkeys([*([resolved["id"]] if "id" in resolved else []), *keep]))
     )
     for name in (*chosen.values(), *copied):
         if name not in names:

@@ -68,7 +68,7 @@ class SampledSource(NarrowedSource):
         if index is None:
             if ROW in source.names:
                 raise ColumnError(f"a sample of rows has their numbers in a column {ROW!r}; rename the table's")
-            self.names = Names([*source.names, ROW], source.names.types)
+            self.names = Names([*source.names, ROW], source.names.types, within=source.names.within)
 
     def _size(self, number: int) -> int:
         """The number of rows of a file, good and bad; text files are read to count them."""
@@ -139,7 +139,7 @@ class SecondAnswers(NarrowedSource):
         self._id, self._question, self._other = names["id"], names.get("question", ""), other
         self._ids, self._questions = columns["id"], columns.get("question")
         self._joined = joined = {name: column for name, column in columns.items() if name not in ("id", "question")}
-        self.names = Names([*source.names, *joined], source.names.types)
+        self.names = Names([*source.names, *joined], source.names.types, within=source.names.within)
         self._fields = [pa.field(name, values.type) for name, values in joined.items()]
 
     @property

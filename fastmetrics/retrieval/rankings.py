@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -39,6 +40,8 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
 
 _NOTHING = frozen(np.zeros(0, np.int64))
 _NO_BYTES = frozen(np.zeros(0, np.uint8))
+_SEED = np.uint64(int.from_bytes(os.urandom(8)))
+"""The seed of the keys of ids, new in each process: whoever chooses ids cannot choose that they meet in a table."""
 
 
 def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
@@ -62,16 +65,16 @@ def text_ids(values: pa.Array) -> Ids:
     edges = np.frombuffer(bounds, width)[values.offset : values.offset + len(values) + 1].astype(np.int64)
     text = _NO_BYTES if data is None else np.frombuffer(data, np.uint8)
     begins, ends = frozen(edges[:-1]), frozen(edges[1:])
-    return fixed_ids(kernels.hash_texts(text, begins, ends), text, begins, ends)
+    return fixed_ids(kernels.hash_texts(text, begins, ends, _SEED), text, begins, ends)
 
 
 def integer_ids(values: pa.Array, name: str) -> Ids:
-    """Keys of an Arrow integer array: the integers themselves, so keys cannot collide."""
+    """Keys of an Arrow integer array: multiples of the integers, which differ as these do."""
     try:
         whole = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         raise ColumnError(f"column {name!r}: expected integer ids below 2**63; give larger ones as strings") from None
-    return fixed_ids(np.ascontiguousarray(whole).view(np.uint64))
+    return fixed_ids(np.ascontiguousarray(whole).view(np.uint64) * (_SEED | np.uint64(1)))
 
 
 def take_ids(ids: Ids, places: Ints) -> Ids:

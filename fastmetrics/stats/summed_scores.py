@@ -86,7 +86,9 @@ def text_hashes(column: pa.Array) -> Uint64s:
     if not is_hashable(array.type):
         array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.large_string())
     text = text_of_arrow(array.cast(pa.large_string()) if pa.types.is_integer(array.type) else array, "column")
-    keys: Uint64s = hash_texts(text.data, np.ascontiguousarray(text.starts), np.ascontiguousarray(text.stops))
+    keys: Uint64s = hash_texts(
+        text.data, np.ascontiguousarray(text.starts), np.ascontiguousarray(text.stops), np.uint64(0)
+    )
     return np.where(text.valid, keys, np.uint64(0))
 
 

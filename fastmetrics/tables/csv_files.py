@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import csv
 import datetime
+import functools
 import io
 import json
 import re
 import threading
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -518,6 +521,7 @@ class SheetReader(DelimitedReader):
         shown = self.file.shown
         with reading(shown), self.file.open()[0] as stream:
             data = stream.read()
+        _check_range(data, shown)
         try:
             book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
             sheet = book.get_sheet_by_name(self._sheet(book))
@@ -537,6 +541,35 @@ class SheetReader(DelimitedReader):
             message = f"{self.file.shown}: the workbook has {sheets}; name the one to read with "
             raise FileFormatError(message, Argument("sheet", names[0] if names else ...))
         return str(names[0])
+
+
+_CELL = re.compile(rb'<c\s(?:[^>]*?\s)?r="([A-Z]{1,3})([0-9]{1,7})"')
+_MOST_CELLS = 1 << 24
+"""The cells that a sheet may have, unless a quarter of them hold something: its reader has room for all in between."""
+_BLOCK = 1 << 20
+
+
+def _check_range(data: bytes, shown: str) -> None:
+    """Raise ``FileFormatError`` for a sheet with few cells that are far apart."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        for name in sheets:
+            count, columns, rows = 0, 1, 1
+            with archive.open(name) as stream:
+                rest = b""
+                while block := stream.read(_BLOCK):
+                    text = rest + block
+                    for cell in _CELL.finditer(text):
+                        letters, row = cell.groups()
+                        column = functools.reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
+                        count, columns, rows = count + 1, max(columns, column), max(rows, int(row))
+                    rest = text[text.rfind(b"<") :]
+            if columns * rows > max(_MOST_CELLS, 4 * count):
+                far = f"{rows:,} rows and {columns:,} columns for {count:,} cells"
+                raise FileFormatError(f"{shown}: a sheet has {far}; delete the cells that are far from the others")
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        return  # the reader says what is wrong
 
 
 def _cell_text(cell: Any) -> str | None:

@@ -123,8 +123,8 @@ def output_format(path: str | Path) -> tuple[str, str | None]:
     Raises ``OptionError`` for a name of an unknown format, or of one that is only read.
     """
     text = as_local(path)
-    if text in ("", "-"):
-        expected = "expected the name of a file or folder; scores cannot go to standard output"
+    if text in ("", "-", "/dev/stdout"):
+        expected = "expected the name of a file or folder; commands write JSON lines to standard output with -o -"
         raise OptionError(f"output {text!r}: {expected}")
     if is_database(text):
         return PARTS, None  # until its rows are written to the table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,8 +394,9 @@ def _schema_by_arrow(data: bytes) -> pa.Schema | None:
     if is_deep(data) or _OBJECT.match(data) is None:  # Arrow's parser ends the process if the first line is null
         return None
     try:
-        options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
-        schema = pj.read_json(pa.BufferReader(data), options).schema
+        if _grows(data):
+            return None
+        schema = _arrow_schema(data)
         check_names(schema, "")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InputError):
         return None
@@ -402,6 +404,27 @@ def _schema_by_arrow(data: bytes) -> pa.Schema | None:
     return None if has_floats and _LONG_INTEGER.search(data) else schema
 
 
+def _arrow_schema(data: bytes) -> pa.Schema:
+    options = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+    return pj.read_json(pa.BufferReader(data), options).schema
+
+
+def _grows(data: bytes) -> bool:
+    """Whether later lines of a block have many names that its first ones lack: a column for each would be too many."""
+    places = (0, len(data) // 2, max(0, len(data) - _SAMPLE))
+    pieces = [data[at : at + _SAMPLE].split(b"\n", _SAMPLE_LINES + 1)[at > 0 : -1] for at in places]
+    if len(data) <= 3 * _SAMPLE or not pieces[0]:
+        return False
+    first, whole = (
+        len(fields_of(_arrow_schema(b"".join(line + b"\n" for piece in some for line in piece))))
+        for some in (pieces[:1], pieces)
+    )
+    return whole - first > _NEW_NAMES
+
+
+_SAMPLE, _SAMPLE_LINES, _NEW_NAMES = 1 << 16, 128, 100
+_MOST_NAMES = 1_000
+"""The names and paths that are listed of a file, of whose lines each may bring new ones; others are found by name."""
 _OBJECT = re.compile(rb"\s*\{")
 _LONG_INTEGER = re.compile(rb"[:\[,]\s*-?[0-9]{16,}\s*[,\]}]")
 """An integer that may not be a float: Arrow would take it for one, and an id would lose its last digits."""
@@ -413,7 +436,8 @@ def _fields(records: Sequence[dict[str, Any]]) -> dict[str, pa.DataType]:
     for record in records:
         for name, value in record.items():
             values.setdefault(name, []).append(value)
-    return {name: _type_of(some, is_id(name)) for name, some in values.items() if name == well_formed(name)}
+    named = islice(values.items(), _MOST_NAMES)
+    return {name: _type_of(some, is_id(name)) for name, some in named if name == well_formed(name)}
 
 
 def _type_of(values: list[Any], identifies: bool) -> pa.DataType:
@@ -421,6 +445,10 @@ def _type_of(values: list[Any], identifies: bool) -> pa.DataType:
 
     Integers that no float holds are floats beside floats, but text if they identify rows.
     """
+    objects = [value for value in values if isinstance(value, dict)]
+    if len({name for value in objects for name in value}) > _MOST_NAMES:
+        values = [dict(islice(value.items(), _MOST_NAMES)) for value in objects]
+        return pa.struct(list(_fields(values).items()))
     try:
         return pa.array(values).type
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):

@@ -68,11 +68,16 @@ class RankingColumns:
     kind: str
 
     def columns_among(self, names: Sequence[str]) -> list[str]:
-        """The columns of query, document and value among ``names``; raises ``ColumnError`` if one is missing."""
+        """The columns of query, document and value among ``names``; of two columns, judgements have no value.
+
+        Raises ``ColumnError`` if one is missing.
+        """
         present = {canonical(name): name for name in reversed(names)}
-        chosen = []
+        chosen: list[str] = []
         for what in ("query", "doc", self.kind):
             matches = [present[name] for name in NAMES[what] if name in present]
+            if not matches and what == "grade" and len(names) == len(chosen):
+                break
             if not matches:
                 raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
             chosen.append(matches[0])
@@ -88,7 +93,8 @@ class RankingColumns:
 
         Raises ``ColumnError`` for a bad row.
         """
-        query, doc, value = map(batch.column, self.columns_among(batch.schema.names))
+        query, doc, *values = map(batch.column, self.columns_among(batch.schema.names))
+        value = values[0] if values else pa.array(np.ones(batch.num_rows))
         for name, column in (("query", query), ("document", doc), (self.kind, value)):
             holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
             plain = column.cast(column.type.value_type) if holes else column
@@ -257,6 +263,7 @@ _RUN = _Form("query Q0 document rank score tag", (0, 2, 4), is_whole=False)
 _RANKS = _Form("query document rank", (0, 1, 2))
 _SCORES = _Form("query document score", (0, 1, 2))
 _IN_ORDER = _Form("query document", (0, 1, 1))
+_PAIRS = _Form("query document", (0, 1, 1))
 _HEAD_OF_FORM = 1 << 16
 """The bytes in which the first line of a run is looked for."""
 
@@ -267,7 +274,7 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
     Raises ``FileFormatError`` for a line with missing fields, and for a line of more than 64 MiB.
     """
     tail, line = b"", 1
-    form = _JUDGEMENTS if judgements else None
+    form: _Form | None = None
     while True:
         block = stream.read(block_bytes)
         text = tail + block
@@ -275,7 +282,7 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
         tail = text[end:]
         if end:
             data = np.frombuffer(text, np.uint8, end)
-            form = form or _form_of_run(text[: min(end, _HEAD_OF_FORM)])
+            form = form or _form_of(text[: min(end, _HEAD_OF_FORM)], judgements=judgements)
             yield _batch(data, path, line, form, "grade" if judgements else "score")
             line += kernels.count_lines(data)
         if len(tail) > MAX_ROW_BYTES:
@@ -284,10 +291,12 @@ def read_trec(stream: Any, path: str, judgements: bool, block_bytes: int) -> Ite
             return
 
 
-def _form_of_run(text: bytes) -> _Form:
-    """The form of the first line of a run."""
+def _form_of(text: bytes, *, judgements: bool) -> _Form:
+    """The form of the first line of a run, or of judgements, of which two fields are a relevant document."""
     lines = (line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(b"#"))
     first = next(lines, [])
+    if judgements:
+        return _PAIRS if len(first) == 2 else _JUDGEMENTS
     if len(first) == 3:
         return _RANKS if first[2] == b"1" else _SCORES
     return _IN_ORDER if len(first) == 2 else _RUN
@@ -314,6 +323,8 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str
         hint = "" if other is None else f"; are these {other}?"
         raise FileFormatError(f"{path}, line {numbers[first]}: expected a line {form.line!r}{hint}")
     query, doc, value = (_gathered(data, starts[field, :rows], stops[field, :rows]) for field in form.fields)
+    if form is _PAIRS:
+        return pa.record_batch({"query": query, "doc": doc, kind: pa.array(np.ones(rows))})
     values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path)
     values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values
     return pa.record_batch({"query": query, "doc": doc, kind: values})
@@ -396,7 +407,7 @@ def _table_format(head: bytes, where: str) -> str | None:
         except csv.Error as error:
             raise FileFormatError(f"{where}, line 1: {error}") from error
         names = set(map(canonical, cells))
-        if len(names) > 2 and len(names & expected) > 1:
+        if len(names) > 1 and len(names & expected) > 1:
             return format
     return None
 
@@ -515,7 +526,7 @@ def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
         if file.format != "jsonl":
             raise
         raise ColumnError(f"{error}; or expected {{query: {{document: {columns.kind}}}}}") from None
-    selection = source.select(dict(zip(chosen, ("id", "id", "any"), strict=True)))
+    selection = source.select(dict(zip(chosen, ("id", "id", "any"), strict=False)))
     if file.format == "parquet" and is_text(selection.schema.field(chosen[0]).type):
         selection = selection.widen(chosen[0], _CODED)  # each query id occurs in many rows
     start = 0

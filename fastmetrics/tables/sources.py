@@ -175,7 +175,9 @@ class FrameSource(TableSource):
     def __init__(self, table: Any, max_row_bytes: int | None = None, name: str = "") -> None:
         self._frame = open_frame(table, name)
         once = isinstance(table, Iterator | pa.RecordBatchReader) or not isinstance(table, Sized)
-        self.names = Names(dict.fromkeys(self._frame.names), look=None if once else self._type_of)
+        self.names = Names(
+            dict.fromkeys(self._frame.names), look=None if once else self._type_of, within=self._frame.within
+        )
         self.index = self._frame.index
         """The index of a pandas frame."""
         self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes

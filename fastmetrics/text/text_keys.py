@@ -32,7 +32,7 @@ def keys_of(text: Text) -> Uint64s:
     first = int(text.starts.min())
     data = text.data[first : int(text.stops.max(initial=first))]
     starts, stops = _frozen(text.starts - first), _frozen(text.stops - first)
-    return np.column_stack([hash_texts(_frozen(block), starts, stops) for block in (data, ~data)])
+    return np.column_stack([hash_texts(_frozen(block), starts, stops, np.uint64(0)) for block in (data, ~data)])
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

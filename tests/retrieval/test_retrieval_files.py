@@ -271,3 +271,22 @@ def test_swapped_files_are_asked_about(tmp_path):
         fm.rank(qrels, run)
     with pytest.raises(FileFormatError, match=r"qrels\.txt, line 1: .*; are these judgements, which stand last\?"):
         fm.rank(qrels, {"q": {"a": 1}})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qrels", "q1\td1\nq1\td3\nq2\td9\n"),
+        ("qrels.tsv", "q1 d1\nq1 d3\nq2 d9\n"),
+        ("qrels.csv", "qid,pid\nq1,d1\nq1,d3\nq2,d9\n"),
+        ("qrels.tsv", "query_id\tdoc_id\nq1\td1\nq1\td3\nq2\td9\n"),
+        ("qrels.jsonl", '{"qid": "q1", "pid": "d1"}\n{"qid": "q1", "pid": "d3"}\n{"qid": "q2", "pid": "d9"}\n'),
+    ],
+)
+def test_judgements_of_two_columns_are_relevant_documents(tmp_path, name, text):
+    (tmp_path / "run").write_text("q1 Q0 d2 1 3 me\nq1 Q0 d1 2 2 me\nq1 Q0 d3 3 1 me\nq2 Q0 d9 1 1 me\n")
+    (tmp_path / name).write_text(text)
+    (tmp_path / "four").write_text("q1 0 d1 1\nq1 0 d3 1\nq2 0 d9 1\n")
+    measures = "mrr,ndcg@3,recall@2"
+    pairs, full = (fm.rank(tmp_path / "run", tmp_path / judged, measures=measures) for judged in (name, "four"))
+    assert pairs.to_dict() == full.to_dict()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import string
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +133,18 @@ def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path: Path) -> None:
     path.write_bytes(data[:-4] + b"\x00\xd8" + "\n3,b\n".encode("utf-16-le"))
     with pytest.raises(FastmetricsError, match=r"rows.csv, row 1, column .answer."):
         fm.score(path, "answer_words")
+
+
+@pytest.mark.parametrize("far", ["XFD1048576", "A1048576", "ZZ999999"])
+def test_a_cell_far_from_the_others_is_refused_before_there_is_room_for_all_between(tmp_path: Path, far: str) -> None:
+    near = write_workbook(tmp_path / "near.xlsx", {"a": [["id", "answer"], ["1", "x"]]})
+    path = tmp_path / "rows.xlsx"
+    with zipfile.ZipFile(near) as before, zipfile.ZipFile(path, "w") as after:
+        for name in before.namelist():
+            cell = f'<row r="{far.lstrip(string.ascii_uppercase)}"><c s="1" r="{far}"><v>1</v></c></row></sheetData>'
+            after.writestr(name, before.read(name).replace(b"</sheetData>", cell.encode()))
+    if far.startswith("A1"):  # a long column alone needs little
+        assert open_source(path).schema.names == ["id", "answer"]
+        return
+    with pytest.raises(FileFormatError, match=r"rows.xlsx: a sheet has [\d,]+ rows and [\d,]+ columns for 5 cells"):
+        open_source(path)

@@ -1,0 +1,78 @@
+"""Tables that commands write to standard output, and the columns that they keep beside what they make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from tests.support.program import jsonl, program
+
+ROWS = [{"id": n, "Вопрос": "Where?", "answer": "in Paris", "reference": "Paris", "latency_ms": 5.0} for n in range(3)]
+
+
+def test_rows_go_to_standard_output_as_json_lines_and_the_rest_beside(tmp_path: Path) -> None:
+    rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
+    done = program("score", rows, "-m", "answer_words", "-o", "-")
+    assert [json.loads(line) for line in done.out.splitlines()] == [{"id": n, "answer_words": 2} for n in range(3)]
+    assert "answer_words" in done.err
+    refused = program("score", rows, "-m", "answer_words", "-o", "/dev/stdout")
+    assert (refused.code, "to standard output with -o -" in refused.err) == (2, True)
+
+
+def test_a_score_takes_the_place_of_a_kept_column_of_its_name(tmp_path: Path) -> None:
+    rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
+    out = tmp_path / "o.parquet"
+    done = program("score", rows, "-m", "latency_ms,answer_words", "--keep", "all", "-o", out)
+    assert done.code == 0, done.err
+    assert pq.read_table(out).column_names == ["id", "Вопрос", "answer", "reference", "latency_ms", "answer_words"]
+    done = program("score", rows, "-m", "latency_ms", "--keep", "latency_ms", "-o", tmp_path / "p.parquet")
+    assert (done.code, "a metric has the same name" in done.err) == (2, True)
+
+
+def test_a_column_is_kept_by_its_canonical_name(tmp_path: Path) -> None:
+    rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
+    asked = ("--columns", "question=Вопрос", "--keep", "question", "-o", tmp_path / "o.parquet")
+    assert program("score", rows, "-m", "answer_words", *asked).code == 0
+    assert pq.read_table(tmp_path / "o.parquet").column_names == ["id", "Вопрос", "answer_words"]
+
+
+def test_an_answer_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    faq = jsonl(tmp_path / "faq.jsonl", {"question": "Where?", "answer": "Here."})
+    rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "Where?", "answer": "Paris", "reference": "Here."})
+    done = program("answer", rows, "--bot", "faq", "--faq", faq, "-o", tmp_path / "o.jsonl")
+    assert done.code == 0, done.err
+    [row] = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
+    assert (row["answer"], row["reference"]) == ("Here.", "Here.")
+
+
+SQUAD = [
+    {
+        "id": "1",
+        "reference": {"text": ["Paris"], "answer_start": [3]},
+        "prediction": {"id": "1", "prediction_text": "Paris"},
+    },
+    {"id": "2", "reference": {"text": ["y"], "answer_start": [3]}, "prediction": {"id": "2", "prediction_text": "x"}},
+]
+
+
+@pytest.mark.parametrize("form", ["records", "columns", "table", "pandas", "file"])
+def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: str) -> None:
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    forms = {
+        "records": lambda: SQUAD,
+        "columns": lambda: {name: [row[name] for row in SQUAD] for name in SQUAD[0]},
+        "table": lambda: pa.Table.from_pylist(SQUAD),
+        "pandas": lambda: pd.DataFrame(SQUAD),
+        "file": lambda: jsonl(tmp_path / "rows.jsonl", *SQUAD),
+    }
+    table = forms[form]()
+    assert fm.score(table, "exact_match")["exact_match"].to_pylist() == [1.0, 0.0]
+    found = fm.columns(table).columns
+    assert [found[name].path for name in ("answer", "reference")] == ["prediction.prediction_text", "reference.text"]
+    other = [{"answer": {"n": 1, "content": "a"}, "reference": "b"}]
+    with pytest.raises(fm.FastmetricsError, match=r"can name a path within, as answer\.content"):
+        fm.score(jsonl(tmp_path / "o.jsonl", *other) if form == "file" else other, "exact_match")
