@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmetrics import engines as engines
 from fastmetrics import logs as logs
 from fastmetrics import metrics as metrics
 from fastmetrics import models as models
@@ -54,6 +53,7 @@ from fastmetrics.scoring.frames import polars as polars
 from fastmetrics.scoring.frames.with_scores import with_scores as with_scores
 from fastmetrics.scoring.metric_functions import rouge as rouge
 from fastmetrics.scoring.score import score as score
+from fastmetrics.scoring.score import scorer as scorer
 from fastmetrics.stats.raters import Agreement
 from fastmetrics.vectors.embedder import Embedder as Embedder
 from fastmetrics.vectors.geometry_values import Geometry

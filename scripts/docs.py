@@ -30,7 +30,7 @@ from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
 from fastmetrics.metrics.source_names import NAMES
 from fastmetrics.metrics.suites import FAMILIES
-from scripts import measure_tables, scaling_tables, stubs, throughput
+from scripts import measure_tables, stubs, throughput
 
 ROOT = Path(__file__).parent.parent
 
@@ -54,13 +54,11 @@ KINDS = {
 def pages() -> dict[str, str]:
     """Every committed file with something generated in it, by its path from the root."""
     reports = throughput.read_reports(ROOT / "bench" / "results")
-    measured = scaling_tables.figures(ROOT / "bench" / "results" / "scaling.json")
     columns, presets = column_tables()
     return {
         **stubs.stubs(),
         "docs/sources.md": sources_page(),
         "docs/studies/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
-        "docs/studies/scaling.md": filled("docs/studies/scaling.md", figures=measured),
         "docs/data.md": filled("docs/data.md", columns=columns, presets=presets),
         "docs/retrieval.md": filled("docs/retrieval.md", measures=measure_tables.tables()),
         "README.md": filled("README.md", throughput=throughput.headline(reports)),

@@ -35,9 +35,8 @@ def stubs() -> dict[str, str]:
     rooms: dict[str, list[str]] = {}
     for name, home in sorted(IN_ROOMS.items()):
         rooms.setdefault(home.partition(".")[0], []).append(_import(name, home))
-    del rooms["tables"]  # it imports its own
     texts = {f"fastmetrics/{room}/__init__.pyi": "\n".join([NOTE, *imports, ""]) for room, imports in rooms.items()}
-    return texts | {"fastmetrics/__init__.pyi": package_stub(sorted([*rooms, "tables", "text"]))}
+    return texts | {"fastmetrics/__init__.pyi": package_stub(sorted([*rooms, "text"]))}
 
 
 def package_stub(rooms: list[str]) -> str:

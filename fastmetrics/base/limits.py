@@ -1,6 +1,4 @@
-"""Limits: rows or bytes that are read, scored and written at a time, and how long the package waits for networks and
-workers.
-"""
+"""Limits: rows or bytes that are read, scored and written at a time, and how long the package waits for networks."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ class BatchSizes:
     part_rows: int = 32_768
     """Rows of a part, the unit of saving, if the output is one file."""
     part_bytes: int = 64 << 20
-    """Bytes of input of a part."""
+    """Bytes of a part that are in memory before they are written."""
     folder_part_rows: int = 131_072
     """Rows of each file, if the output is a folder."""
     answered_part_rows: int = 8_192
@@ -112,13 +110,6 @@ class ReadSizes:
     remote_ahead_bytes: int = 4 << 20
     """Bytes of a remote file read ahead."""
 
-    split_bytes: int = 32 << 20
-    """Bytes of a split of whole files (see tables/table_chunks.py)."""
-    parquet_split_rows: int = 131_072
-    """Rows of a split of Parquet row groups."""
-    parquet_split_bytes: int = 256 << 20
-    """Bytes of a split of Parquet row groups."""
-
 
 STANDARD = ReadSizes()
 """The sizes for scoring."""
@@ -142,7 +133,7 @@ RANKINGS = RankingSizes()
 """The standard sizes for rankings."""
 
 
-# How long and how often the package waits for networks and workers: the only home of such limits.
+# How long and how often the package waits for networks: the only home of such limits.
 
 
 @dataclass(slots=True)
@@ -163,9 +154,6 @@ class RetryLimits:
 
     lock_seconds: float = 30.0
     """Seconds that a write waits for a table of PostgreSQL that another connection, maybe of the same run, reads."""
-
-    split_starts: int = 5
-    """How often the workers of a cluster start a split before the run stops: a split may end its worker's process."""
 
 
 RETRY_LIMITS = RetryLimits()

@@ -42,6 +42,22 @@ class WorkDone:
         return self.done / self.total if self.total else self.read
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run: finished and total rows (None if unknown), finished and total bytes of files."""
+
+    rows: int
+    total_rows: int | None
+    nbytes: int
+    total_bytes: int
+
+    @property
+    def share(self) -> float | None:
+        """The share done: of rows if the files record their number, otherwise of bytes; None if neither is known."""
+        done, total = (self.nbytes, self.total_bytes) if self.total_rows is None else (self.rows, self.total_rows)
+        return done / total if total else None
+
+
 COMPILING = WorkDone("compiling kernels", 1, "so far")
 """Reported before each kernel that is compiled instead of read from the disk."""
 

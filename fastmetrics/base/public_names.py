@@ -13,6 +13,7 @@ from fastmetrics.base.errors import suggestion
 
 VERBS = {
     "score": "scoring.score",
+    "scorer": "scoring.score",
     "with_scores": "scoring.frames.with_scores",
     "rouge": "scoring.metric_functions",
     "metric": "metrics.metric",
@@ -50,9 +51,8 @@ IN_ROOMS = {
     "assert_scores": "scoring.assertions",
     "anchors": "scoring.metric_functions",
     "verdicts": "scoring.metric_functions",
-    "FileSettings": "tables.opening",
+    "FileSettings": "tables.input_files",
     "ReadSettings": "tables.input_files",
-    "RayCluster": "engines.column_maker",
     "summarize_by": "results.by_segment",
     "side_by_side": "results.summary",
     "primary_table": "results.primary",

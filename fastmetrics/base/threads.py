@@ -34,24 +34,6 @@ def cores(threads: int | None = None) -> int:
     return count
 
 
-def keep_to_one() -> None:
-    """Restrict this process, one of several workers, to one core: libraries start no threads in it.
-
-    Loaded libraries are configured directly; libraries loaded later read the environment.
-    """
-    import pyarrow as pa
-    import threadpoolctl
-
-    for name in _POOLS:
-        os.environ[name] = "1"
-    threadpoolctl.threadpool_limits(1)
-    pa.set_cpu_count(1)
-
-
-_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Not Numba's: kernels start no threads, and Numba refuses another number once some package has started its pool."""
-
-
 def ordered(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[R, None, None]:
     """``map(work, items)`` on ``threads`` threads, with at most ``threads + 1`` items in progress.
 

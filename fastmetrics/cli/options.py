@@ -18,7 +18,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 import typer.models
@@ -27,10 +27,13 @@ from fastmetrics.base import input_columns as lists
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.public_names import load
 from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.terminal import FORMS, check_one_form, echo, echo_line, print_error, print_result
 from fastmetrics.tables.input_files import PLAIN, ReadSettings, reading_as
-from fastmetrics.tables.targets import Target
+
+if TYPE_CHECKING:
+    from fastmetrics.tables.targets import Target
 
 # The placeholder of an option in help pages and docs: what to write after it, in words that a reader knows.
 
@@ -238,7 +241,6 @@ SPELLINGS = {
     "texts": Spelling(convert=as_given),
     "thresholds": Spelling(convert=numbers),
     "usage": Spelling(convert=as_given),
-    "work": Spelling("PATH"),
 }
 """By the name of the parameter."""
 _TYPES = (bool, int, float)
@@ -333,6 +335,7 @@ _Mark = TypeVar("_Mark")
 class OptionsOf:
     """In the annotation of a parameter of a command: the options of functions or classes of settings.
 
+    A public one may be named, ``OptionsOf("score")``: it is imported when the command is called, or its help page.
     Where several have an option, it is that of the first.  ``without`` are options that the command does not have, and
     ``spelled`` are spellings of its own.
 
@@ -354,12 +357,15 @@ class Arguments(dict[str, Any]):
         super().__init__(values)
         self._defaults = defaults
 
-    def call(self, function: Callable[..., Any], **others: Any) -> Any:
-        """Call the function with those of the arguments that are parameters of it; ``others`` replace them.
+    def call(self, function: Callable[..., Any] | str, **others: Any) -> Any:
+        """Call the function, or a public one by its name, with those of the arguments that are parameters of it.
+
+        ``others`` replace them.
 
         >>> Arguments({"bins": 5, "quiet": True}).call(lambda scores, bins: (scores, bins), scores="a.csv")
         ('a.csv', 5)
         """
+        function = load(function) if isinstance(function, str) else function
         parameters = inspect.signature(function).parameters.values()
         names = [each.name for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
         return function(**{name: self[name] for name in names if name in self} | others)
@@ -406,7 +412,7 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
             options.append(groups.get(name, _Options([parameter.replace(annotation=hints[name])])))
             continue
         wanted = typing.get_args(hints[name])[0]
-        for owner in mark.owners:
+        for owner in (load(each) if isinstance(each, str) else each for each in mark.owners):
             found = list(options_of(owner, {*taken, *mark.without}, mark.spelled))
             taken |= {each.name for each in found}.union(option.name for each in found for option in each.parameters)
             if wanted is Arguments:

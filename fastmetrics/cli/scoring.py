@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,13 +23,6 @@ from fastmetrics.cli.options import (
     print_bad_rows,
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
-from fastmetrics.engines.column_maker import RayCluster
-from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.results.classification import classification
-from fastmetrics.retrieval.rank import rank
-from fastmetrics.scoring.found_columns import columns
-from fastmetrics.scoring.profiling import profile, warm_up
-from fastmetrics.scoring.score import score
 
 if TYPE_CHECKING:
     from fastmetrics.metrics.metric import Metric
@@ -41,23 +33,18 @@ if TYPE_CHECKING:
 def score_command(
     table: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(score)],
-    cluster: Annotated[RayCluster, OptionsOf(RayCluster)],
+    arguments: Annotated[Arguments, OptionsOf("score")],
     plugin: Plugins = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> Any:
     """Without an output, the scores are not kept.  Without metrics and suites, those of --plugin are scored too."""
-    if arguments["engine"] == "local" and cluster != RayCluster():
-        raise OptionError("--workers and --address are of the engine ray; the local one has --threads")
-    if arguments["engine"] == "ray":
-        arguments["engine"] = cluster
     if plugin and not arguments.get("metrics") and not arguments.get("suites"):
         arguments["suites"] = ["core"]
-        arguments["metrics"] = [name for name, own in REGISTRY.items() if own.function.__module__ in LOADED]
+        arguments["metrics"] = _of_plugins()
     if arguments["output"] is None:
         return _summarise(arguments, quiet, as_json)
-    run = arguments.call(score)
+    run = arguments.call("score")
     if quiet or as_json:
         return run.summary if as_json else None
     print_result(run.summary)
@@ -68,20 +55,32 @@ def score_command(
     return None
 
 
+def _of_plugins() -> list[str]:
+    """The metrics that plugins declare."""
+    from fastmetrics.metrics.metric import REGISTRY
+
+    return [name for name, own in REGISTRY.items() if own.function.__module__ in LOADED]
+
+
 def _summarise(arguments: Arguments, quiet: bool, as_json: bool) -> Any:
-    """Print the summary of scores that are deleted; raise ``OptionError`` for options of a kept output."""
+    """Print the summary of scores that are not kept; raise ``OptionError`` for options of a kept output."""
     refused = {"--resume": arguments["resume"], "--overwrite": arguments["overwrite"], "--quiet": quiet}
     refused["--on-error skip"] = arguments["files"].on_error == "skip"
     for option, is_set in refused.items():
         if is_set:
             raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
-    with tempfile.TemporaryDirectory() as folder:
-        scored = arguments.call(score, output=Path(folder, "scores.parquet"))
+    from fastmetrics.engines.column_maker import RunOptions
+    from fastmetrics.metrics.plan import ScoreRequest
+    from fastmetrics.scoring.score_runs import summarize_table
+
+    began = time.perf_counter()
+    request, options = arguments.call(ScoreRequest), arguments.call(RunOptions)
+    summary, rows = summarize_table(arguments["table"], request, options, arguments.get("threads"))
     if as_json:
-        return scored.summary
-    print_result(scored.summary)
+        return summary
+    print_result(summary)
     echo(
-        f"\n{row_count(scored.rows)} scored in {scored.seconds['total']:.1f} s; the scores are not kept:\n"
+        f"\n{row_count(rows)} scored in {time.perf_counter() - began:.1f} s; the scores are not kept:\n"
         "add -o scores.parquet to compare, gate or report them"
     )
     return None
@@ -90,45 +89,45 @@ def _summarise(arguments: Arguments, quiet: bool, as_json: bool) -> Any:
 def columns_command(
     table: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(columns)],
+    arguments: Annotated[Arguments, OptionsOf("columns")],
     as_json: AsJson = False,
 ) -> Any:
     """The preset by which a file was recognised, the columns that are found with their first values, what each suite
     reads, and what to type for the rest.  Only the first rows are read.
     """
-    return arguments.call(columns)
+    return arguments.call("columns")
 
 
 def profile_command(
     table: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(profile)],
+    arguments: Annotated[Arguments, OptionsOf("profile")],
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
     """Score after a warm-up, discard the scores, and print rows/s, MB/s and the time share of each stage."""
-    return arguments.call(profile)
+    return arguments.call("profile")
 
 
 def warm_up_command(
     *,
-    arguments: Annotated[Arguments, OptionsOf(warm_up)],
+    arguments: Annotated[Arguments, OptionsOf("warm_up")],
     plugin: Plugins = None,
 ) -> None:
     """For containers and services.  Print each metric, and how many kernels were compiled before it; machine code in
     the cache is only loaded.
     """
     made = arguments.call(
-        warm_up, progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True)
+        "warm_up", progress=lambda name, compiled: typer.echo(f"{compiled:4} compiled; next: {name}", err=True)
     )
     typer.echo(f"{made:,} kernels compiled")
 
 
 def classification_command(
-    table: Table, *, arguments: Annotated[Arguments, OptionsOf(classification)], as_json: AsJson = False
+    table: Table, *, arguments: Annotated[Arguments, OptionsOf("classification")], as_json: AsJson = False
 ) -> Any:
     """Print accuracy, F1, kappa, MCC and the confusion matrix."""
-    return arguments.call(classification)
+    return arguments.call("classification")
 
 
 def rank_command(
@@ -136,12 +135,12 @@ def rank_command(
         list[str], typer.Argument(help="Files of rankings, then the judgements.", metavar="RANKING... QRELS")
     ],
     *,
-    arguments: Annotated[Arguments, OptionsOf(rank)],
+    arguments: Annotated[Arguments, OptionsOf("rank")],
     as_json: AsJson = False,
 ) -> Any:
     """Print means, and write the values of each query."""
     *ranked, qrels = rankings
-    return arguments.call(rank, rankings=ranked, qrels=qrels)
+    return arguments.call("rank", rankings=ranked, qrels=qrels)
 
 
 # ``fastmetrics metrics``: list and explain the metrics.

@@ -26,8 +26,8 @@ from fastmetrics.cli.options import (
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_error
 from fastmetrics.models.embed import embed
-from fastmetrics.tables import open_source
 from fastmetrics.tables.input_files import local_path
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedder import Embedder

@@ -1,60 +1,21 @@
-"""The interface of makers of columns and of engines: what is made, the settings of a run, the data sent to workers, and
-the result.
-"""
+"""The interface of makers of columns: what is made, the settings of a run, and its result."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.score_metadata import METADATA, BatchSums
-from fastmetrics.base.shared_parameters import Help
-from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.opening import FileSettings
-from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import Limits, Position, Split
-
-# Where Ray runs: settings that users hand on as one object.
-
-
-@dataclass(frozen=True, kw_only=True)
-class RayCluster:
-    """A Ray cluster whose processes score files: the ``engine`` of :func:`score`.
-
-    >>> RayCluster(workers=8)
-    RayCluster(workers=8, address=None)
-    """
-
-    workers: Annotated[int | None, Help("Processes of the Ray cluster; by default one per core.")] = None
-    address: Annotated[
-        str | None, Help("The Ray cluster's address; by default a cluster is started on this machine.")
-    ] = None
-
-
-# What is made, the settings of a run, its result, and the data sent to workers.
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a run: finished and total rows (None if unknown), finished and total bytes of files."""
-
-    rows: int
-    total_rows: int | None
-    nbytes: int
-    total_bytes: int
-
-    @property
-    def share(self) -> float | None:
-        """The share done: of rows if the files record their number, otherwise of bytes; None if neither is known."""
-        done, total = (self.nbytes, self.total_bytes) if self.total_rows is None else (self.rows, self.total_rows)
-        return done / total if total else None
+from fastmetrics.tables.input_files import FileSettings
+from fastmetrics.tables.table_chunks import Limits
 
 
 class ColumnMaker(ABC):
@@ -129,7 +90,7 @@ class RunOptions:
         return cls(files, **options)
 
 
-_OF_OUTPUTS = ("batch_rows", "on_error", "work")
+_OF_OUTPUTS = ("batch_rows", "on_error")
 """The settings of files that results in memory lack."""
 
 
@@ -177,49 +138,3 @@ class RunResult:
     counts: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, int] = field(default_factory=dict)
     spending: Any = None
-
-
-@dataclass(frozen=True)
-class Task:
-    """The data that a worker needs.  ``signed``, the output's schema, is given if parts are whole Parquet files."""
-
-    source: TableSource
-    selection: Selection
-    maker: ColumnMaker
-    schema: pa.Schema
-    limits: Limits
-    skip: bool
-    signed: pa.Schema | None = None
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A stored part: the bytes of its file, the lines of its rejects, and the position of the next part."""
-
-    data: list[pa.Buffer]
-    rows: int
-    rejects: str
-    stop: Position
-    observed: Any
-    batch: pa.RecordBatch | None = None
-    offset: int = 0
-
-
-class Watcher(Protocol):
-    """Receives an engine's progress: seconds of a stage, and rows done up to a position in the input."""
-
-    def spent(self, stage: str, seconds: float) -> None: ...
-
-    def done(self, rows: int, stop: Position, offset: int) -> None: ...
-
-
-class Engine(Protocol):
-    """Interface of engines: ``behind`` is the number of parts that may wait to be written during scoring."""
-
-    behind: int
-
-    def parts(
-        self, task: Task, splits: Sequence[Split], watcher: Watcher
-    ) -> Generator[Callable[[], Finished], None, None]:
-        """The parts of the splits in order, each as a callable that may still do work; may be closed early."""
-        ...

@@ -32,8 +32,8 @@ from fastmetrics.results.by_segment import IntervalSummary, summarize_by
 from fastmetrics.scoring.score import score
 from fastmetrics.stats.summed_scores import added_up
 from fastmetrics.tables.csv_files import as_it_looks
-from fastmetrics.tables.input_files import PLAIN, Reading
-from fastmetrics.tables.opening import FileSettings, open_table
+from fastmetrics.tables.input_files import PLAIN, FileSettings, Reading
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
 
 _ADDED = ("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens", "tool_call_count")

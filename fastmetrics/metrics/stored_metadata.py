@@ -4,7 +4,6 @@ of the run, and digests of code.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import inspect
@@ -13,6 +12,7 @@ import math
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -253,25 +253,17 @@ def _jsonable(options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(settings, default=repr)))
 
 
-# The files of code that custom metrics run: the file of each, and what it imports from beside it.
-#
-# A digest of a function alone would miss a constant, a helper or an imported module that changes between the halves of
-# a resumed run.  Imports are read from the text, so a module that is imported inside a function counts too.  What a
-# file opens by itself, and installed packages, are not seen.
-
-_INSTALLED = {"site-packages", "dist-packages"}
+# The files of code that custom metrics run: a digest of a function alone would miss a constant or a helper beside it
+# that changes between the halves of a resumed run.  What a file imports is not seen.
 
 
 def source_digests(planned: Plan) -> dict[str, str]:
-    """A digest per file of code outside this package that the scores of a plan depend on.
-
-    A file is named by its path in the folder of the metric's file or package.  A metric of a notebook has no file.
-    """
+    """A digest per file outside this package that declares a metric of a plan; a metric of a notebook has no file."""
     return _digests(_functions(planned))
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """A digest of the code of a function: of its file and those that it imports from the same folder.
+    """A digest of the code of a function: of its file.
 
     Without a file, as in a notebook, it is that of the function alone, and empty if its source is unknown.
     """
@@ -287,14 +279,18 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def _digests(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
+    """The digests of the files that declare functions, by their names: of a plugin, of the text that was run."""
     digests: dict[str, str] = {}
-    for start, text in _files(functions):
-        folder = _folder(start)
-        for path, content in _with_imports(start, text, folder):
-            name, digest = path.relative_to(folder).as_posix(), hashlib.sha256(content).hexdigest()[:16]
-            known = digests.setdefault(name, digest)
-            if digest not in known:  # files of the same name, beside metrics in different folders
-                digests[name] = f"{known} {digest}"
+    for module in sorted({inspect.unwrap(function).__module__ for function in functions}):
+        path, text = LOADED.get(module) or (getattr(sys.modules.get(module), "__file__", None), None)
+        if path is None or Path(path).resolve().is_relative_to(PACKAGE):
+            continue
+        with suppress(OSError):  # a module in an archive has no file
+            content = Path(path).read_bytes() if text is None else text.encode()
+            digest = hashlib.sha256(content).hexdigest()[:16]
+            known = digests.setdefault(Path(path).name, digest)
+            if digest not in known:  # files of the same name in different folders
+                digests[Path(path).name] = f"{known} {digest}"
     return digests
 
 
@@ -309,93 +305,3 @@ def _functions(planned: Plan) -> Iterator[Callable[..., Any]]:
             tokenizer = TOKENIZERS.get(str(options.get("tokenizer")))
             if tokenizer is not None:
                 yield tokenizer
-
-
-def _files(functions: Iterable[Callable[..., Any]]) -> list[tuple[Path, bytes]]:
-    """The files that declare functions, each once, with their content: of a plugin the text that was run."""
-    found: dict[Path, bytes] = {}
-    for module in sorted({inspect.unwrap(function).__module__ for function in functions}):
-        path, text = LOADED.get(module) or (getattr(sys.modules.get(module), "__file__", None), None)
-        if path is None or Path(path).resolve().is_relative_to(PACKAGE):
-            continue
-        content = _content(Path(path)) if text is None else text.encode()
-        if content is not None:
-            found[Path(path).resolve()] = content
-    return list(found.items())
-
-
-def _folder(path: Path) -> Path:
-    """The folder of a file, or of the outermost package that has it."""
-    folder = path.parent
-    while (folder / "__init__.py").exists() and (folder.parent / "__init__.py").exists():
-        folder = folder.parent
-    return folder
-
-
-def _with_imports(start: Path, content: bytes, folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """A file and all files in the folder that it imports, directly or not, with their contents."""
-    waiting, seen = [(start, content)], {start}
-    while waiting:
-        path, content = waiting.pop()
-        yield path, content
-        for found in _imports(path, content, folder):
-            if found not in seen and (further := _content(found)) is not None:
-                seen.add(found)
-                waiting.append((found, further))
-
-
-def _content(path: Path) -> bytes | None:
-    """The bytes of a file, or None if there is no such file, as for a module in an archive."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
-def _imports(path: Path, content: bytes, folder: Path) -> Iterator[Path]:
-    """The files in the folder that the import statements of a file name; some may not exist."""
-    yield from _inside(folder, [path.parent / "__init__.py"])
-    try:
-        nodes = list(ast.walk(ast.parse(content)))
-    except (SyntaxError, ValueError, RecursionError):  # not Python, such as a compiled module
-        return
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _inside(folder, _modules(folder, alias.name))
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                name = f"{node.module}.{alias.name}" if node.module else alias.name
-                if node.level:
-                    yield from _inside(folder, _places(path.parents[node.level - 1], name.split(".")))
-                else:
-                    yield from _inside(folder, _modules(folder, name))
-
-
-def _modules(folder: Path, name: str) -> Iterator[Path]:
-    """The places of an absolute name and of the packages above it: where they were loaded from, or in the folder."""
-    parts = name.split(".")
-    for count in range(1, len(parts) + 1):
-        file = getattr(sys.modules.get(".".join(parts[:count])), "__file__", None)
-        if file is not None:
-            yield Path(file)
-        else:
-            for above in (folder, folder.parent):  # whose name is the first of a package's names
-                yield from _places(above, parts[:count])
-
-
-def _places(above: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """Where a module below a folder may be, and the packages above it."""
-    for count in range(1, len(parts) + 1):
-        stem = above.joinpath(*parts[:count])
-        yield from (stem.with_suffix(".py"), stem / "__init__.py")
-
-
-def _inside(folder: Path, paths: Iterable[Path]) -> Iterator[Path]:
-    """The paths that lie in the folder and in no folder of installed packages."""
-    for path in paths:
-        resolved = path.resolve()
-        if not resolved.is_relative_to(folder) or resolved.is_relative_to(PACKAGE):
-            continue
-        if _INSTALLED.isdisjoint([folder.name, *resolved.relative_to(folder).parts]):
-            yield resolved

@@ -22,11 +22,12 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownN
 from fastmetrics.base.input_columns import COLUMNS, is_id, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run import Threads, make_columns
+from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run import make_columns
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
@@ -36,7 +37,8 @@ from fastmetrics.models.judged_columns import FAILED, MISSING, UNSETTLED, failed
 from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
-from fastmetrics.tables.opening import Files, FileSettings
+from fastmetrics.tables.input_files import Files, FileSettings
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
@@ -360,7 +362,7 @@ def answer(
         check_without_output(options)
     elif isinstance(chosen, CallBot):
         check_apart(chosen.store_path, output)
-    opened = files.open(table)
+    opened = open_table(table, files)
     target = None if output is None else open_calls_output(output, opened, options)
     plan = plan_answering(
         opened.names,
@@ -378,7 +380,7 @@ def answer(
     with asking(plan) as (maker, spending):
         if watch is not None:
             watch(spending)
-        made = make_columns(maker, source, target, options, Threads(BEHIND))
+        made = make_columns(maker, source, target, options, BEHIND)
     return made if target is None else replace(made, spending=spending)
 
 

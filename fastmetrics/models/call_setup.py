@@ -186,7 +186,7 @@ class CallSettings(CallOptions):
     @property
     def store_path(self) -> Path:
         """The path of the store; by default in the user's cache."""
-        return cache_folder().parent / STORE if self.calls.store is None else Path(self.calls.store)
+        return cache_folder() / STORE if self.calls.store is None else Path(self.calls.store)
 
     def budget(self) -> Budget:
         """A new budget."""

@@ -18,7 +18,8 @@ from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
 from fastmetrics.models.judge_batch import JudgementMaker, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.input_files import FileSettings
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
@@ -102,7 +103,7 @@ def estimate_answering(
     """
     if not isinstance(bot, CallSettings):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
-    source = (files or FileSettings()).open(table)
+    source = open_table(table, files or FileSettings())
     plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=retry)
     source = sampled(source, plan.columns, sample, seed)
 

@@ -11,13 +11,15 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import kept_columns, listed, resolve
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.engines.column_maker import ColumnMaker, Progress, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run import Threads, make_columns, open_output
+from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
+from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.models.judged_columns import summed
-from fastmetrics.tables.opening import Files, FileSettings
+from fastmetrics.tables.input_files import Files, FileSettings
+from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
 _TEXTS = ("question", "answer", "reference")
@@ -117,11 +119,11 @@ def embed(
     options = RunOptions(files, resume, overwrite, progress)
     if output is None:
         check_without_output(options)
-    source = files.open(table)
+    source = open_table(table, files)
     target = None if output is None else open_output(output, source, options)
     copied = None if keep is None else kept_columns(keep, source.names)
     maker = _maker(source.names, embedder, listed(of), columns, copied)
-    return make_columns(maker, source, target, options, Threads(1))
+    return make_columns(maker, source, target, options, 1)
 
 
 def _maker(

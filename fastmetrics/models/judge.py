@@ -13,9 +13,10 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.engines.column_maker import Progress, RunOptions, check_without_output
-from fastmetrics.engines.run import Threads, make_columns
+from fastmetrics.engines.column_maker import RunOptions, check_without_output
+from fastmetrics.engines.run import make_columns
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, JudgeSettings, plan_judging
@@ -24,8 +25,8 @@ from fastmetrics.models.judged_columns import (
 )
 from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
-from fastmetrics.scoring.score import about_run, now
-from fastmetrics.tables.opening import Files, FileSettings
+from fastmetrics.scoring.score_runs import about_run, now
+from fastmetrics.tables.input_files import Files, FileSettings
 from fastmetrics.tables.protected_inputs import check_not_read
 from fastmetrics.tables.table_chunks import Limits
 
@@ -133,5 +134,5 @@ def judge(
             watch(budget.spending)
         about = partial(about_run, name, now() if times else None)
         maker = replace(plan, sender=sender, about=about)
-        made = make_columns(maker, source, target, options, Threads(BEHIND))
+        made = make_columns(maker, source, target, options, BEHIND)
     return made if target is None else replace(made, spending=budget.spending)

@@ -21,7 +21,8 @@ from fastmetrics.base.paths import Names
 from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.input_files import FileSettings
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import NarrowedSource, TableSource
 from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position
 from fastmetrics.tables.table_rows import whole_table
@@ -76,8 +77,8 @@ class SampledSource(NarrowedSource):
         if rows is not None:
             return rows
         nothing = Selection(pa.schema([]), {})
-        stop = Position(number + 1, 0)
-        return max((chunk.stop for chunk in super().chunks(nothing, Position(number, 0), 1, stop)), default=0)
+        chunks = itertools.takewhile(lambda chunk: chunk.file == number, super().chunks(nothing, Position(number, 0)))
+        return max((chunk.stop for chunk in chunks), default=0)
 
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns, and the numbers of the rows if they are among them."""
@@ -86,12 +87,10 @@ class SampledSource(NarrowedSource):
             return selection
         return Selection(selection.schema.append(pa.field(ROW, pa.int64())), {**selection.kinds, ROW: "any"})
 
-    def chunks(
-        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
-    ) -> Iterator[Chunk]:
-        """The sampled rows from ``start`` to before ``stop``; bad rows outside the sample are ignored."""
+    def chunks(self, selection: Selection, start: Position = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
+        """The sampled rows from ``start`` on; bad rows outside the sample are ignored."""
         own = selection.without(self._own)
-        for chunk in super().chunks(own, start, threads, stop):
+        for chunk in super().chunks(own, start, threads):
             sample = self._sample[chunk.file]
             good = np.isin(chunk.rows, sample)
             rejects = tuple(reject for reject in chunk.rejects if reject.position.row in sample)
@@ -187,9 +186,9 @@ def open_answers(
     questions.
     """
     if not pairwise:
-        return files.open(table, schema), []
+        return open_table(table, files, schema=schema), []
     names, (first, second) = _names_and_tables(table)
-    source, other = files.open(first, schema), files.open(second, schema)
+    source, other = open_table(first, files, schema=schema), open_table(second, files, schema=schema)
     for rubric in rubrics:
         if rubric.kind != "pairwise":
             raise OptionError(Argument("pairwise", True), f": the rubric {rubric.name!r} does not compare two answers")

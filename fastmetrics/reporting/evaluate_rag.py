@@ -21,11 +21,12 @@ from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
 from fastmetrics.base.input_columns import PREFIX, listed, resolve
 from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, argument
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__, source_digest
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.column_maker import Progress, RunResult
+from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of, failure_notes
 from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import Spending
@@ -41,7 +42,7 @@ from fastmetrics.scoring.score import score
 from fastmetrics.tables.addresses import as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.run_outputs import differences, read_metadata
 from fastmetrics.tables.sources import TableSource
@@ -297,7 +298,7 @@ class RagChunks:
     @classmethod
     def of(cls, path: str | Path, settings: ChunkSettings) -> RagChunks:
         """The chunks at a path; raises ``ColumnError`` if the table lacks a column, or holds no texts."""
-        source, name, vector = FileSettings().open(path), shown_address(as_local(path)), settings.vector
+        source, name, vector = open_table(path), shown_address(as_local(path)), settings.vector
         for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
             if column is not None and column not in source.names:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
@@ -368,7 +369,7 @@ class RagRun:
 
     def embed_questions(self) -> None:
         """The questions with their embeddings, without the columns of another system."""
-        source = FileSettings().open(self.questions)
+        source = open_table(self.questions)
         left_out = [name for name in source.names if name in _OUTPUT_COLUMNS or name.startswith(PREFIX)]
         own = [name for name in source.names if name not in left_out]
         if left_out:
@@ -441,7 +442,7 @@ class RagRun:
     def _index(self, path: str | Path, column: str) -> Index:
         """An index of the vectors of chunks."""
         id, metric = self.chunks.id, self.chunks.settings.metric
-        table = whole_table(FileSettings().open(path), {id: "any", column: "vector"})
+        table = whole_table(open_table(path), {id: "any", column: "vector"})
         if table[id].null_count:
             expected = f"{table[id].null_count:,} ids are null; expected the id of each chunk"
             raise ColumnError(f"{self.chunks.name}: column {id!r}: {expected}")
@@ -495,7 +496,7 @@ class RagRun:
 
         def make(path: Path) -> bool:
             answers = self.stages.path(ANSWERS)
-            keep = FileSettings().open(answers).names
+            keep = open_table(answers).names
             done = judge(answers, judging, output=path, keep=keep, watch=watch, **self._again())
             self.judgements.append(done)
             self.notes.extend(done.summary.notes)
@@ -576,7 +577,7 @@ class RagRun:
         return table.replace_schema_metadata(metadata)
 
     def _read(self, name: str) -> pa.Table:
-        source = FileSettings().open(self.stages.path(name))
+        source = open_table(self.stages.path(name))
         return whole_table(source, dict.fromkeys(source.names, "any"))
 
 

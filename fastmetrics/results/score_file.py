@@ -24,12 +24,12 @@ from fastmetrics.metrics.stored_metadata import Declared, Stored
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.retrieval.measures import is_measure, measure
 from fastmetrics.stats.summed_scores import columns_that_add_up, score_columns
-from fastmetrics.tables import FileSource, open_source
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.opening import open_each
+from fastmetrics.tables.opening import open_each, open_source
 from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_chunks import batch_of
 from fastmetrics.tables.table_rows import good_batches, whole_table
 

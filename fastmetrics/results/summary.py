@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,6 @@ from fastmetrics.results.score_file import (
 )
 from fastmetrics.results.score_run import ScoreRun, infinite_notes
 from fastmetrics.stats.summed_scores import (
-    CollectedScores,
     Piece,
     RoundKeys,
     Scores,
@@ -51,6 +50,10 @@ from fastmetrics.stats.sums import State, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
 
 # Summaries of score tables.
+
+
+Values: TypeAlias = "Callable[[str], Iterator[Any]]"
+"""What gives the values of a column, in pieces."""
 
 
 _FIGURES = ("mean", "std", "min", "max")
@@ -231,8 +234,8 @@ def summarize(
 ) -> Summary:
     """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
 
-    ``scores`` are score files, pooled with notes on their differences, or a table of any kind, an iterable of parts, a
-    Ray Dataset or a Spark DataFrame.  The ``id``, the pandas index, and kept columns of integers or booleans are not
+    ``scores`` are score files, pooled with notes on their differences, or a table of any kind, or an
+    iterable of parts.  The ``id``, the pandas index, and kept columns of integers or booleans are not
     summarised.  Sums are exact and rounded once, so any order or split of the rows gives the same bits.
 
     Null means that an input was missing, NaN that the metric is undefined.  Files store both as null and count them in
@@ -254,25 +257,21 @@ def summarize(
         files = PooledFiles.open(scores)
         return _of_files(files, statistics=statistics, labels=labels, finish=finish, budget=budget)
     requested = partial(asked_of, statistics=statistics)
-    collected = _collected(scores, requested)
-    sums = collected.sums
+    sums, values = _added(scores, requested)
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
     by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
-    try:
-        rounds = _over_rounds(sums.states, sums.added, sums.answers, collected.values)
-        states = {**sums.states, **rounds.states}
-        extra = {
-            name: named_statistics(states[name], keys, partial(rounds.values, name), budget)
-            for name, keys in by_column.items()
-            if name in states
-        }
-        if finish is None:
-            corpus, left_out = finish_all(sums.counts, collected.values, [*sums.states, *sums.lists], specs)
-        else:
-            corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
-    finally:
-        collected.release()
+    rounds = _over_rounds(sums.states, sums.added, sums.answers, values)
+    states = {**sums.states, **rounds.states}
+    extra = {
+        name: named_statistics(states[name], keys, partial(rounds.values, name), budget)
+        for name, keys in by_column.items()
+        if name in states
+    }
+    if finish is None:
+        corpus, left_out = finish_all(sums.counts, values, [*sums.states, *sums.lists], specs)
+    else:
+        corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     metrics = {
         name: MetricSummary.of(state, extra.get(name, {}), sums.unread.get(name)) for name, state in states.items()
     }
@@ -342,16 +341,21 @@ def summary_of(run: ScoreRun) -> Summary:
 
 
 def summary_of_run(
-    planned: Plan, observed: Sequence[Mapping[str, Any]], *, rejected: int, output: str | Path
+    planned: Plan, observed: Sequence[Mapping[str, Any]], *, rejected: int, output: str | Path | pa.Table
 ) -> Summary:
-    """The summary of a run from the sums of its parts; percentiles and some corpus metrics read its output again."""
+    """The summary of a run from the sums of its parts; percentiles and some corpus metrics read its output again.
+
+    The ``output`` of a run in memory is the table of its scores.
+    """
+    table = output if isinstance(output, pa.Table) else None
+    values = partial(column_of, output) if table is None else lambda name: iter(_values(table, name))
     states = merged(observed, planned.names)
     n_rows = sum(part["n_rows"] for part in observed)
     for state in states.values():
         state.add_errors(rejected)
     specs = {score.name: score.spec for score in planned.scores}
     added = [name for name in states if adds_up(specs.get(name, name))]
-    rounds = _over_rounds(states, added, _answers(output) if added else None, partial(column_of, output))
+    rounds = _over_rounds(states, added, _answers(output) if added else None, values)
     states |= rounds.states
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
     statistics = declared_statistics(states, stored)
@@ -361,7 +365,7 @@ def summary_of_run(
         extra = named_statistics(state, statistics.get(name, ()), partial(rounds.values, name))
         metrics[name] = MetricSummary.of(state, extra, sums.unread.get(name))
     columns = [*planned.names, *planned.kept_columns]
-    corpus, remarks = finish_all(sums.counts, partial(column_of, output), columns, declared_specs(stored))
+    corpus, remarks = finish_all(sums.counts, values, columns, declared_specs(stored))
     infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
     pooled = pooled_note(_systems(output) if any(map(is_system, planned.keep)) else ())
     notes = [*rounds.notes, *pooled, *infinite, *remarks, *notes_of(planned, sums)]
@@ -369,20 +373,27 @@ def summary_of_run(
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
 
-def _systems(output: str | Path) -> dict[str, None]:
+def _systems(output: str | Path | pa.Table) -> dict[str, None]:
     """The names of the systems in an output, in their order."""
-    file = ScoreFile.open(output)
-    batches = file.batches([name for name in file.key_columns if is_system(name)])
-    return {name: None for batch in batches for name in systems_of(batch)}
+    return {name: None for batch in _keys(output) for name in systems_of(batch)}
 
 
-def _answers(output: str | Path) -> Ints | None:
+def _answers(output: str | Path | pa.Table) -> Ints | None:
     """The number of each row's answer in an output, if its rows are rounds."""
-    file = ScoreFile.open(output)
-    keys = RoundKeys(file.source.schema.names)
-    for batch in file.batches(file.key_columns):
+    keys: RoundKeys | None = None
+    for batch in _keys(output):
+        keys = keys or RoundKeys(batch.schema.names)
         keys.add(batch)
-    return keys.answers()[0]
+    return None if keys is None else keys.answers()[0]
+
+
+def _keys(output: str | Path | pa.Table) -> Iterator[Piece]:
+    """The columns of an output by which its rows are told apart, in pieces."""
+    if isinstance(output, pa.Table):
+        yield output
+    else:
+        file = ScoreFile.open(output)
+        yield from file.batches(file.key_columns)
 
 
 def _of_files(files: PooledFiles, **options: Any) -> Summary:
@@ -403,22 +414,8 @@ def asked_of(
     return [name for name, keys in by_column.items() if percentiles(keys)]
 
 
-def _collected(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
-    """The sums of scores, computed by Ray or Spark if they hold the scores, otherwise in this process."""
-    home = type(scores).__module__
-    if home.startswith("ray.data"):
-        from fastmetrics.engines.cluster_rows import collect_dataset
-
-        return collect_dataset(scores, lambda names: requested(names, {}))
-    if home.startswith("pyspark."):
-        from fastmetrics.engines.cluster_rows import collect_dataframe
-
-        return collect_dataframe(scores, lambda names: requested(names, {}))
-    return scores if isinstance(scores, CollectedScores) else _added(scores, requested)
-
-
-def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> CollectedScores:
-    """The sums of scores in this process, and the values of requested columns if they can be read only once."""
+def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> tuple[Sums, Values]:
+    """The sums of scores, and what gives the values of a column: held if the scores can be read only once."""
     source = Scores.of(scores)
     values: dict[str, list[Any]] = {}
     sums = Sums(source.notes)
@@ -430,7 +427,7 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
             for name in {*requested(list(sums.states), sums.declared), *sums.added, *corpus}:
                 values.setdefault(name, []).extend(_values(piece, name))
     sums.close()
-    return CollectedScores(sums, partial(_reread, source) if source.again else lambda name: iter(values[name]))
+    return sums, partial(_reread, source) if source.again else lambda name: iter(values[name])
 
 
 def _reread(source: Scores, name: str) -> Iterator[Any]:

@@ -18,11 +18,13 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import RunOptions
-from fastmetrics.engines.run import Threads, make_columns, open_output
+from fastmetrics.engines.run import open_output, write_columns
 from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
 from fastmetrics.metrics.score_batch import VocabularyPool, fitted, score_batch
-from fastmetrics.scoring.score import ScoreMaker, score
+from fastmetrics.scoring.score import score
+from fastmetrics.scoring.score_runs import ScoreMaker
 from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 
@@ -184,7 +186,7 @@ def profile(
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions()
         output = open_output(Path(folder) / "scores.parquet", source, options)
-        result = make_columns(ScoreMaker(planned, scorer), source, output, options, Threads(threads))
+        result = write_columns(ScoreMaker(planned, scorer), source, output, options, cores(threads))
     seconds = scorer.watch.seconds
     makers = {name[5:]: spent for name, spent in seconds.items() if name.startswith("make ")}
     kernels = {score.name: seconds[score.name] for score in planned.scores}

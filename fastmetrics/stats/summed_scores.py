@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, is_list, plain_table, text_of_arrow
 from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
@@ -215,6 +214,9 @@ class Scores:
 
         A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
         """
+        if type(scores).__module__.startswith(("ray.data", "pyspark.")):
+            way = "write it as Parquet, and name the folder"
+            raise InputError(f"{name}: a {type(scores).__name__} is in the workers of a cluster; {way}")
         if isinstance(scores, pa.Table | pa.RecordBatch):
             return cls(lambda: _pieces([scores]), again=True)
         if isinstance(scores, pa.RecordBatchReader):
@@ -439,18 +441,6 @@ class Sums:
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
-
-
-@dataclass(frozen=True)
-class CollectedScores:
-    """Scores in another system, already summed.
-
-    ``values`` returns the scores of a column at each call; ``release`` frees the data in the other system.
-    """
-
-    sums: Sums
-    values: Callable[[str], Iterator[NDArray[np.float64]]]
-    release: Callable[[], Any] = lambda: None
 
 
 def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> list[str]:

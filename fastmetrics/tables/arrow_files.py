@@ -48,7 +48,6 @@ class ParquetReader(Reader):
             check_names(self.schema, file.shown, FileFormatError)
             if not file.is_remote:  # of others when they are read: opening many takes few requests
                 self._check_open(parquet)
-            self._pieces = list(_pieces(parquet.metadata, file.sizes))
 
     def _check_open(self, parquet: pq.ParquetFile) -> None:
         """Raise ``FileFormatError`` for a file with encrypted columns: PyArrow ends the process at their sizes.
@@ -73,15 +72,8 @@ class ParquetReader(Reader):
             return patiently(lambda: pq.ParquetFile(self.file.at_random(), **options))
         return pq.ParquetFile(self.file.path, buffer_size=self.file.sizes.parquet_buffer_bytes, **options)
 
-    @property
-    def pieces(self) -> Sequence[tuple[int, float]]:
-        """The row groups."""
-        return self._pieces
-
-    def read(
-        self, selection: Selection, number: int, start: int, threads: int, stop: int | None = None
-    ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop``, a row group boundary; other row groups are not read.
+    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+        """The rows from ``start`` on; row groups before it are not read.
 
         Columns selected as dictionaries are read as dictionaries if they are text.
         """
@@ -91,7 +83,7 @@ class ParquetReader(Reader):
         with reading(self.file.shown), self._open(coded) as parquet:
             if self.file.is_remote:
                 self._check_open(parquet)
-            for first, groups in _runs(parquet.metadata, start, stop):
+            for first, groups in _runs(parquet.metadata, start):
                 row = first
                 for batch in _batches(parquet, names, groups, self.file.sizes):
                     check_table(batch, f"{self.file.shown}, from row {row}, column", FileFormatError)
@@ -106,22 +98,11 @@ class ParquetReader(Reader):
                     raise FileFormatError(f"{self.file.shown}: {missing}; the file is damaged: write it again")
 
 
-def _pieces(metadata: pq.FileMetaData, sizes: ReadSizes) -> Iterator[tuple[int, float]]:
-    """The first row of each row group, and its share of a split, by rows or, if they are long, by bytes."""
-    row = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        yield row, max(group.num_rows / sizes.parquet_split_rows, group.total_byte_size / sizes.parquet_split_bytes)
-        row += group.num_rows
-
-
-def _runs(metadata: pq.FileMetaData, start: int, stop: int | None) -> Iterator[tuple[int, list[int]]]:
+def _runs(metadata: pq.FileMetaData, start: int) -> Iterator[tuple[int, list[int]]]:
     """Runs of row groups to read together, so that small ones are cheap, each with its first row."""
     row = first = 0
     groups: list[int] = []
     for group in range(metadata.num_row_groups):
-        if stop is not None and row >= stop:
-            break
         rows = metadata.row_group(group).num_rows
         if row + rows > start:
             first = row if not groups else first

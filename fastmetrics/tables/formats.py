@@ -74,14 +74,6 @@ class Reader(ABC):
         """The file and row of a position of this file, for messages."""
         return self.file.shown, self.where(position.row)
 
-    @property
-    def pieces(self) -> Sequence[tuple[int, float]] | None:
-        """The rows at which the file can be divided, each with the share of a split that follows; None if it cannot.
-
-        The ``read`` of a file that can be divided takes ``stop``, one of these rows, too.
-        """
-        return None
-
     @abstractmethod
     def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
         """The selected columns of the rows from ``start`` on; ``number`` is that of the file, for the chunks.

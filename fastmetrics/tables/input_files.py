@@ -32,7 +32,7 @@ import pyarrow as pa
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES, STANDARD, ReadSizes
-from fastmetrics.base.options import Choice, Optional, argument
+from fastmetrics.base.options import Choice, Optional, Rows, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import as_local, is_url, last_name, parse, shown_address
@@ -126,6 +126,32 @@ def reading_as(settings: ReadSettings) -> Iterator[None]:
     finally:
         _BY_DEFAULT.reset(before)
 
+
+@dataclass(frozen=True, kw_only=True)
+class FileSettings(ReadSettings):
+    """How files of rows are read, and how results are written to files.
+
+    >>> import pathlib, tempfile, fastmetrics as fm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
+    >>> files = fm.tables.FileSettings(format="jsonl", on_error="skip")
+    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).rows
+    1
+
+    Raises ``OptionError`` for an invalid setting.
+    """
+
+    batch_rows: Annotated[int | None, Help("Maximum rows per batch.")] = None
+    on_error: Annotated[str, Help("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")] = "fail"
+
+    def __post_init__(self) -> None:
+        """Raise ``OptionError`` for an invalid value."""
+        super().__post_init__()
+        argument("on_error", self.on_error, Choice("fail", "skip"))
+        argument("batch_rows", self.batch_rows, Optional(Rows))
+
+
+Files = Annotated[FileSettings | None, Help("The settings of files, a ``FileSettings``.")]
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 

@@ -12,16 +12,15 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.base.limits import STANDARD, ReadSizes
-from fastmetrics.base.options import Choice, Optional, Rows, Whole, argument
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.options import Optional, Whole, argument
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import (
     as_local,
@@ -126,43 +125,6 @@ def open_as_read(table: Any, how: Mapping[str, Any] | None, *, name: str = "tabl
     if {file.format for file in files} == {how["format"]}:
         files = [replace(file, settings=ReadSettings(**settings), schema=how.get("schema")) for file in files]
     return open_files(files)
-
-
-# The settings of files that users hand on as one object.
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileSettings(ReadSettings):
-    """How files of rows are read, and how results are written to files.
-
-    >>> import pathlib, tempfile, fastmetrics as fm
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "rows.txt").write_text('{"answer": "yes"}')
-    >>> files = fm.tables.FileSettings(format="jsonl", on_error="skip")
-    >>> fm.score(folder / "rows.txt", "answer_words", output=folder / "scores.csv", files=files).rows
-    1
-
-    Raises ``OptionError`` for an invalid setting.
-    """
-
-    batch_rows: Annotated[int | None, Help("Maximum rows per batch.")] = None
-    on_error: Annotated[str, Help("fail: a bad row ends the run; skip: bad rows go to OUT.rejects.jsonl.")] = "fail"
-    work: Annotated[
-        str | Path | None, Help("The local folder for results before they are uploaded; by default in ~/.cache.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        """Raise ``OptionError`` for an invalid value."""
-        super().__post_init__()
-        argument("on_error", self.on_error, Choice("fail", "skip"))
-        argument("batch_rows", self.batch_rows, Optional(Rows))
-
-    def open(self, table: Any, schema: str | None = None) -> TableSource:
-        """A table in memory or in files, which the preset ``schema`` describes; raises the errors of opening it."""
-        return open_table(table, self, schema=schema)
-
-
-Files = Annotated[FileSettings | None, Help("The settings of files, a ``FileSettings``.")]
 
 
 # Files, by paths, addresses and queries.

@@ -25,21 +25,17 @@ def target(
     folder: Folder | None = None,
     beside: Sequence[str] = (),
     stream: bool = False,
-    work: str | Path | None = None,
 ) -> Target:
     """The target for a path or address.
 
-    ``folder`` is the kind of folder that the output is, ``beside`` the suffixes of the files beside it, ``stream``
-    whether it may go into a pipe or a device, and ``work`` the work folder of a run whose output is in a store.
+    ``folder`` is the kind of folder that the output is, ``beside`` the suffixes of the files beside it, and
+    ``stream`` whether it may go into a pipe or a device.
     """
     text = as_local(path)
     if is_database(text):
-        return DatabaseTarget(text, beside, work)
+        return DatabaseTarget(text, beside)
     if is_url(text):
-        return RemoteTarget(text, folder, beside, work)
-    if work is not None:
-        why = f" is only for outputs in a store; a local output uses {text}.partial"
-        raise OptionError(Argument("work", str(work)), why)
+        return RemoteTarget(text, folder, beside)
     return StreamTarget(text) if stream and is_stream(text) else LocalTarget(text, folder, beside)
 
 

@@ -1,243 +1,177 @@
-"""The output of a run: finished parts in a work folder, from which a killed run goes on; published whole at the end.
+"""The output of a run: finished parts in a folder, from which a killed run goes on; published whole at the end.
 
-**Atomic outputs.** A run writes finished parts, each with a record of its checksum and its rejected rows, into
-``OUT.partial/`` and renames the output at the very end. ``--resume`` continues after the last complete part, if input,
-settings and code are the same; the result has the same bytes as an uninterrupted run. The metadata come last, so an
-output with metadata is complete: ``--resume`` of one with the same settings and inputs, none of them written later,
-ends at once with its own counts and summary. Work folders with links or unknown names are refused. Other outputs are
-written in a hidden temporary folder beside them, which a run that is killed leaves, and which blocks no other. Both are
-flushed to disk before they are renamed, and both are published by the target of their kind: a path, an address, a table
-of a database or a stream. A folder takes the place of an old one by two renames. Object stores cannot rename a folder,
-so a run that writes to one works in a local folder and uploads at the end. For a folder, the file that marks it as
-complete is uploaded last.
+**Atomic outputs.** An output is written beside its target under another name, flushed to disk and renamed. The metadata
+come last, so an output with metadata is complete: ``--resume`` of one with the same settings and inputs, none of them
+written later, ends at once with its own counts and summary.
+
+**Resuming.** A run into a file or folder of this machine keeps its parts in ``OUT.partial/``: each has a fixed number
+of rows and is renamed when it is whole, with a record of its checksum and its rejected rows. ``--resume`` goes on after
+the last one if the signature of both runs is equal: all options, the version of the package, the digests of the files
+of plugins, and the name, size and time of each input. A run of model calls asks for none that was answered, whatever
+becomes of its parts: its replies are in the store.
 """
 
 from __future__ import annotations
 
-import functools
+import base64
 import hashlib
 import json
 import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fastmetrics.base.errors import Argument, FileFormatError, OutputError, shown
 from fastmetrics.tables.addresses import as_local, is_database, is_url, last_name, parse, shown_address
-from fastmetrics.tables.encoders import json_object, metadata_in, writing
-from fastmetrics.tables.file_formats import output_format
+from fastmetrics.tables.encoders import Encoder, described, dump, json_object, metadata_in, writing
+from fastmetrics.tables.file_formats import encoder, output_format
 from fastmetrics.tables.input_files import DataFile, read_small, reading
 from fastmetrics.tables.opening import expand
 from fastmetrics.tables.outputs import target
+from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.protected_inputs import MARK
-from fastmetrics.tables.table_chunks import Position
-from fastmetrics.tables.targets import META, PARTS, make_private_folder, open_private, sync
+from fastmetrics.tables.table_chunks import BEGINNING, Position
+from fastmetrics.tables.targets import META, PARTS, LocalTarget, make_private_folder, open_private, sync
 from fastmetrics.tables.written_tables import stored_metadata
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
-# The work folder of a run: its finished parts, its settings, and a lock.
-#
-# ``scores.parquet.partial/`` (for an output in a store, a folder in the user's cache) contains ``run.json`` (settings,
-# input, limits), ``schema.arrow`` (the types that are read), ``parts/part-000000.arrow`` …, ``records/000000.json`` …,
-# ``lock`` and ``owner``, the id of the process that holds the lock (a separate file, because Windows does not allow
-# reading a locked one).  Each file is renamed when it is whole, the record of a part after its bytes; a part counts if
-# its record can be read and its bytes have the record's checksum.  Only the owner can enter the folder; the output
-# itself, once it has left the folder, has the usual permissions.
-
-
 _LISTED = 5
-_NAMES = {
-    "parts",
-    "records",
-    "lock",
-    "owner",
-    "run.json",
-    "schema.arrow",
-    "finished",
-    "rejects.jsonl",
-    "meta.json",
-    "replaced",
-}
-"""What runs make in a work folder, besides the output itself."""
+
+# The finished parts of a run.
 
 
-@dataclass(frozen=True)
+_OURS = re.compile(
+    r"part-\d{6}\.(arrow|json)|run\.json|lock|publishing|output(\..*)?|rejects\.jsonl|meta\.json|replaced"
+)
+"""The names that runs make in a folder of parts."""
+
+
+@dataclass
 class FinishedPart:
-    """A finished part: its rows, rejects, the start of the next part, its observation and its checksum."""
+    """A part: its rows, its rejects as lines, the position of the next part, and the observations of its pieces."""
 
-    rows: int
-    rejects: int
-    next: Position
-    observed: Any
-    crc: int
+    number: int
+    rows: int = 0
+    rejects: str = ""
+    stop: Position = BEGINNING
+    observed: list[Any] = field(default_factory=list)
+    crc: int = 0
 
 
-class WorkFolder:
-    """The folder of a run's finished parts for ``output``; a context manager that holds the lock."""
+class PartsFolder:
+    """The parts of a run; without a ``folder``, they are counted, and none is kept.
 
-    def __init__(self, path: Path, output: Path | str, part_suffix: str) -> None:
-        self.output = output
-        self.path = path
-        self.parts: dict[int, FinishedPart] = {}
-        self._suffix = part_suffix
-        self._lock: BaseFileLock | None = None
+    Only the owner can enter the folder.  Each file is renamed when it is whole, the record of a part after its rows.
+    """
 
-    def __enter__(self) -> WorkFolder:
-        import filelock
+    def __init__(self, folder: Path | None, output: Path | str, *, resume: bool = False) -> None:
+        self._folder, self._output, self._resume = folder, output, resume
+        self.parts: list[FinishedPart] = []
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
 
-        owner = self.path / "owner"
-        with writing(self.output):
-            make_private_folder(self.path)
-            self._check_ours()
-            lock = filelock.FileLock(self.path / "lock", thread_local=False)
+    def begin(self, signature: Mapping[str, Any], schema: pa.Schema) -> pa.Schema:
+        """Go on with the run that left the folder, or begin anew; the types that are read.
+
+        Raises ``OutputError`` with the differences if the signature of that run is another.
+        """
+        earlier = _earlier(self._folder) if self._folder is not None and self._resume else None
+        if earlier is not None:
+            compare(self._output, earlier[0], signature)
+            return earlier[1]
+        self.restart(signature, schema)
+        return schema
+
+    def restart(self, signature: Mapping[str, Any], schema: pa.Schema) -> None:
+        """Delete all parts, and record the signature of this run and the types that it reads."""
+        self.parts, self._resume, self._writer = [], False, None
+        if self._folder is not None:
+            clear(self._folder)
+            types = base64.b64encode(schema.serialize()).decode()
+            self._place("run.json", json.dumps({"signature": signature, "schema": types}).encode())
+
+    def finished(
+        self, lasts: Callable[[FinishedPart], bool]
+    ) -> Iterator[tuple[FinishedPart, Iterator[pa.RecordBatch]]]:
+        """The parts of an earlier run, up to one that is missing, damaged, or does not last, with their rows."""
+        while self._folder is not None and self._resume:
+            number = len(self.parts)
             try:
-                lock.acquire(blocking=False)
-            except filelock.Timeout:
-                process = owner.read_text(errors="replace") if owner.exists() else ""
-                process = process if process.isdigit() else "unknown"  # it may not have written its id yet
-                raise OutputError(f"another run (process {process}) is writing {self.output}") from None
-            self._lock = lock
-            owner.write_text(str(os.getpid()), encoding="ascii")
-        return self
+                data = (self._folder / f"part-{number:06d}.arrow").read_bytes()
+                record = json.loads((self._folder / f"part-{number:06d}.json").read_bytes())
+                part = FinishedPart(**{**record, "stop": Position(*record["stop"])})
+            except (OSError, TypeError, ValueError, RecursionError):
+                return
+            if zlib.crc32(data) != part.crc or not lasts(part):
+                return
+            self.parts.append(part)
+            with pa.ipc.open_file(pa.py_buffer(data)) as file:
+                yield part, map(file.get_batch, range(file.num_record_batches))
 
-    def __exit__(self, *exc: object) -> None:
-        if not self.unfinished():
-            self.remove()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-        with suppress(OSError):
-            self.path.rmdir()  # Windows cannot delete a locked file, so the folder is empty only now
+    def add(self, part_number: int, batch: pa.RecordBatch, lines: str, end: Position, seen: Any) -> None:
+        """Add rows to the part of this number."""
+        if not self.parts or self.parts[-1].number != part_number:
+            self.parts.append(FinishedPart(part_number))
+        part = self.parts[-1]
+        part.rows += batch.num_rows
+        part.rejects += lines
+        part.stop = end
+        part.observed.append(seen)
+        if self._folder is not None:
+            if self._writer is None:
+                self._writer = pa.ipc.new_file(self._folder / "output.part", batch.schema.remove_metadata())
+            self._writer.write_batch(batch)
 
-    def _check_ours(self) -> None:
-        """Raise ``OutputError`` for a folder with anything that no run writes: other names, or links."""
-        names = {entry.name.removesuffix(".tmp") for entry in self.path.iterdir()}
-        foreign = [name for name in names - _NAMES if not name.startswith("output")]
-        links = [entry for entry in (self.path, *self.path.rglob("*")) if entry.is_symlink()]
-        if foreign or links or (names - {"lock"} and "owner" not in names):
-            raise OutputError(f"{self.path} is not the work folder of a run, and a run would empty it; move it away")
+    def end(self) -> None:
+        """Complete the last part."""
+        if self._folder is not None and self._writer is not None:
+            self._writer.close()
+            self._writer, part = None, self.parts[-1]
+            part.crc = zlib.crc32((self._folder / "output.part").read_bytes())
+            os.replace(self._folder / "output.part", self._folder / f"part-{part.number:06d}.arrow")
+            self._place(f"part-{part.number:06d}.json", json.dumps(asdict(part)).encode())
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether a run left an output that only has to be published."""
-        return os.path.exists(self.path / "finished")  # False too for a name that no file may have
-
-    def unfinished(self) -> bool:
-        """Whether a run left anything to go on with."""
-        return os.path.isdir(self.path) and (self.is_finished or any((self.path / "records").glob("*.json")))
-
-    def _part_path(self, number: int) -> Path:
-        return self.path / "parts" / f"part-{number:06d}{self._suffix}"
-
-    def _record_path(self, number: int) -> Path:
-        return self.path / "records" / f"{number:06d}.json"
-
-    def start(self, run: Mapping[str, Any], schema: pa.Schema) -> None:
-        """Discard earlier parts and record this run, and the types that it reads."""
-        self.parts = {}
-        with writing(self.output):
-            self._clear()
-            for name in ("parts", "records"):
-                (self.path / name).mkdir()
-            _replace(self.path / "schema.arrow", [schema.serialize()])
-            _replace(self.path / "run.json", [json.dumps(run, ensure_ascii=False, indent=1).encode()])
-
-    def recorded(self) -> tuple[dict[str, Any], pa.Schema] | None:
-        """The record of the run that left this folder, and its types, or None without one."""
-        run = _json(self.path / "run.json")
-        try:
-            return (
-                None
-                if run is None
-                else (run, pa.ipc.read_schema(pa.py_buffer((self.path / "schema.arrow").read_bytes())))
-            )
-        except (OSError, ValueError, pa.ArrowException):
-            return None
-
-    def load(self) -> None:
-        """Find the finished parts; the bytes of a part are checked when it is used."""
-        self.parts = {}
-        for path in (self.path / "records").glob("*.json"):
-            with suppress(KeyError, TypeError, ValueError):  # power failed before the record was on the disk
-                record = _json(path) or {}
-                part = FinishedPart(
-                    record["rows"],
-                    record["rejects"].count("\n"),
-                    Position(*record["next"]),
-                    record["observed"],
-                    record["crc"],
-                )
-                self.parts[int(path.stem)] = part
-
-    def save(
-        self, number: int, data: Sequence[pa.Buffer], *, rows: int, rejects: str, stop: Position, observed: Any
-    ) -> None:
-        """Save a part: its bytes first, then its record."""
-        crc = functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), data, 0)
-        record = {"rows": rows, "rejects": rejects, "next": [stop.file, stop.row], "observed": observed, "crc": crc}
-        with writing(self.output):
-            _replace(self._part_path(number), data, private=self._suffix == ".arrow")
-            _replace(self._record_path(number), [json.dumps(record).encode()])
-        self.parts[number] = FinishedPart(rows, rejects.count("\n"), stop, observed, crc)
-
-    def part(self, number: int) -> pa.Buffer | None:
-        """A finished part's bytes, or None if it is missing or its bytes changed."""
-        with suppress(OSError, KeyError):
-            data = self._part_path(number).read_bytes()
-            if zlib.crc32(data) == self.parts[number].crc:
-                return pa.py_buffer(data)
-        return None
-
-    def rejects(self) -> Iterator[str]:
-        """The lines of the rejected rows of all parts."""
-        for number in sorted(self.parts):
-            if self.parts[number].rejects:
-                yield json.loads(self._record_path(number).read_bytes())["rejects"]
-
-    def remove(self) -> None:
-        """Delete the folder, the lock last: a folder with only a lock still belongs to a run."""
-        with suppress(OSError):  # the next run deletes what remains
-            self._clear()
-            for name in ("owner", "lock"):  # on Windows, releasing the lock deletes it
-                (self.path / name).unlink(missing_ok=True)
-            self.path.rmdir()
-
-    def _clear(self) -> None:
-        """Delete everything but the lock and its owner, and last what says that the output is published."""
-        for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == "finished"):
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            elif entry.name not in ("lock", "owner"):
-                entry.unlink()
+    def _place(self, name: str, data: bytes) -> None:
+        assert self._folder is not None
+        with open(self._folder / "output.json", "wb", opener=open_private) as stream:
+            stream.write(data)
+        os.replace(self._folder / "output.json", self._folder / name)
 
 
-def _json(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None without one."""
+def _earlier(folder: Path) -> tuple[dict[str, Any], pa.Schema] | None:
+    """The signature of the run that left a folder with parts, and the types that it read; None without one."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        run = json.loads((folder / "run.json").read_bytes())
+        signature, schema = dict(run["signature"]), pa.ipc.read_schema(pa.py_buffer(base64.b64decode(run["schema"])))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException):
         return None
-    return value if isinstance(value, dict) else None
+    return (signature, schema) if _has_parts(folder) else None
 
 
-def _replace(path: Path, pieces: Sequence[bytes | pa.Buffer], *, private: bool = True) -> None:
-    """Write a file atomically; a ``private`` one for its owner alone, others become part of the output."""
-    temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb", opener=open_private if private else None) as stream:
-        for piece in pieces:
-            stream.write(piece)
-    os.replace(temporary, path)
+def clear(folder: Path) -> None:
+    """Delete all but the lock in a folder of parts, and last what says that the output is published."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == "publishing"):
+        if entry.name != "lock":
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def _has_parts(folder: Path) -> bool:
+    """Whether a run left parts to go on with."""
+    return os.path.isfile(folder / "run.json") and any(folder.glob("part-*.json"))
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder has what runs make and nothing else."""
+    return not folder.is_symlink() and all(
+        _OURS.fullmatch(one.name) is not None and not one.is_symlink() for one in folder.iterdir()
+    )
 
 
 # The differences between two runs: versions, metrics, options, columns and inputs.
@@ -349,48 +283,43 @@ _REJECTS = ".rejects.jsonl"
 class Output:
     """The output file or folder of a run, with its rejects file and, if the format has no metadata, a sidecar.
 
-    ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; the run's work folder is beside
-    the path, or, for an address, in ``work`` (by default a folder of the user's cache); ``text`` is the path, or the
+    ``path``, ``rejects`` and ``sidecar`` are paths, or addresses as shown in messages; ``text`` is the path, or the
     address with its secrets, from which the output can be read again.
     """
 
-    def __init__(self, path: str | Path, work: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.format, self.compression = output_format(path)
         self.folder = self.format == "folder"
         self._beside = [_REJECTS] if self.format in ("parquet", "folder") else [_REJECTS, META]
         text = as_local(path)
         self.text = text if is_url(text) or is_database(text) else os.path.abspath(text)
-        self._target = target(self.text, folder=PARTS if self.folder else None, beside=self._beside, work=work)
+        self._target = target(self.text, folder=PARTS if self.folder else None, beside=self._beside)
         self.path = self._target.path
         self.rejects = self._target.shown(_REJECTS)
         self.sidecar = self._target.shown(META) if META in self._beside else None
-        self.work = WorkFolder(self._target.work, self.path, ".parquet" if self.folder else ".arrow")
+        is_local = isinstance(self._target, LocalTarget)
+        self._parts = Path(f"{self.text.rstrip('/')}{WORK_SUFFIX}") if is_local else None
         self.complete = False
         """Whether an earlier run completed the output, and this one is to resume it."""
 
-    @property
-    def temporary(self) -> Path:
-        """The name of the output until it is complete."""
-        return self.work.path / ("parts" if self.folder else f"output{PurePath(last_name(str(self.path))).suffix}")
-
     def check(self, inputs: Any, *, resume: bool, overwrite: bool) -> None:
         """Raise ``OutputError`` if the output may not or cannot be written; ``inputs`` are what the run reads."""
-        unfinished = self.work.unfinished()
+        if resume and self._parts is None:
+            raise OutputError(f"{self.path} cannot be resumed: run again without ", Argument("resume", True))
+        unfinished = self._parts is not None and _has_parts(self._parts)
         self.complete = resume and not (overwrite or unfinished) and self.stored()[0] is not None
-        replaces = overwrite or self.complete or (resume and self.work.is_finished)
-        self._target.check(inputs, overwrite=replaces)
+        published = resume and self._parts is not None and os.path.exists(self._parts / "publishing")
+        self._target.check(inputs, overwrite=overwrite or self.complete or published)
+        if self.complete and self._parts is not None and self._parts.is_dir() and _is_ours(self._parts):
+            shutil.rmtree(self._parts)  # a run that was killed after its end
         if unfinished and not (resume or overwrite):
             raise OutputError(
-                f"{self.work.path} contains an unfinished run; choose ",
+                f"{self._parts} contains an unfinished run; choose ",
                 Argument("resume", True),
                 " to continue it or ",
                 Argument("overwrite", True),
                 " to start again",
             )
-
-    def check_types(self, schema: pa.Schema) -> None:
-        """Raise ``OutputError`` for a column that a database to write to has no type for."""
-        self._target.check_types(schema)
 
     def stored(self) -> tuple[dict[str, Any] | None, list[DataFile]]:
         """The metadata and the files of a complete output; None if there is none."""
@@ -400,43 +329,117 @@ class Output:
         except FileFormatError:
             return None, []
 
-    def commit(self, metadata: str) -> None:
-        """Publish all files; the next resume completes what was killed."""
-        work = self.work.path
-        with writing(self.path):
-            if any(part.rejects for part in self.work.parts.values()):
-                with open(work / "rejects.jsonl", "w", encoding="utf-8", newline="\n") as stream:
-                    stream.writelines(self.work.rejects())
-            if self.folder or self.sidecar is not None:
-                place = self.temporary / MARK if self.folder else work / "meta.json"
-                place.write_text(metadata + "\n", encoding="utf-8")
-            for name, _ in self._moves():
-                sync(work / name, inside=True)
-            self._target.check_free()
-            for suffix in self._beside:
-                self._target.drop(suffix)
-            (work / "finished").touch()
-        self.finish()
+    @contextmanager
+    def work(self, *, keep: bool) -> Iterator[Path]:
+        """The folder of this run, deleted at its end; after an error, finished parts stay if they are to be kept.
 
-    def _moves(self) -> list[tuple[str, str]]:
-        """The finished files in the work folder, each with the suffix that its final name adds; the metadata last."""
-        names = [("rejects.jsonl", _REJECTS), (self.temporary.name, ""), ("meta.json", META)]
-        return [(name, suffix) for name, suffix in names if (self.work.path / name).exists()]
-
-    def finish(self) -> None:
-        """Complete the remaining renames or uploads, and delete the work folder."""
-        finished = self.work.path / "finished"
+        Raises ``OutputError`` if another run writes this output, or if the folder has other files.
+        """
         with writing(self.path):
-            if not finished.read_bytes():
-                moves = self._moves()
-                try:
-                    self._target.publish(self.work.path, moves)
-                except OutputError as error:
-                    kept = f"; the scores are kept in {self.work.path}: "
-                    raise OutputError(*error.message.parts, kept, Argument("resume", True), " writes them") from error
-                # If the deletion is interrupted, the next run must not publish the rest.
-                finished.write_text("published")
-        self.work.remove()
+            if self._parts is None or not keep:
+                with self._target.unfinished() as hidden:
+                    yield hidden
+                return
+            make_private_folder(self._parts)
+            if not _is_ours(self._parts):
+                raise OutputError(
+                    f"{self._parts} is not the work folder of a run, and a run would empty it; move it away"
+                )
+            import filelock
+
+            lock = filelock.FileLock(self._parts / "lock", thread_local=False)
+            try:
+                lock.acquire(blocking=False)
+            except filelock.Timeout:
+                raise OutputError(f"another run is writing {self.path}") from None
+            try:
+                yield self._parts
+                clear(self._parts)
+            finally:
+                if not _has_parts(self._parts):
+                    shutil.rmtree(self._parts, ignore_errors=True)
+                lock.release()
+
+    @contextmanager
+    def writer(self, work: Path, signed: pa.Schema) -> Iterator[OutputWriter]:
+        """What writes the output into the folder of a run; ``signed`` is its schema with the signature."""
+        self._target.check_types(signed)
+        writer = OutputWriter(self, work, signed)
+        try:
+            yield writer
+        finally:
+            writer.discard()
+
+    def publish(self, work: Path, metadata: str | None, rejects: Sequence[str]) -> None:
+        """Give all files in the folder of a run their names, that of the metadata last."""
+        if any(rejects):
+            (work / "rejects.jsonl").write_text("".join(rejects), encoding="utf-8", newline="\n")
+        if metadata is not None:
+            place = work / "output" / MARK if self.folder else work / "meta.json"
+            place.write_text(metadata + "\n", encoding="utf-8")
+        names = [("rejects.jsonl", _REJECTS), (self.temporary(work).name, ""), ("meta.json", META)]
+        moves = [(name, suffix) for name, suffix in names if (work / name).exists()]
+        for name, _ in moves:
+            sync(work / name, inside=True)
+        self._target.check_free()
+        (work / "publishing").touch()  # what a resumed run finds in the place of the output is then its own
+        for suffix in self._beside:
+            self._target.drop(suffix)
+        self._target.publish(work, moves)
+
+    def temporary(self, work: Path) -> Path:
+        """The output in the folder of a run, until it is complete."""
+        return work / ("output" if self.folder else f"output{PurePath(last_name(str(self.path))).suffix}")
+
+
+class OutputWriter:
+    """Writes the parts of an output: into one file, or each into its file of a folder."""
+
+    def __init__(self, output: Output, work: Path, signed: pa.Schema) -> None:
+        self._output, self._work, self._signed = output, work, signed
+        self._path = output.temporary(work)
+        self._encoder: Encoder | None = None
+        self._number = -1
+        if output.folder:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path.mkdir()
+        else:
+            self._open(self._path)
+
+    def _open(self, path: Path) -> None:
+        output = self._output
+        kind = "parquet" if output.folder else output.format
+        self._encoder = encoder(path, self._signed, kind, output.compression)
+
+    def write(self, number: int, rows: pa.RecordBatch) -> None:
+        """Write rows of the part of this number."""
+        if self._output.folder and number != self._number:
+            self._close({})
+            self._number = number
+            self._open(self._path / f"part-{number:06d}.parquet")
+        assert self._encoder is not None
+        self._encoder.write(rows)
+
+    def close(self, signature: Mapping[str, Any], conclusion: Mapping[str, Any], rejects: Sequence[str]) -> int:
+        """Complete the output and publish it; the number of its cells with a leading quote."""
+        output, last = self._output, self._encoder
+        self._close({} if output.folder else conclusion)
+        beside = {**signature, **conclusion}
+        if output.sidecar is not None and last is not None:
+            beside |= described(self._signed, last)
+        output.publish(self._work, dump(beside) if output.folder or output.sidecar is not None else None, rejects)
+        return 0 if last is None else last.guarded
+
+    def _close(self, conclusion: Mapping[str, Any]) -> None:
+        if self._encoder is not None:
+            self._encoder.close(conclusion)
+            self._encoder = None
+
+    def discard(self) -> None:
+        """Close an unfinished file."""
+        if self._encoder is not None:
+            self._encoder.discard()
+            self._encoder = None
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, fi
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patient
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, Split, batch_of
+from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, batch_of
 
 # A table as its readers see it, in memory or in files.
 
@@ -82,15 +82,9 @@ class TableSource(ABC):
     def select(self, columns: Mapping[str, str]) -> Selection:
         """The named columns (user's name: kind), each with the type in its batches."""
 
-    def splits(self, start: Position = BEGINNING) -> list[Split]:
-        """The rows from ``start`` on in splits that can be scored independently."""
-        return [Split(start, None)]
-
     @abstractmethod
-    def chunks(
-        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
-    ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop``, in order."""
+    def chunks(self, selection: Selection, start: Position = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
+        """The rows from ``start`` on, in order."""
 
     @abstractmethod
     def where(self, position: Position) -> tuple[str, str]:
@@ -140,15 +134,9 @@ class NarrowedSource(TableSource):
         """The named columns of the source."""
         return self._source.select(columns)
 
-    def splits(self, start: Position = BEGINNING) -> list[Split]:
-        """The splits of the source."""
-        return self._source.splits(start)
-
-    def chunks(
-        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
-    ) -> Iterator[Chunk]:
+    def chunks(self, selection: Selection, start: Position = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
         """The rows of the source."""
-        return self._source.chunks(selection, start, threads, stop)
+        return self._source.chunks(selection, start, threads)
 
     def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position."""
@@ -251,9 +239,7 @@ class FrameSource(TableSource):
         self._keep(of_kinds(self._with(list(columns)), columns))
         return plain_selection(self._with(list(columns)).select(list(columns)).schema, columns)
 
-    def chunks(
-        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
-    ) -> Iterator[Chunk]:
+    def chunks(self, selection: Selection, start: Position = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
         """The rows from ``start`` on, in order."""
         row = start.row
         for batch in self.hold(selection.schema.names).slice(row).to_batches(max_chunksize=SIZES.read_batch_rows):
@@ -450,48 +436,19 @@ class FileSource(TableSource):
             nearest = UnknownNameError.of("column", name, reader.schema.names)
             raise ColumnError(f"{reader.file.shown}: {nearest}")
 
-    def splits(self, start: Position = BEGINNING) -> list[Split]:
-        """The rows from ``start`` on in splits that can be scored independently, computed without reading rows.
-
-        A split is a run of Parquet row groups of 131,072 rows or more (256 MB, if their rows are long), or of whole
-        files of other formats of 32 MB or more on disk; small files of any formats share a split.  The starts of
-        splits depend only on the files, and each split starts a new part, so that every engine makes the same parts.
-        """
-        begins, share = [BEGINNING], 0.0
-        for number, reader in enumerate(self._readers):
-            for row, piece in self._pieces(number, reader):
-                if share >= 1:
-                    begins.append(Position(number, row))
-                    share = 0.0
-                share += piece
-        splits = [Split(*pair) for pair in zip(begins, [*begins[1:], None], strict=True)]
-        left = [split for split in splits if split.stop is None or split.stop > start]
-        return [Split(max(start, split.start), split.stop) for split in left]
-
-    def _pieces(self, number: int, reader: Reader) -> Sequence[tuple[int, float]]:
-        """The rows at which a file can be divided, each with the share of a split that follows it."""
-        if reader.pieces is not None:
-            return reader.pieces
-        return [(0, (self.bytes_before(number + 1) - self.bytes_before(number)) / reader.file.sizes.split_bytes)]
-
-    def chunks(
-        self, selection: Selection, start: Position = BEGINNING, threads: int = 1, stop: Position | None = None
-    ) -> Iterator[Chunk]:
-        """The rows from ``start`` to before ``stop`` (the end of a split), or to the end of the input, in order.
+    def chunks(self, selection: Selection, start: Position = BEGINNING, threads: int = 1) -> Iterator[Chunk]:
+        """The rows from ``start`` on, in order.
 
         Types are those of the files until ``conform`` unifies them.
         """
         for number in range(start.file, len(self._readers)):
-            if stop is not None and stop <= (number, 0):
-                return
             reader = self._readers[number]
             row = start.row if number == start.file else 0
-            ends = (stop.row,) if stop is not None and stop.file == number else ()
             # Columns from folder names (key=value) are not read from the files.
             within = selection.without(reader.file.keys) if reader.file.keys else selection
             apart = bool(selection.paths) and not reader.follows_paths
             roots = within.roots(reader.schema) if apart else within
-            chunks = patient(partial(self._read, roots, number, threads, ends), row)
+            chunks = patient(partial(self._read, roots, number, threads), row)
             yield from (self._at_paths(chunk, within) for chunk in chunks) if apart else chunks
 
     def _at_paths(self, chunk: Chunk, selection: Selection) -> Chunk:
@@ -530,12 +487,12 @@ class FileSource(TableSource):
             lambda row: json.dumps(whole_batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False),
         )
 
-    def _read(self, selection: Selection, number: int, threads: int, ends: Sequence[int], row: int) -> Iterator[Chunk]:
+    def _read(self, selection: Selection, number: int, threads: int, row: int) -> Iterator[Chunk]:
         """The rows of a file from ``row`` on, if it stays as it was."""
         reader: Any = self._readers[number]
         try:
             with reading(reader.file.shown):
-                yield from reader.read(selection, number, row, threads, *ends)
+                yield from reader.read(selection, number, row, threads)
         except FileFormatError:
             reader.check_unchanged()  # rather the cause than its effect
             raise

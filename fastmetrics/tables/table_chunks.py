@@ -1,10 +1,4 @@
-"""Chunks of a table: their positions in the input, and splitting them into batches and parts.
-
-**Splits** are ranges of the input: runs of Parquet row groups of 131,072 rows or more, or of whole files of other
-formats of 32 MB or more. They are known without reading a row. Each split is split into parts separately, so every
-engine makes the same parts and the same bytes, and one engine may finish a run that another began. A single file of
-JSON lines, CSV or Arrow is never divided.
-"""
+"""Chunks of a table: their positions in the input, and dividing them into batches and parts."""
 
 from __future__ import annotations
 
@@ -35,13 +29,6 @@ class Position(NamedTuple):
 
 
 BEGINNING = Position(0, 0)
-
-
-class Split(NamedTuple):
-    """The rows from ``start`` to before ``stop``, or to the end of the input, which can be scored independently."""
-
-    start: Position
-    stop: Position | None
 
 
 @dataclass(frozen=True)
@@ -114,15 +101,13 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Limits:
-    """Maximum sizes of a batch (the unit of work) and a part (the unit of saving), in rows and in bytes of input.
+    """Maximum rows of a batch (the unit of work; fewer if rows are long), and the rows of a part (the unit of saving).
 
-    The end of a part depends only on the input and the limits of parts, and so do the output files.
+    The end of a part depends only on the input and on ``part_rows``, and so do the output files.
     """
 
     batch_rows: int = field(default_factory=lambda: SIZES.read_batch_rows)
-    batch_bytes: int = field(default_factory=lambda: SIZES.read_batch_bytes)
     part_rows: int = field(default_factory=lambda: SIZES.part_rows)
-    part_bytes: int = field(default_factory=lambda: SIZES.part_bytes)
 
 
 def batch_of(schema: pa.Schema) -> pa.RecordBatch:
@@ -211,32 +196,29 @@ def long_rows(batch: pa.RecordBatch, most: int) -> list[int]:
     return numbers
 
 
-def cut(chunks: Iterable[Chunk], limits: Limits, part: int = 0) -> Iterator[tuple[int, Chunk]]:
-    """Chunks no larger than a batch, each with the number of its part, counted from ``part``.
+def divided(
+    chunks: Iterable[Chunk], limits: Limits, done: int = 0, *, to_first_reject: bool = False
+) -> Iterator[tuple[int, Chunk]]:
+    """Chunks no larger than a batch, each with the number of its part; ``chunks`` begin after the ``done`` first parts.
 
-    A part ends before the row that would exceed a limit; a bad row belongs to the part of the next good row, or to the
-    last part.
+    A part has ``part_rows`` good rows, and the bad rows among and after them.  What follows the first bad row, which
+    may be endless, is not read if that row ends the run.
     """
-    rows = size = 0
-    waiting: list[Reject] = []
-    last_file = 0
+    first = done * limits.part_rows
     for chunk in chunks:
-        waiting.extend(chunk.rejects)
-        last_file = chunk.file
-        ends = np.concatenate([[0], np.cumsum(row_bytes(chunk.batch))])
-        start = 0
-        while start < chunk.batch.num_rows:
-            if rows and (rows >= limits.part_rows or size + ends[start + 1] - ends[start] > limits.part_bytes):
-                part, rows, size = part + 1, 0, 0
-            room = ends[start] + min(limits.batch_bytes, limits.part_bytes - size)
-            stop = int(np.searchsorted(ends, room, side="right")) - 1
-            stop = max(start + 1, min(stop, start + limits.batch_rows, start + limits.part_rows - rows))
-            stop = min(stop, chunk.batch.num_rows)
-            last = Position(chunk.file, int(chunk.rows[stop - 1]))
-            before = tuple(reject for reject in waiting if reject.position < last)
-            waiting = waiting[len(before) :]
-            yield part, chunk.slice(start, stop, before)
-            rows, size, start = rows + stop - start, size + int(ends[stop] - ends[start]), stop
-    if waiting:
-        nothing = pa.RecordBatch.from_arrays([], names=[])
-        yield part, Chunk(last_file, np.empty(0, np.int64), nothing, tuple(waiting))
+        good = np.searchsorted(chunk.rows, [reject.position.row for reject in chunk.rejects])
+        rows, start = len(chunk.rows), 0
+        most = max(1, min(limits.batch_rows, SIZES.read_batch_bytes * rows // max(chunk.batch.nbytes, 1)))
+        before = tuple(reject for reject, place in zip(chunk.rejects, good, strict=True) if place == 0)
+        part = max(0, first - 1) // limits.part_rows
+        if before and part >= done:
+            yield part, chunk.slice(0, 0, before)
+        while start < rows:
+            part = (first + start) // limits.part_rows
+            stop = min(rows, start + most, (part + 1) * limits.part_rows - first)
+            own = tuple(one for one, place in zip(chunk.rejects, good, strict=True) if start < place <= stop)
+            yield part, chunk.slice(start, stop, own)
+            start = stop
+        first += rows
+        if chunk.rejects and to_first_reject:
+            return

@@ -17,7 +17,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
-from fastmetrics.tables.table_chunks import Chunk, Limits, Reject, batch_of, cut, long_rows, too_long
+from fastmetrics.tables.table_chunks import Chunk, Limits, Reject, batch_of, divided, long_rows, too_long
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
@@ -114,7 +114,7 @@ def good_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The batches of a table in order, no larger than the ``limits``; bad rows as in :func:`good_rows`."""
     chunks = source.chunks(selection)
-    for chunk in chunks if limits is None else (chunk for _, chunk in cut(chunks, limits)):
+    for chunk in chunks if limits is None else (chunk for _, chunk in divided(chunks, limits)):
         batch = good_rows(source, selection, chunk, skip=skip, any_length=any_length).batch
         if batch.num_rows:
             yield batch

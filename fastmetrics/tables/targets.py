@@ -4,7 +4,6 @@ replaced; finished files get their names whole.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
@@ -24,8 +23,6 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.tables import remote_files as remote
 from fastmetrics.tables.addresses import Url, parse
 from fastmetrics.tables.encoders import writing
-from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.protected_inputs import MARK, check_not_read
 from fastmetrics.tables.remote_files import look, patiently, plainly, store
 
@@ -110,14 +107,13 @@ PARTS = Folder(MARK, ("part-",))
 class Target(ABC):
     """The place of an output, and of the files ``beside`` it, by the suffixes that their names add to its own.
 
-    ``path`` is a path, or an address without its secrets; ``work`` is the folder of a run that can be resumed.
+    ``path`` is a path, or an address without its secrets.
     """
 
     text: str
     folder: Folder | None
     beside: Sequence[str]
     path: Path | str
-    work: Path
 
     @property
     def suffixes(self) -> list[str]:
@@ -221,7 +217,7 @@ class LocalTarget(FileTarget):
     """A file or folder on this machine: a run works beside it, and finishes by renaming."""
 
     def __init__(self, text: str, folder: Folder | None, beside: Sequence[str]) -> None:
-        super().__init__(text, folder, beside, Path(text), Path(f"{text.rstrip('/')}{WORK_SUFFIX}"))
+        super().__init__(text, folder, beside, Path(text))
 
     def final(self, suffix: str) -> Path:
         """The path of the output or of a file beside it."""
@@ -295,9 +291,9 @@ class RemoteTarget(FileTarget):
     Objects are atomic.  Of a folder, the mark is deleted first and uploaded last.
     """
 
-    def __init__(self, text: str, folder: Folder | None, beside: Sequence[str], work: str | Path | None) -> None:
+    def __init__(self, text: str, folder: Folder | None, beside: Sequence[str]) -> None:
         self._url = parse(text)
-        super().__init__(text, folder, beside, self._url.shown, work_folder(self._url.shown, work))
+        super().__init__(text, folder, beside, self._url.shown)
 
     def final(self, suffix: str) -> Url:
         """The address of the output or of a file beside it."""
@@ -404,23 +400,17 @@ def upload(path: Path, url: Url) -> None:
     patiently(copy)
 
 
-def work_folder(shown: str, work: str | Path | None) -> Path:
-    """The local folder of a run whose output is elsewhere."""
-    digest = hashlib.sha256(shown.rstrip("/").encode()).hexdigest()[:16]
-    return (cache_folder() if work is None else local_path(work, "work").absolute()) / f"{digest}{WORK_SUFFIX}"
-
-
 def cache_folder() -> Path:
-    """The default location of work folders for outputs in a store."""
+    """The folder of the user's caches, where replies of models are stored unless another place is named."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "fastmetrics" / "runs"
+    return Path(base) / "fastmetrics"
 
 
 class StreamTarget(Target):
     """A pipe or a device such as ``/dev/stdout``, into which a page is written."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, None, (), text, Path())
+        super().__init__(text, None, (), text)
 
     def check(self, inputs: Any, *, overwrite: bool) -> None:
         """Do nothing: nothing there can be lost."""

@@ -20,7 +20,7 @@ from fastmetrics.tables.addresses import is_database, parameters
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.encoders import dump, json_object, metadata_in
 from fastmetrics.tables.protected_inputs import paths_of
-from fastmetrics.tables.targets import Moves, Target, work_folder
+from fastmetrics.tables.targets import Moves, Target
 
 METADATA = "_fastmetrics"
 REJECTS = "_rejects"
@@ -45,10 +45,10 @@ class DatabaseTarget(Target):
     address that does not name a table.
     """
 
-    def __init__(self, text: str, beside: Sequence[str], work: str | Path | None) -> None:
+    def __init__(self, text: str, beside: Sequence[str]) -> None:
         self.table = DatabaseTable.of(text)
         shown = self.table.url.shown
-        super().__init__(text, None, beside, shown, work_folder(shown, work))
+        super().__init__(text, None, beside, shown)
         self._overwrite = False
         if self.table.table is None:
             raise OptionError(f"output {shown!r}: expected the name of a table alone, as in ?table=scores")

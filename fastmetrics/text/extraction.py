@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import (
     Bytes,
     Flags,
-    Ids,
     Ints,
     Text,
     arrow_numbers,

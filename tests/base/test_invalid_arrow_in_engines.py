@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from fastmetrics.engines.cluster_rows import BatchWorker, RowScoring, _batches, _pack, pack, plan_rows
 
 from fastmetrics.base.errors import InputError
 from fastmetrics.engines import cluster_rows
-from fastmetrics.engines.cluster_rows import BatchWorker, RowScoring, _batches, _pack, pack, plan_rows
 from fastmetrics.metrics.plan import ScoreRequest
 from tests.base.test_invalid_arrow_data import DAMAGED, UNWRITABLE
 from tests.support.optional_parts import needs

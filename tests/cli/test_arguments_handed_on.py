@@ -70,6 +70,10 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 
 
+HOMES = {"ScoreRequest": "fastmetrics.metrics.plan", "RunOptions": "fastmetrics.engines.column_maker"}
+"""Where a function finds what it imports when it is called."""
+
+
 class Arrived(Exception):  # noqa: N818 - the end of a call, no error
     """What the function behind received."""
 
@@ -81,7 +85,7 @@ def value_of(name: str, default: Any) -> Any:
         **RANKING,
         **READING,
         "keep": ["text"],
-        "files": fm.tables.FileSettings(on_error="skip", batch_rows=59, max_row_bytes=61_000, format="jsonl", work="w"),
+        "files": fm.tables.FileSettings(on_error="skip", batch_rows=59, max_row_bytes=61_000, format="jsonl"),
         "seed": 53,
         "metrics": ["jaccard"],
         "measures": ["mrr"],
@@ -119,7 +123,8 @@ def test_shared_arguments_arrive(
     """All arguments of equal names arrive: their names are read from both signatures."""
     place, _, name = f"fastmetrics.{function}".rpartition(".")
     module = importlib.import_module(place)
-    target = inspect.signature(getattr(module, behind))
+    home = module if hasattr(module, behind) else importlib.import_module(HOMES[behind])
+    target = inspect.signature(getattr(home, behind))
     (tmp_path / "rows.jsonl").write_text('{"id": 1, "question": "q", "answer": "a", "text": "a"}\n')
     made = {
         "FILE": tmp_path / "rows.jsonl",
@@ -138,7 +143,7 @@ def test_shared_arguments_arrive(
     arguments = {key: value_of(key, parameters[key].default) for key in shared} | {
         key: made.get(value, value) if isinstance(value, str) else value for key, value in needed.items()
     }
-    monkeypatch.setattr(module, behind, record)
+    monkeypatch.setattr(home, behind, record)
     with pytest.raises(Arrived) as arrived:
         call(**arguments)
     received = arrived.value.args[0]
@@ -170,7 +175,8 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
         opened.append(arguments)
         raise Arrived
 
-    monkeypatch.setattr("fastmetrics.tables.opening.open_table", record)
+    for module in ("scoring.score_runs", "models.judged_tables", "models.answer", "models.embed"):
+        monkeypatch.setattr(f"fastmetrics.{module}.open_table", record)
     with pytest.raises(Arrived):
         call(tmp_path / "rows.txt", files := fm.tables.FileSettings(format="jsonl", query="select 1"))
     assert opened == [(tmp_path / "rows.txt", files)]

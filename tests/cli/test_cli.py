@@ -15,7 +15,7 @@ import fastmetrics
 from fastmetrics.cli.exits import Stopped
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, in_words
-from fastmetrics.tables import read_metadata
+from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
 
 ROWS = [
@@ -316,7 +316,7 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     words = [("gate", "o.parquet", "-r", "token_f1 >= 0"), ("score", "t.jsonl", "-o", "o.parquet")]
     assert [program(*each, "--threads", 0).code for each in words] == [2, 2]
     monkeypatch.setattr("fastmetrics.cli.comparison.gate", interrupted)
-    monkeypatch.setattr("fastmetrics.cli.scoring.score", interrupted)
+    monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
     assert program(*words[0]).err == "interrupted\n"
     done = program(*words[1])
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")

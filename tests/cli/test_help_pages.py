@@ -47,7 +47,13 @@ def test_arguments_and_options_have_placeholders_that_a_reader_knows() -> None:
     page = program("score", "--help").out
     assert "Usage: fastmetrics score [OPTIONS] INPUT...\n" in page
     assert "\n  INPUT...  Files, folders" in page
-    for shown in ("--metrics METRIC,...", "--no-relevant zero|undefined", "--threads N ", "--work PATH", "--name TEXT"):
+    for shown in (
+        "--metrics METRIC,...",
+        "--no-relevant zero|undefined",
+        "--threads N ",
+        "--output PATH",
+        "--name TEXT",
+    ):
         assert shown in page
     assert "fastmetrics metrics [OPTIONS] [NAME]\n" in program("metrics", "--help").out
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 import pytest
 import typer
 
-import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.cli.commands import COMMANDS, all_commands
@@ -159,7 +158,5 @@ def test_arguments_that_commands_convert_arrive(tmp_path: Any, monkeypatch: Any)
     )
     function = arrived(monkeypatch, "answering.answer", *asked, "json:dumps")["bot"]
     assert (str(function.store), function.concurrency) == ("s.sqlite", 3)
-    ray = arrived(monkeypatch, "scoring.score", "score", "r.jsonl", "-o", "o.csv", "--engine", "ray", "--workers", "3")
-    assert ray["engine"] == fm.engines.RayCluster(workers=3)
     runs = arrived(monkeypatch, "comparison.compare", "compare", "r.jsonl", "s.jsonl", "--names", "a,b", "--by", "x,y")
     assert (runs["runs"], runs["by"]) == ({"a": "r.jsonl", "b": "s.jsonl"}, [["x", "y"]])

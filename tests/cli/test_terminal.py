@@ -105,9 +105,6 @@ def test_messages_name_arguments_or_options_of_the_caller(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     table = jsonl(tmp_path / "t.jsonl", {"output": "a", "response": "b"})
     for options, said in (
-        (["--workers", "2"], "--workers and --address are of the engine ray; the local one has --threads"),
-        (["--engine", "dask"], "--engine dask: expected local or ray"),
-        (["--work", "w"], "--work w is only for outputs in a store; a local"),
         (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected 'fail' or 'skip'"),
         ((), "columns 'output' and 'response' both match 'answer'; choose one with --columns answer=..."),
     ):

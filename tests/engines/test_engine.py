@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.base.threads import ordered
-from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
@@ -33,16 +34,14 @@ def source(tmp_path: Path) -> Path:
 
 
 @settings(max_examples=12, deadline=None)
-@given(
-    batch=st.integers(1, 400), size=st.integers(10, 4000), threads=st.integers(1, 3), suffix=st.sampled_from([0, 1, 2])
-)
-def test_any_batches_and_threads_give_the_same_bytes(tmp_path_factory, batch, size, threads, suffix):
+@given(batch=st.integers(1, 400), threads=st.integers(1, 3), suffix=st.sampled_from([0, 1, 2]))
+def test_any_batches_and_threads_give_the_same_bytes(tmp_path_factory, batch, threads, suffix):
     folder = tmp_path_factory.mktemp("same")
     pq.write_table(table(500), folder / "in.parquet")
     name = ["out.parquet", "out.arrow", "out.jsonl.zst"][suffix]
     limits = Limits(part_rows=90)
     run(open_source(folder / "in.parquet"), JOB, folder / f"a.{name}", limits=limits)
-    limits = Limits(batch, size, 90)
+    limits = Limits(batch, 90)
     run(open_source(folder / "in.parquet"), JOB, folder / f"b.{name}", limits=limits, threads=threads)
     assert (folder / f"a.{name}").read_bytes() == (folder / f"b.{name}").read_bytes()
 
@@ -249,7 +248,7 @@ def test_an_interrupt_ends_the_threads(tmp_path, source):
             JOB,
             tmp_path / "o.parquet",
             threads=2,
-            limits=Limits(50, 1 << 20, 50),
+            limits=Limits(50, 50),
             progress=interrupted,
         )
     assert set(threading.enumerate()) <= before
@@ -262,7 +261,7 @@ NO_POOL = {"OPENBLAS_NUM_THREADS": "1"}
 ONE_THREAD = """
 import os, sys
 import pyarrow as pa
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.toy_scores import FunctionMaker, run
 before, count = len(os.listdir("/proc/self/task")), pa.cpu_count()
 most = 0

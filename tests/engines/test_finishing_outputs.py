@@ -10,7 +10,8 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.column_maker import RunResult
-from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 
@@ -70,7 +71,7 @@ def test_files_are_flushed_before_rename(
     named = last.index(f"name {output_}.rejects.jsonl")
     metadata = ["name o.csv.meta.json"] if name == "o.csv" else []
     assert last[named:] == [f"name {output_}.rejects.jsonl", f"name {output_}", *metadata, "sync out"]
-    made = ["part-000000.parquet", "part-000001.parquet", "part-000002.parquet", "_fastmetrics.json", "parts"]
+    made = ["part-000000.parquet", "part-000001.parquet", "part-000002.parquet", "_fastmetrics.json", "output"]
     synced = made if name == "o/" else ["meta.json", "output.csv"] if name == "o.csv" else ["output.parquet"]
     assert sorted(last[:named]) == sorted(f"sync {one}" for one in ["rejects.jsonl", *synced])
 
@@ -136,8 +137,10 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
         work = folder / f"{name.rstrip('/')}.partial"
         folder.mkdir()
 
-        def crash(path: str | Path, *arguments: object, left: list[int] = left, work: Path = work, **options: object):
-            left[0] -= (work / "finished").exists() or Path(path).name in ("owner", "lock")
+        def crash(
+            path: str | Path, *arguments: object, left: list[int] = left, folder: Path = folder, **options: object
+        ):
+            left[0] -= (folder / name.rstrip("/")).exists()
             if left[0] < 0:
                 raise CrashError
             unlink(path, *arguments, **options)
@@ -148,7 +151,7 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
                 go(source, f"{folder}/{name}")
             except CrashError:
                 assert set(wanted) <= set(held(folder))
-        ended = not (work / "finished").exists()
+        ended = not work.exists()
         made = go(source, f"{folder}/{name}", resume=True)
         assert (made.rows, made.rejected) == (whole.rows, whole.rejected)
         assert held(folder) == wanted

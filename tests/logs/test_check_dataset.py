@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, MissingExtraError, OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.logs.dataset import plain
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.reference import dataset as reference
 from tests.support.program import jsonl, program
 

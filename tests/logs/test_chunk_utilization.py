@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
 

@@ -20,7 +20,7 @@ from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHE
 from fastmetrics.metrics.plan import parse
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.opening import FileSettings
+from fastmetrics.tables.input_files import FileSettings
 from fastmetrics.text.text_keys import _classes, scripts
 from tests.reference import scripts as plain
 from tests.support.program import program, unfolded

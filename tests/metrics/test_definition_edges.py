@@ -18,7 +18,7 @@ from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.errors import FileFormatError, OptionError, UnknownNameError
 from fastmetrics.results.score_file import column_of
 from fastmetrics.stats.raters import agreement
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.text import statements
 from tests.support.program import ENVIRONMENT
 

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.reference import packages
 from tests.support import strategies
 

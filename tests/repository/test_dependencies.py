@@ -77,6 +77,7 @@ def test_messages_about_missing_packages_name_extras_that_have_them() -> None:
         "notebook",
         "postgres-server",
         "datasets",
+        "ray",
     }
     for package, extra in named:
         assert package in {plain(one) for one in EXTRAS[extra]}

@@ -250,13 +250,13 @@ def test_markdown_of_a_docstring() -> None:
 
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     shutil.copy(ROOT / "README.md", tmp_path)
-    for name in ("data.md", "retrieval.md", "studies/scaling.md"):
+    for name in ("data.md", "retrieval.md"):
         (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "docs" / name, tmp_path / "docs" / name)
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     assert _main(monkeypatch, "--check") == 1
     assert "docs/sources.md: out of date" in capsys.readouterr().out
-    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["data.md", "retrieval.md", "studies"]
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["data.md", "retrieval.md"]
     assert _main(monkeypatch) == 0
     assert sorted(path.name for path in (tmp_path / "docs" / "reference").iterdir()) == [
         "commands.md",

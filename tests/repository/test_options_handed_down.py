@@ -37,6 +37,8 @@ EXCEPTIONS: dict[str, set[str]] = {
         "Scores.of: open_frame(name)",
         "by_grade: fixed_ids(starts)",
         "project: pca(column)",
+        "RagRun._read: open_table(name)",
+        "RagChunks.of: open_table(settings)",
     },
     "the name of a column, for messages about input that is checked already": {
         "EmbeddedIn.of: Vectors.of(column)",

@@ -13,7 +13,7 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.scoring.score import score
-from fastmetrics.tables import read_metadata
+from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
 
 ALIASES = [(column.name, alias) for column in COLUMNS.values() for alias in column.aliases]

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.engines.run import PartWriter
+from fastmetrics.tables.run_outputs import OutputWriter
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
 
@@ -41,7 +41,7 @@ def test_a_run_goes_on_with_the_same_bytes_and_only_under_the_same_choice(tmp_pa
     source, whole, out = write(tmp_path / "in.jsonl", OLD), tmp_path / "whole.parquet", tmp_path / "out.parquet"
     asked = {"metrics": "bleu,corpus_bleu"}
     fm.score(source, output=whole, keep_counts=True, **asked)
-    monkeypatch.setattr(PartWriter, "close", lambda *_: 1 / 0)
+    monkeypatch.setattr(OutputWriter, "close", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         fm.score(source, output=out, keep_counts=True, **asked)
     monkeypatch.undo()

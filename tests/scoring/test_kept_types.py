@@ -16,7 +16,7 @@ import pytest
 from fastmetrics import score
 from fastmetrics.base.arrays import as_lists
 from fastmetrics.base.errors import ColumnError, OutputError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.table_chunks import cell_bytes
 from tests.support.table_files import read
 
@@ -84,7 +84,7 @@ def test_unsupported_kept_types_are_named(tmp_path: Path) -> None:
     rows = _write(tmp_path / "in.arrow", months=months, bytes=bytes_)
     for name, kept, said in (
         ("o.parquet", "months", f"cannot write {tmp_path}/o.parquet: Unhandled type"),
-        ("o/", "months", "cannot write the scores: Unhandled type"),
+        ("o/", "months", f"cannot write {tmp_path}/o: Unhandled type"),
         ("o.csv", "bytes", f"cannot write {tmp_path}/o.csv: Invalid UTF8"),
     ):
         with pytest.raises(OutputError, match=f"^{said}"):

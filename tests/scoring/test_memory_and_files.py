@@ -22,10 +22,11 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.column_maker import RunOptions
-from fastmetrics.tables import Limits, read_metadata
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.run_outputs import read_metadata
 from fastmetrics.tables.sources import FrameSource
+from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.tables.table_rows import good_batches
 from tests.support.judge_server import judge_server
 from tests.support.public_functions import public
@@ -119,8 +120,8 @@ def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-OF_FILES: dict[str, Any] = {"on_error": "skip", "work": "folder", "batch_rows": 5}
-OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "engine": "ray", "name": "a run", "times": True}
+OF_FILES: dict[str, Any] = {"on_error": "skip", "batch_rows": 5}
+OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "name": "a run", "times": True}
 
 
 @pytest.mark.parametrize("option", [*OF_FILES, *OF_RUNS])

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.tables import Limits, Position, Reject, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits, Position, Reject
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.column_maker import Progress, RunResult
-from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score
 
 LIMITS = Limits(batch_rows=16, part_rows=40)
@@ -122,7 +123,7 @@ def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
     pq.write_table(rows, tmp_path / "in.parquet")
     with pytest.raises(StopError):
         go(tmp_path / "in.parquet", tmp_path / "o.csv", progress=stopping(8))
-    (tmp_path / "o.csv.partial" / "parts" / "part-000001.arrow").unlink()
+    (tmp_path / "o.csv.partial" / "part-000001.arrow").unlink()
     job = FunctionMaker(score, KINDS, {"version": "1"})
     options = {"limits": LIMITS, "on_error": "skip", "resume": True}
     made = run(open_source(tmp_path / "in.parquet"), job, tmp_path / "o.csv", **options)

@@ -10,7 +10,7 @@ import pytest
 
 from fastmetrics import score
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.tables import FileSettings
+from fastmetrics.tables.input_files import FileSettings
 
 
 class StopError(Exception):

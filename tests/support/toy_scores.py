@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.errors import InputError
+from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
-from fastmetrics.engines.run import Threads, make_columns, open_output
+from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.tables.sources import TableSource
 
 KINDS = {"id": "id", "answer": "text"}
@@ -68,7 +69,7 @@ class FunctionMaker(ColumnMaker):
 def run(source: TableSource, maker: ColumnMaker, output: str | Path, *, threads: int = 1, **options: Any) -> RunResult:
     """A run on threads of this process."""
     chosen = RunOptions.of(**options)
-    return make_columns(maker, source, open_output(output, source, chosen), chosen, Threads(threads))
+    return make_columns(maker, source, open_output(output, source, chosen), chosen, cores(threads))
 
 
 JOB = FunctionMaker(score, KINDS, {"version": "1", "metrics": ["length", "ratio"]})

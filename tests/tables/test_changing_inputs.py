@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.sources import FileSource
 from tests.support.program import jsonl, program
 from tests.support.table_files import write

@@ -23,7 +23,8 @@ from fastmetrics.metrics.prices import price_table
 from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
-from fastmetrics.tables import input_files, open_source
+from fastmetrics.tables import input_files
+from fastmetrics.tables.opening import open_source
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import ENVIRONMENT
 from tests.support.table_files import read

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.kernels.byte_search import deepest
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.text_values import DEPTH
 from tests.support.program import jsonl, program
 

@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.program import program
 
 ROWS = "id,answer,reference\n1,Lyon,Paris\n2,Rome,Rome\n"

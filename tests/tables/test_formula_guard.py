@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fastmetrics import score
 from fastmetrics.retrieval.rank import rank
-from fastmetrics.tables import open_source
 from fastmetrics.tables.encoders import guarded, unguarded
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.table_files import FORMATS, read, write
 
 NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.table_files import FORMATS, read, write
 from tests.support.toy_scores import JOB, run, table
 

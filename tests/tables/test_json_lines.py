@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.table_files import read
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -13,7 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
-from fastmetrics.tables import Limits, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Limits
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 

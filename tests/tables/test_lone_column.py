@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.tables import open_source
 from fastmetrics.tables.file_formats import encoder, output_format
+from fastmetrics.tables.opening import open_source
 from tests.support.program import jsonl, program
 
 DELIMITED = ["o.csv", "o.tsv", "o.csv.gz", "o.tsv.gz", "o.csv.zst", "o.tsv.zst"]

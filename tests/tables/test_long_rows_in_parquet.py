@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.tables import open_source
 from fastmetrics.tables.arrow_files import stored_columns
+from fastmetrics.tables.opening import open_source
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.program import program
 from tests.support.table_files import write
 

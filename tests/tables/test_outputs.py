@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.tables import Limits, open_source, read_metadata
-from fastmetrics.tables.run_outputs import describe_inputs
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.run_outputs import describe_inputs, read_metadata
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
@@ -32,7 +33,7 @@ COUNTS = {"n_rejected": 0, "n_rows": 1000}
 
 
 def test_scores_and_metadata_are_written_without_leftovers(tmp_path, source):
-    result = run(open_source(source), JOB, tmp_path / "out.parquet", limits=Limits(64, 1 << 20, 300))
+    result = run(open_source(source), JOB, tmp_path / "out.parquet", limits=Limits(64, 300))
     made = pq.read_table(result.output)
     expected = score(table(1000).combine_chunks().to_batches()[0])
     assert made["id"].to_pylist() == expected["id"].to_pylist()
@@ -155,7 +156,7 @@ import ctypes, os, struct, sys
 if os.getuid() == 0:  # without its capabilities, root is refused what modes refuse to the owner
     ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.toy_scores import FunctionMaker, run
 try:
     run(open_source(sys.argv[1]), FunctionMaker(lambda batch: batch, {"id": "id"}), sys.argv[2])

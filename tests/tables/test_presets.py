@@ -20,7 +20,7 @@ from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import PRESETS
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.sources import FileSource
 from tests.support.program import program
 

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import Position, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Position
 from tests.support.program import program
 
 NAMES = ["id", "é"]

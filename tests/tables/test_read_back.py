@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import plain
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.tables.table_rows import whole_table
 

@@ -16,8 +16,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
-from fastmetrics.tables import open_source, remote_files
+from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse
+from fastmetrics.tables.opening import open_source
 from tests.support.loopback import BUCKET, KEY, SECRET, ObjectStore, Server, object_store
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write

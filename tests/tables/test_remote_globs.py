@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary import summarize
-from fastmetrics.tables import open_source
-from fastmetrics.tables.opening import expand
+from fastmetrics.tables.opening import expand, open_source
 from fastmetrics.tables.patterns import Pattern, is_input, on_disk
 from tests.support.loopback import BUCKET, Server
 from tests.support.table_files import tree

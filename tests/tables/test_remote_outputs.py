@@ -19,8 +19,11 @@ import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.summary import summarize
-from fastmetrics.tables import Limits, open_source, read_metadata, targets
+from fastmetrics.tables import targets
 from fastmetrics.tables.addresses import as_local
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.table_chunks import Limits
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import ENVIRONMENT, program
 from tests.support.toy_scores import FunctionMaker, run

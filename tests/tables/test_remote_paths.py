@@ -19,9 +19,8 @@ from pyarrow import fs
 
 from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import open_source
 from fastmetrics.tables.addresses import parse
-from fastmetrics.tables.opening import expand
+from fastmetrics.tables.opening import expand, open_source
 from fastmetrics.tables.remote_files import store
 from tests.support.loopback import BUCKET, KEY, SECRET, Server, object_store
 from tests.support.program import ENVIRONMENT, alone, program
@@ -231,7 +230,7 @@ def test_missing_packages_are_named(monkeypatch) -> None:
 
 def test_process_exits_silently_after_reading_s3(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "end/t.parquet")
-    script = f"from fastmetrics.tables import open_source\nkept = open_source({address!r})\nprint(kept.rows)\n"
+    script = f"from fastmetrics.tables.opening import open_source\nkept = open_source({address!r})\nprint(kept.rows)\n"
     for ending in ("", "raise SystemExit"):
         settings = {"capture_output": True, "timeout": 60, "env": {**ENVIRONMENT, **s3.environment}}
         done = subprocess.run([sys.executable, "-c", script + ending], check=True, **settings)

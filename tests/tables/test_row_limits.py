@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import open_source
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.json_lines import blocks
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.table_chunks import Limits
 from tests.support.program import ENVIRONMENT, command, jsonl, program
 from tests.support.table_files import read, write

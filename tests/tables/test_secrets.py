@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.base.limits import RETRY_LIMITS
-from fastmetrics.tables import Output, open_source, remote_files
+from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse, shown_address
+from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.remote_files import cause
+from fastmetrics.tables.run_outputs import Output
 from tests.support.program import program
 
 SHOWN = {

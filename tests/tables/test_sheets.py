@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.program import program
 from tests.support.workbooks import write_workbook
 

@@ -18,7 +18,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError
-from fastmetrics.tables import open_source
+from fastmetrics.tables.opening import open_source
 from tests.support.program import ENVIRONMENT, command, program
 from tests.support.table_files import write
 

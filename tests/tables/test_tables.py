@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.tables import Limits, Position, cut, open_source
-from fastmetrics.tables.table_chunks import Chunk, cell_bytes
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, cell_bytes, divided
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, write
 
 
@@ -110,27 +110,31 @@ def test_cell_sizes_are_independent_of_layout():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=60),
+    rows=st.lists(st.booleans(), max_size=60),
     blocks=st.integers(1, 20),
-    batch=st.tuples(st.integers(1, 10), st.integers(1, 80)),
-    part=st.tuples(st.integers(1, 20), st.integers(1, 120)),
+    limits=st.tuples(st.integers(1, 10), st.integers(1, 20)),
+    done=st.integers(0, 3),
 )
-def test_parts_depend_only_on_the_rows(tmp_path_factory, sizes, blocks, batch, part):
-    table = pa.table({"answer": ["x" * size for size in sizes]})
-    path = tmp_path_factory.mktemp("c") / "t.arrow"
-    with pa.ipc.new_file(path, table.schema) as writer:
-        writer.write_table(table, max_chunksize=blocks)
-    source = open_source(path)
-    pieces = list(cut(source.chunks(source.select({"answer": "text"})), Limits(*batch, *part)))
-    found = [number for number, chunk in pieces for _ in chunk.rows]
-    expected, rows, size = [0], 1, sizes[0]
-    for one in sizes[1:]:
-        new = rows >= part[0] or size + one > part[1]
-        rows, size = (1, one) if new else (rows + 1, size + one)
-        expected.append(expected[-1] + new)
-    assert found == expected
-    assert all(len(chunk.rows) <= batch[0] for _, chunk in pieces)
-    assert all(len(chunk.rows) == 1 or cell_bytes(chunk.batch["answer"]).sum() <= batch[1] for _, chunk in pieces)
+def test_parts_depend_only_on_the_rows(rows, blocks, limits, done):
+    """A part has a fixed number of good rows, with the bad ones among and after them; any part can be the first."""
+    chunks, most = [], Limits(*limits)
+    good = [row for row, is_good in enumerate(rows) if is_good]
+    start = good[done * most.part_rows - 1] + 1 if done and len(good) >= done * most.part_rows else 0
+    done = done if start else 0
+    for at in range(start, len(rows), blocks):
+        own = np.array([row for row in good if at <= row < at + blocks], np.int64)
+        bad = [row for row in range(at, min(at + blocks, len(rows))) if row not in own]
+        rejects = tuple(Reject(Position(0, row), "f", f"row {row}", None, "bad", "") for row in bad)
+        chunks.append(Chunk(0, own, pa.record_batch({"n": own}), rejects))
+    pieces = list(divided(chunks, most, done))
+    assert [number for number, _ in pieces] == sorted(number for number, _ in pieces)
+    found = {row: number for number, chunk in pieces for row in chunk.rows.tolist()}
+    found |= {one.position.row: number for number, chunk in pieces for one in chunk.rejects}
+    before = np.cumsum(rows)
+    parts = {row: max(0, int(before[row]) - 1) // most.part_rows for row in range(start, len(rows))}
+    assert found == {row: part for row, part in parts.items() if part >= done}
+    assert all(len(chunk.rows) <= limits[0] for _, chunk in pieces)
+    assert all(chunk.batch["n"].to_pylist() == chunk.rows.tolist() for _, chunk in pieces)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -162,7 +166,7 @@ def test_memory_is_bounded_for_a_cell_of_10_megabytes(tmp_path, name):
     cell = "long " * 2_000_000
     path = write(pa.table({"answer": [cell] * 6 + ["short"] * 10}), tmp_path / name)
     source = open_source(path)
-    for _, chunk in cut(source.chunks(source.select({"answer": "text"})), Limits()):
+    for _, chunk in divided(source.chunks(source.select({"answer": "text"})), Limits()):
         assert chunk.batch.num_rows == 1 or cell_bytes(chunk.batch["answer"]).sum() <= 16 << 20
 
 
@@ -172,12 +176,3 @@ def test_repeated_long_cell_is_read_in_small_batches(tmp_path):
     source = open_source(path)
     first = next(iter(source.chunks(source.select({"contexts": "texts"}))))
     assert first.batch.nbytes < 32 << 20
-
-
-@pytest.mark.parametrize("rows", [1, 2, 7, 20])
-def test_part_size_in_bytes_is_independent_of_batches(rows):
-    batch = pa.record_batch({"a": ["x" * 10] * 20})
-    chunks = [Chunk(0, np.arange(at, min(at + rows, 20)), batch.slice(at, rows)) for at in range(0, 20, rows)]
-    for most, part_rows in ((30, 3), (39, 3), (29, 2), (5, 1), (200, 20)):
-        parts = [part for part, piece in cut(chunks, Limits(part_bytes=most)) for _ in piece.rows]
-        assert parts == [row // part_rows for row in range(20)]

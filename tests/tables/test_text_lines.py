@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.tables import Position, open_source
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Position
 from tests.support.table_files import read
 
 BLANK = ["", " ", "\t", "  \t ", "\r", "\x0b", "\x0c"]

@@ -61,9 +61,7 @@ def test_failed_write_leaves_nothing() -> None:
     assert not list(Path().iterdir())
 
 
-@pytest.mark.parametrize(
-    "name", ["", "owner", "lock", "parts", "run.json", "output.parquet", "parts/part-000000.arrow"]
-)
+@pytest.mark.parametrize("name", ["", "lock", "run.json", "output", "output.parquet", "part-000000.arrow"])
 def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
     rows()
     Path("precious").mkdir()
@@ -71,9 +69,7 @@ def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
     folder = Path("o.parquet.partial")
     if name:
         (folder / name).parent.mkdir(parents=True)
-        (folder / "owner").write_text("1")
-        (folder / name).unlink(missing_ok=True)
-    is_folder = name in ("", "parts")
+    is_folder = name in ("", "output")
     (folder / name).symlink_to(Path("precious" if is_folder else "precious/owner").absolute())
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite")
     assert (done.code, "is not the work folder of a run" in done.err) == (4, True), done.err
@@ -85,11 +81,9 @@ def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
     rows()
     assert program("score", "in.jsonl", "-o", "whole.parquet", "-m", "token_f1").code == 0
     folder = Path("o.parquet.partial")
-    (folder / "parts").mkdir(parents=True)
-    (folder / "owner").write_text("1")
+    folder.mkdir()
     (folder / "run.json").write_text(text)
-    (folder / "records").mkdir()
-    (folder / "records" / "000000.json").write_text("[" * 100_000)
+    (folder / "part-000000.json").write_text("[" * 100_000)
     done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
     if done.code:  # a record of other settings
         assert (done.code, "cannot resume" in done.err) == (4, True), done.err

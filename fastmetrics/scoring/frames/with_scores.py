@@ -17,19 +17,19 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import is_dataset, is_relation
 from fastmetrics.base.errors import ColumnError, OptionError, warn_of
 from fastmetrics.base.input_columns import resolve
+from fastmetrics.base.progress import Progress
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.column_maker import Progress
 from fastmetrics.engines.run import made_in_memory
-from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.notes import notes_of
 from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse, plan
 from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fitted
 from fastmetrics.metrics.suites import functions
 from fastmetrics.scoring.metric_functions import columns_and_options, scored_columns
-from fastmetrics.scoring.score import ScoreMaker, score
+from fastmetrics.scoring.score import score
+from fastmetrics.scoring.score_runs import ScoreMaker, check_has_rows, check_rows_alone
 from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.sources import FrameSource
 
@@ -103,7 +103,8 @@ class TableFunction:
         """The scores of a table."""
         source.hold(self.plan.inputs)  # before the turn: Polars may convert on threads that wait for theirs
         with self._lock:
-            scores, notes = made_in_memory(ScoreMaker(self.plan, self._scorer), source, threads)
+            maker = ScoreMaker(self.plan, self._scorer)
+            scores, notes = maker.described(*made_in_memory(maker, source, threads))
         self.told.warn_of(notes)
         return scores
 
@@ -122,40 +123,11 @@ def score_of(metric: str | Metric, options: Mapping[str, Any]) -> Score:
     return Score(name, score.metric, complete, name)
 
 
-def check_has_rows(score: Score) -> None:
-    """Raise ``OptionError`` for a metric with one value for a whole table."""
-    if score.metric.corpus is not None:
-        raise OptionError(
-            f"{score.name} has one value for a whole table, not one for each row: "
-            f"call fm.summarize(fm.score(table, {score.spec!r}))"
-        )
-
-
-def check_rows_alone(score: Score) -> None:
-    """Raise ``OptionError`` for a metric that cannot be computed from one row alone."""
-    check_has_rows(score)
-    if score.metric.rows.fit is not None:
-        score.metric.rows.fit(_NoRows(score), score.options)
-
-
 def metric_of_name(name: str, module: str) -> Metric:
     """The metric that an attribute of a module names; raises ``AttributeError`` for another name."""
     if name.startswith("_") or name not in SPELLINGS:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     return REGISTRY[SPELLINGS[name]]
-
-
-class _NoRows:
-    """Stands for all rows of a table where only some are at hand: reading them is the error."""
-
-    def __init__(self, score: Score) -> None:
-        self._score = score
-
-    def __iter__(self) -> Iterator[Batch]:
-        raise OptionError(
-            f"{self._score.name} needs all rows before it scores the first: "
-            f"call fm.score(table, {self._score.spec!r}), with the whole table"
-        )
 
 
 # ``fm.with_scores``: a table with its scores as further columns, in the table's own kind.
@@ -232,7 +204,7 @@ def with_scores(
     if add is None:
         return lazy_scores(table, planned, {name: name for name in source.names}, threads)
     maker = ScoreMaker(fitted(planned, source))
-    scores, notes = made_in_memory(maker, source, cores(threads), progress=progress)
+    scores, notes = maker.described(*made_in_memory(maker, source, cores(threads), progress=progress))
     warn_of(notes)
     return add(table, scores.select(planned.added))
 
