@@ -450,7 +450,8 @@ def open_frame(table: Any, name: str = "") -> Frame:
         return _of_pieces(table.schema, itertools.chain([table.schema.empty_table()], table))
     if isinstance(table, Mapping):
         _check_split(table)
-        return _of_columns(table, lambda _, key: table[key])
+        given = by_index(table)
+        return _of_columns(given, lambda _, key: given[key])
     if isinstance(table, list | tuple | Iterator):
         return _of_items(table, name)
     if hasattr(table, "collect_schema") and hasattr(table, "collect"):
@@ -639,6 +640,41 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
     for labelled, column in zip(labels.schema, labels.columns, strict=True):
         scores = scores.append_column(labelled, column)
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **labels.schema.metadata})
+
+
+def tells_rows(index: Any) -> bool:
+    """Whether a pandas index tells rows apart: its labels are unique, and not the default range."""
+    import pandas as pd
+
+    return bool(index.is_unique) and not index.equals(pd.RangeIndex(len(index)))
+
+
+def by_index(columns: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The columns of one call, of which pandas series with an index that tells rows apart are in the same order.
+
+    Raises ``ColumnError`` if two such indexes do not have the same labels.
+
+    >>> import pandas as pd
+    >>> answer, reference = pd.Series(["a", "b"], index=["x", "y"]), pd.Series(["c", "d"], index=["y", "x"])
+    >>> by_index({"answer": answer, "reference": reference})["reference"].tolist()
+    ['d', 'c']
+    """
+    ordered, first = dict(columns), None
+    for name, values in columns.items():
+        if not (hasattr(values, "iloc") and hasattr(values, "index") and tells_rows(values.index)):
+            continue
+        first = first or name
+        index = columns[first].index
+        if len(values.index) == len(index) and not values.index.equals(index):
+            places = values.index.get_indexer(index)
+            if (places < 0).any():
+                label = index[int((places < 0).argmax())]
+                raise ColumnError(
+                    f"columns {first!r} and {name!r} are series whose indexes differ: {name!r} lacks the label "
+                    f"{label}; pair them by position with .to_numpy(), or give both the same index"
+                )
+            ordered[name] = values.iloc[places]
+    return ordered
 
 
 def index_columns(schema: pa.Schema) -> set[str]:

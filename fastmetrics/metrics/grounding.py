@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Text, decoded
-from fastmetrics.base.columns import as_array
+from fastmetrics.base.columns import as_array, by_index
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real
 from fastmetrics.base.shared_parameters import Help
@@ -268,7 +268,8 @@ def grounding_evidence(
     """
     options = {"threshold": threshold, "phrases": phrases, "pattern": pattern, "embedder": embedder, "cache": cache}
     options = REGISTRY["grounding_overlap"].options(options)
-    table = {"answer": as_array(answer, "answer"), "contexts": as_array(contexts, "contexts")}
+    columns = by_index({"answer": answer, "contexts": contexts})
+    table = {name: as_array(values, name) for name, values in columns.items()}
     if len(table["answer"]) != len(table["contexts"]):
         raise ColumnError(
             f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"

@@ -484,7 +484,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         order = sorted(CONCERNS, key=lambda concern: self.first_metrics.get(concern) != self.main)
         of_concerns = [(concern, self.first_metrics[concern]) for concern in order if concern in self.first_metrics]
         found = [self.change(concern, metric, baseline, other) for concern, metric in of_concerns]
-        return [change for change in found if change is not None and (change.concern != "form" or change.is_decided)]
+        said = (change for change in found if change is not None)
+        return [each for each in said if each.metric == self.main or each.concern != "form" or each.is_decided]
 
     def dissent(self, baseline: str, other: str) -> dict[str, int]:
         """How many other metrics of the main one's concern are better and worse; empty if none has another verdict."""

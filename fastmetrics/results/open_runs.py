@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.columns import is_column, open_frame
+from fastmetrics.base.columns import index_columns, is_column, open_frame, tells_rows, with_index
 from fastmetrics.base.errors import Argument, FileFormatError, InputError, OptionError, UnknownNameError, some
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -173,9 +173,12 @@ def _of_table(table: Any, name: str) -> ScoreRun:
         return pa.concat_tables(frame.read(names)[1])
 
     whole = with_score_types(read(list(dict.fromkeys(frame.names))))
+    if frame.index is not None and tells_rows(frame.index):
+        whole = with_index(whole, frame.index)
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
-    return ScoreRun(name, whole.column_names, scores, metadata, whole.select, table)
+    index = tuple(sorted(index_columns(whole.schema)))
+    return ScoreRun(name, whole.column_names, scores, metadata, whole.select, table, index=index)
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:

@@ -317,7 +317,8 @@ def pair_runs(
 ) -> PairedRuns:
     """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
-    Runs of which none has ids meet by position, as :func:`with_row_ids` lets them.
+    Runs of which none has ids meet by the index of pandas frames where all have one that tells rows apart, or else by
+    position.
     With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
     their scores.  Raises ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no
     ids, ``InputError`` for other duplicate ids, for runs without a shared id, and, unless ``allow``, for different
@@ -328,7 +329,12 @@ def pair_runs(
     if pairing == "none":
         return _without_pairs(runs)
     has_ids = on is not None or any(run.id_column is not None for run in runs)
-    paired = _by_id(runs, on, repeats) if pairing == "id" and has_ids else by_position(runs)
+    if pairing == "id" and has_ids:
+        paired = _by_id(runs, on, repeats)
+    elif pairing == "id" and _are_labelled(runs):
+        paired = replace(by_position(in_one_order(runs)), joined_by="index")
+    else:
+        paired = by_position(runs)
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
         raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
@@ -400,6 +406,32 @@ def by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
     return PairedRuns(runs, [np.arange(_common_length(runs))] * len(runs), None, "position")
 
 
+def _are_labelled(runs: Sequence[ScoreRun]) -> bool:
+    """Whether all runs are pandas frames, or scores of some, with an index that tells rows apart."""
+    return len(runs) > 1 and all(run.row_labels is not None for run in runs)
+
+
+def in_one_order(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
+    """The runs, with the rows of each in the order of the first one's index, if all have one that tells rows apart.
+
+    Raises ``InputError`` if two of them do not have the same labels.
+    """
+    if not _are_labelled(runs):
+        return list(runs)
+    first = runs[0].row_labels
+    ordered = [runs[0]]
+    for run in runs[1:]:
+        rows = pc.index_in(first, value_set=run.row_labels)
+        if rows.null_count or len(rows) != len(run.row_labels or ()):
+            raise InputError(
+                f"{runs[0].name} and {run.name} have no ids, and pandas indexes with different labels; give both an id "
+                "column, or pair their rows with ",
+                Argument("pairing", "position"),
+            )
+        ordered.append(run.reordered(rows))
+    return ordered
+
+
 def _common_length(runs: Sequence[ScoreRun]) -> int:
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
@@ -413,12 +445,13 @@ def _common_length(runs: Sequence[ScoreRun]) -> int:
 
 
 def with_row_ids(runs: Sequence[ScoreRun], on: str | None = None) -> list[ScoreRun]:
-    """The runs; where none has ids, with the numbers of their rows as ids, as tables of one origin meet by position.
+    """The runs; where none has ids, with the numbers of their rows as ids, in the order of :func:`in_one_order`.
 
     Raises ``InputError`` for different numbers of rows.
     """
     if on is not None or any(run.id_column is not None for run in runs):
         return list(runs)
+    runs = in_one_order(runs)
     _common_length(runs)
     return [run.numbered() for run in runs]
 

@@ -149,6 +149,8 @@ class ScoreRun:
 
     is_numbered: bool = False
     """Whether the ids are the numbers of the rows, as the run has none of its own."""
+    index: tuple[str, ...] = ()
+    """The columns with the index of a pandas frame."""
 
     @property
     def file(self) -> ScoreFile | None:
@@ -223,6 +225,28 @@ class ScoreRun:
             return self.read(names)
 
         return replace(self, read=read, loaded=loaded)
+
+    @cached_property
+    def row_labels(self) -> pa.Array | None:
+        """The labels of a pandas index as texts, if they tell rows apart: unique, and not the default range."""
+        columns = [as_array(self.read([name]).column(0), name) for name in self.index]
+        if not columns:
+            return None
+        n, first = len(columns[0]), columns[0]
+        if len(columns) == 1 and pa.types.is_integer(first.type) and first.equals(pa.array(range(n), first.type)):
+            return None
+        labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
+        return labels if pc.count_distinct(labels).as_py() == n else None
+
+    def reordered(self, rows: pa.Array) -> ScoreRun:
+        """The run with its rows in another order."""
+
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read(names)
+            return table.take(rows) if names else table  # a table without columns would lose its rows
+
+        return replace(self, read=read, sorted={}, index=())
 
     def numbered(self) -> ScoreRun:
         """The run without ids of its own with a column of them: the numbers of its rows, from 0."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, is_list
-from fastmetrics.base.columns import aligned_table, as_arrow, of_kinds
+from fastmetrics.base.columns import aligned_table, as_arrow, by_index, of_kinds
 from fastmetrics.base.errors import UnknownNameError, warn_of
 from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.score_metadata import BatchSums
@@ -160,7 +160,8 @@ def count_columns(metric: Metric, columns: Mapping[str, Any], options: Mapping[s
 
 def table_of_columns(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
     """Raw columns by canonical name, without absent ones, checked to be of their ``kinds``."""
-    table = aligned_table({name: as_arrow(values, name) for name, values in columns.items() if values is not None})
+    given = by_index({name: values for name, values in columns.items() if values is not None})
+    table = aligned_table({name: as_arrow(values, name) for name, values in given.items()})
     return of_kinds(table, {name: kinds.get(name, COLUMNS[name].kind) for name in table.column_names})
 
 
@@ -277,7 +278,7 @@ def _in_words(scores: pa.Array) -> pa.Array:
 
 
 def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:
-    table = aligned_table({name: as_arrow(values, name) for name, values in columns.items()})
+    table = aligned_table({name: as_arrow(values, name) for name, values in by_index(columns).items()})
     for rows in slices(table):
         yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)))
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
-from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings
+from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings, by_index
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Real, argument
@@ -221,7 +221,7 @@ def judge_decisions(
     that contain neither numbers nor booleans.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    predicted, good = _flags("shown", shown), _flags("labels", labels)
+    predicted, good = (_flags(name, data) for name, data in by_index({"shown": shown, "labels": labels}).items())
     if len(predicted) != len(good):
         raise InputError(f"shown has {len(predicted):,} rows and labels {len(good):,}")
     complete = ~np.isnan(predicted) & ~np.isnan(good)
@@ -320,7 +320,9 @@ def pairwise(
     ``ColumnError`` for verdicts that are not text.
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    first, second = as_strings(first, "first"), as_strings(second, "second")
+    given = by_index({"first": first, "second": second, "rows": rows, "identical": identical})
+    first, second = (as_strings(given[name], name) for name in ("first", "second"))
+    rows, identical = given["rows"], given["identical"]
     if len(first) != len(second):
         raise InputError(f"the first order has {len(first):,} verdicts and the second {len(second):,}")
     names = range(len(first)) if rows is None else as_array(rows, "rows").to_pylist()

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, narrowest
-from fastmetrics.base.columns import as_array, as_arrow, index_columns, open_frame
+from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.input_columns import is_id, listed
@@ -86,7 +86,8 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
     if not isinstance(first, Mapping) and not any(hasattr(type(first), name) for name in ("schema", "columns")):
         if raters is not None:
             raise OptionError(Argument("raters", raters), ": needs a table with named columns")
-        return {f"ratings[{place}]": as_arrow(column, f"ratings[{place}]") for place, column in enumerate(ratings)}
+        given = by_index({f"ratings[{place}]": column for place, column in enumerate(ratings)})
+        return {name: as_arrow(column, name) for name, column in given.items()}
     frame = open_frame(ratings)
     names = frame.names if raters is None else listed(raters)
     for name in names:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.base.columns import as_array
+from fastmetrics.base.columns import as_array, by_index
 from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.errors import ColumnError, InputError
@@ -94,7 +94,7 @@ def risk_coverage(confidence: Any, quality: Any) -> RiskCoverage:
     """
     sure, good = (
         floats_of_arrow(as_array(values, name), name)
-        for values, name in ((confidence, "confidence"), (quality, "quality"))
+        for name, values in by_index({"confidence": confidence, "quality": quality}).items()
     )
     if len(sure) != len(good):
         raise ColumnError(f"columns differ in length: {len(sure):,} rows of confidence, {len(good):,} of quality")
