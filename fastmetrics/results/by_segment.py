@@ -25,7 +25,7 @@ from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import units_of
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.score_file import declared_bounds, directions
-from fastmetrics.results.score_run import shared_metrics
+from fastmetrics.results.score_run import bounds_of, shared_metrics
 from fastmetrics.results.segments import (
     FEW_ROWS,
     Segment,
@@ -194,7 +194,7 @@ def summarize_by(
         groups = cluster_numbers(cluster, units.column(cluster))
     method = Method(confidence=confidence, interval=interval, bootstrap=bootstrap, seed=seed, threads=threads)
     means: list[MeanInterval] = []
-    bounds = declared_bounds(names, run.declared)
+    bounds = bounds_of([loaded], names)
     for name in reported(names, "computing intervals", "metrics", len(names)):
         whole = Scores(units.scores(0, name)[None], groups, bounds.get(name))
         for part in chain([Segment(None, np.arange(units.n))], segments):

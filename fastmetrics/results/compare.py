@@ -29,8 +29,8 @@ from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs, run_of
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, by_position, check_settings, pair_runs
 from fastmetrics.results.quantities import Counts, Method, Scores
-from fastmetrics.results.score_file import declared_bounds, directions, read_table
-from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
+from fastmetrics.results.score_file import directions, read_table
+from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, shared_metrics
 from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
@@ -267,7 +267,7 @@ def compare(
     clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
-    bounds = declared_bounds(names, stored)
+    bounds = bounds_of(loaded, names)
     parts = _Parts([segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings])
     first = first_metrics(names, loaded[0].spec, ways, main)
     main = next((name for name in first.values() if ways[name] is not None), None)

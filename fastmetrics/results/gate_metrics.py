@@ -44,7 +44,7 @@ from fastmetrics.results.score_file import (
     directions,
     unknown_metric,
 )
-from fastmetrics.results.score_run import ScoreRun, first_declared, is_unscored, shared_metrics
+from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, is_unscored, shared_metrics
 from fastmetrics.results.segments import DISTINCT, ScoreStates, Segment, cluster_numbers, segments_of
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval
@@ -676,10 +676,6 @@ class GateMetrics:
         low, high = (-width, width) if rule.is_change else bounds
         if low <= rule.limit <= high or isinstance(rule.unpaired, float):
             return None
-        if isinstance(metric, RowMetric) and figure not in SHARES:
-            values = self.rows.scores(name).values
-            if ((values < bounds[0]) | (values > bounds[1])).any():  # a column of the user's own, on another scale
-                return None
         what = "value"
         if rule.is_change:
             what = "margin" if rule.is_margin else "drop" if rule.is_directed else "change"
@@ -775,7 +771,7 @@ class GateMetrics:
         return RowMetric(name, self._directions[name], self._bounds(name), self.rows)
 
     def _bounds(self, name: str) -> tuple[float, float] | None:
-        return declared_bounds([name], self._stored).get(name)
+        return declared_bounds([name], self._stored).get(name) or bounds_of([self.rows.run], [name]).get(name)
 
     def _is_corpus(self, name: str) -> bool:
         return is_corpus(self.rows.run.spec(name))

@@ -18,7 +18,16 @@ from fastmetrics.base.columns import index_columns, is_column, open_frame, tells
 from fastmetrics.base.errors import Argument, FileFormatError, InputError, OptionError, UnknownNameError, some
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.results.score_file import ScoreFile, check_one, metadata_of, stored_scores, with_score_types
+from fastmetrics.results.score_file import (
+    ScoreFile,
+    check_bounds,
+    check_one,
+    declared_bounds,
+    metadata_of,
+    stored_declarations,
+    stored_scores,
+    with_score_types,
+)
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import Url, as_local, is_url, last_name, parse, shown_address, within
@@ -137,7 +146,8 @@ def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreRun:
     if _is_by_column(file):
         schema = file.source.select(file.kinds(names)).schema
         types = dict(zip(schema.names, schema.types, strict=True))
-    return ScoreRun(run_name, names, list(file.scores), metadata, reader, file, types)
+    scores = list(file.scores)
+    return ScoreRun(run_name, names, scores, metadata, _within_bounds(reader, run_name, scores, metadata), file, types)
 
 
 def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
@@ -178,7 +188,26 @@ def _of_table(table: Any, name: str) -> ScoreRun:
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
     index = tuple(sorted(index_columns(whole.schema)))
-    return ScoreRun(name, whole.column_names, scores, metadata, whole.select, table, index=index)
+    reader = _within_bounds(whole.select, name, scores, metadata)
+    return ScoreRun(name, whole.column_names, scores, metadata, reader, table, index=index)
+
+
+def _within_bounds(
+    read: Callable[[Sequence[str]], pa.Table], run: str, scores: Sequence[str], metadata: ScoreMetadata
+) -> Callable[[Sequence[str]], pa.Table]:
+    """A reader that checks each column of scores once: its values lie within the bounds that its metric declares.
+
+    The reader raises ``InputError`` for a score outside them: a mean, an interval or a rule would be of another scale.
+    """
+    bounds = declared_bounds(scores, stored_declarations(metadata))
+
+    def checked(names: Sequence[str]) -> pa.Table:
+        table = read(names)
+        for name in bounds.keys() & set(names):
+            check_bounds(table.column(name), name, bounds.pop(name), 0, run)
+        return table
+
+    return checked
 
 
 def _by_system(table: Any, system: str) -> list[ScoreRun]:

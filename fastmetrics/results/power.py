@@ -20,8 +20,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import are_several, open_runs, two_runs
 from fastmetrics.results.pairing import PairedRuns, pair_runs, units_of
 from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
-from fastmetrics.results.score_file import declared_bounds
-from fastmetrics.results.score_run import first_declared, shared_metrics
+from fastmetrics.results.score_run import bounds_of, shared_metrics
 from fastmetrics.results.segments import cluster_numbers
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Sample
@@ -116,7 +115,7 @@ def _pilots(
         how = "runs that share no questions" if pairing == "none" else f"rows paired by {units.joined_by}"
         notes = [f"variances from the pilot, {how}"]
     groups = None if cluster is None else cluster_numbers(cluster, units.column(cluster))
-    bounds = declared_bounds(chosen, first_declared(loaded))
+    bounds = bounds_of(loaded, chosen)
     pilots = [_pilot(units, name, groups, bounds.get(name), factor) for name in chosen]
     return pilots, [*notes, *(run.describe() for run in units.repeated if run is not None)]
 

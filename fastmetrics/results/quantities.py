@@ -231,7 +231,7 @@ class PairedMeans(Change):
 
     def p(self, test: str, method: Method) -> float:
         """The p of one of ``TESTS``."""
-        if test == "mcnemar" and not np.isin(np.concatenate([self.first, self.second]), (0.0, 1.0)).all():
+        if test == "mcnemar" and self.differences.kind != "flag differences":
             return math.nan
         return p_value(test, self.differences, method.resamples, method.seed, method.threads)
 

@@ -19,8 +19,7 @@ from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import RepeatedRun, repeated_run
-from fastmetrics.results.score_file import declared_bounds
-from fastmetrics.results.score_run import shared_metrics
+from fastmetrics.results.score_run import bounds_of, shared_metrics
 from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
 from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
@@ -61,7 +60,7 @@ class RepeatedMetric:
     least_error: float
     """The standard error with unlimited answers to the same questions: √(ω²/n)."""
     passes: Sequence[PassRate]
-    """Empty for scores other than 0 and 1 without a ``threshold``."""
+    """Empty for scores that are no flags without a ``threshold``."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ def repeats(
     the answers to a question, or every question have equally many.  Questions are the sample: the interval of the mean
     is over questions, so more answers to the same questions narrow it only to √(ω²/n).
 
-    For scores of 0 and 1, or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
+    For flags (booleans, and metrics whose bounds are 0 and 1 and that score nothing else), or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
     that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
     C(n, k) and C(c, k) / C(n, k); each question counts once, and questions with fewer than k answers are left out.
 
@@ -199,7 +198,8 @@ def _report(
     states, questions = answers.states(metric)
     values, has_score = states.values, states.has
     scores = question_scores(values, questions)
-    mean = _mean(scores.means, confidence, declared_bounds([metric], answers.run.declared).get(metric))
+    bounds = bounds_of([answers.run], [metric]).get(metric)
+    mean = _mean(scores.means, confidence, bounds)
     n = len(scores.means)
     error = Sample.of(scores.means).spread.error
     return RepeatedMetric(
@@ -213,15 +213,15 @@ def _report(
         reliability=scores.reliability,
         standard_error=error,
         least_error=math.sqrt(scores.between / n) if n else math.nan,
-        passes=_passes(values[has_score], questions[has_score], sizes, threshold, confidence),
+        passes=[]
+        if threshold is None and Sample.of(values[has_score], None, bounds).kind != "flags"
+        else _passes(values[has_score], questions[has_score], sizes, threshold, confidence),
     )
 
 
 def _passes(
     values: Floats, questions: Ints, sizes: Sequence[int], threshold: float | None, confidence: float
 ) -> list[PassRate]:
-    if threshold is None and not np.isin(values, (0.0, 1.0)).all():
-        return []
     correct = values >= (1.0 if threshold is None else threshold)
     n = np.bincount(questions)
     c = np.bincount(questions, correct, minlength=len(n)).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
+import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import floats_of_arrow, is_list, is_number
-from fastmetrics.base.errors import Argument, FastmetricsError, FileFormatError, OptionError, UnknownNameError, some
+from fastmetrics.base.columns import as_numbers
+from fastmetrics.base.errors import (
+    Argument,
+    FastmetricsError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    UnknownNameError,
+    some,
+)
 from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_system
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
@@ -172,6 +183,34 @@ def declared_specs(stored: Stored) -> dict[str, str]:
 def declared_bounds(names: Iterable[str], stored: Stored) -> dict[str, tuple[float, float]]:
     """The smallest and the largest score that the metrics of these columns declare."""
     return {name: declaration.bounds for name, declaration in declared(names, stored).items()}
+
+
+_NOISE = 1e-6
+"""The share of the width of bounds by which rounding, as to float32, may leave them."""
+
+
+def check_bounds(
+    column: pa.Array | pa.ChunkedArray, name: str, bounds: tuple[float, float], start: int | None = None, table: str = ""
+) -> None:
+    """Raise ``InputError`` for the first score of a column that lies outside the bounds of its metric.
+
+    ``start`` is the row of a ``table`` in which the column begins, if it is known.
+    """
+    if not is_number(column.type):
+        return
+    values, (low, high) = as_numbers(column, name), bounds
+    noise = _NOISE * (high - low if math.isfinite(high - low) else 1.0)
+    outside = np.isfinite(values) & ((values < low - noise) | (values > high + noise))
+    if outside.any():
+        place = int(outside.argmax())
+        value, row = float(values[place]), "" if start is None else f"row {start + place:,}"
+        where = ", ".join(filter(None, (table, row)))
+        percent = "divide a percentage by 100" if bounds == (0, 1) and 1 < value <= 100 else "bring them to that scale"
+        span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"{low:g} or more"
+        raise InputError(
+            f"{where and where + ': '}{name} is {value:g}, but the scores of this metric are {span}; {percent}, or give "
+            "another name to a column that is not this metric"
+        )
 
 
 def directions(

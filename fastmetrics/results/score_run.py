@@ -25,6 +25,7 @@ from fastmetrics.results.score_file import (
     ScoreFile,
     column_named,
     declared,
+    declared_bounds,
     has_answers,
     stored_declarations,
     unknown_metric,
@@ -430,6 +431,16 @@ def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
         for name, n in counts.items()
         if n
     ]
+
+
+def bounds_of(runs: Sequence[ScoreRun], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """The smallest and the largest score of these columns: as declared, or 0 and 1 of columns of booleans."""
+    found = declared_bounds(names, first_declared(runs))
+    for name in names:
+        types = [run.type_of(name) for run in runs if name not in found and name in run.scores]
+        if types and all(map(pa.types.is_boolean, types)):
+            found[name] = (0.0, 1.0)
+    return found
 
 
 def first_declared(runs: Sequence[ScoreRun]) -> dict[str, Declared]:

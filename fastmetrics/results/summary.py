@@ -21,11 +21,12 @@ from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes
 from fastmetrics.metrics.plan import Plan
-from fastmetrics.metrics.stored_metadata import Declared, merged
+from fastmetrics.metrics.stored_metadata import Declared, Stored, merged
 from fastmetrics.results.heat_maps import scale_of
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
     ScoreFile,
+    check_bounds,
     column_of,
     declared_bounds,
     declared_labels,
@@ -260,6 +261,7 @@ def summarize(
     sums, values = _added(scores, requested)
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
+    _check_bounds(sums.states, stored)
     by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
     rounds = _over_rounds(sums.states, sums.added, sums.answers, values)
     states = {**sums.states, **rounds.states}
@@ -282,6 +284,12 @@ def summarize(
     unread = unread_notes(sums.unread, sums.n_rows)
     notes = [*sums.notes, *rounds.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
     return Summary(sums.n_rows, metrics, corpus, by_label, notes)
+
+
+def _check_bounds(states: Mapping[str, State], stored: Stored) -> None:
+    """Raise ``InputError`` for scores of another system outside the bounds of their metric."""
+    for name, bounds in declared_bounds(states, stored).items():
+        check_bounds(pa.array([states[name].min, states[name].max]), name, bounds)
 
 
 @dataclass(frozen=True)
@@ -418,9 +426,12 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
     """The sums of scores, and what gives the values of a column: held if the scores can be read only once."""
     source = Scores.of(scores)
     values: dict[str, list[Any]] = {}
-    sums = Sums(source.notes)
+    sums, start = Sums(source.notes), 0
     for piece in map(with_score_types, source.read()):
         sums.add(piece)
+        for name, bounds in declared_bounds(sums.states, stored_declarations(ScoreMetadata(declared=sums.declared))).items():
+            check_bounds(piece.column(name), name, bounds, start)
+        start += piece.num_rows
         if not source.again:
             specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)

@@ -257,11 +257,13 @@ class Sample:
 
 
 def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[Kind, Bounds | None]:
-    """The kind of values, and their bounds; scores that are all 0 or 1 are flags unless the bounds tell otherwise."""
+    """The kind of values, and their bounds; scores of 0 and 1 are flags if these are declared to be their bounds.
+
+    A sample cannot tell: of the numbers of retries 0, 1 and 50, most samples hold 0 and 1 alone.
+    """
     limits = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
     both = [first] if second is None else [first, second]
-    flags = bounds in (None, _FLAGS) and all(bool(np.isin(values, _FLAGS).all()) for values in both)
-    limits = _FLAGS if flags else limits
+    flags = bounds == _FLAGS and all(bool(np.isin(values, _FLAGS).all()) for values in both)
     if second is None:
         return "flags" if flags else "numbers", limits
     return "flag differences" if flags else "numbers", None if limits is None else between(limits)

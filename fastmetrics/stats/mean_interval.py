@@ -133,7 +133,7 @@ def drawn(
 # The default kind depends on the data; docs/studies/levels.md shows how often it contains the truth:
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
-# - ``exact``: for scores of 0 and 1, Clopper and Pearson 1934
+# - ``exact``: for flags, scores whose declared bounds are 0 and 1 and that have no other value, Clopper and Pearson 1934
 # - ``bounded``: for differences of scores of 0 and 1, and if few values differ, from the bounds of the values
 # - ``worst_case``: the same if all values agree
 
@@ -188,7 +188,7 @@ def mean_interval(
     >>> found = mean_interval(Sample.of(np.array([0.1, 0.4, 0.2, 0.9, 0.3, 0.2])))
     >>> found.kind, round(found.low, 3), round(found.high, 3)
     ('skew_t', 0.048, 1.349)
-    >>> found = mean_interval(Sample.of(np.array([1.0, 1.0, 1.0, 1.0, 0.0])))
+    >>> found = mean_interval(Sample.of(np.array([1.0, 1.0, 1.0, 1.0, 0.0]), None, (0.0, 1.0)))
     >>> found.kind, round(found.low, 3), round(found.high, 3)
     ('exact', 0.284, 0.995)
     """
@@ -398,7 +398,7 @@ def percentile_interval(
         return Interval(math.nan, math.nan, "none")
     ordered_values, independent = np.sort(values), n
     below = values <= np.quantile(values, share)
-    flags = Sample.of(below.astype(np.float64), clusters)
+    flags = Sample.of(below.astype(np.float64), clusters, (0.0, 1.0))
     if clusters is not None:
         if len(flags.units) < 2:
             return Interval(math.nan, math.nan, "none", "no interval: fewer than 2 clusters")

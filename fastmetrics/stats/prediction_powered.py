@@ -121,7 +121,7 @@ def powered_mean(scores: Any, labels: Any, confidence: float = 0.95, interval: s
             error = math.sqrt(lam * lam * _variance(g) / len(g) + _variance(rectifier) / len(y))
             powered = _normal(lam * _mean(g) + _mean(rectifier), error, confidence)
     else:
-        labels_alone = Sample.of(y)
+        labels_alone = Sample.of(y, None, (0.0, 1.0) if _are_flags(y) else None)
         plain = powered = Estimate.of(labels_alone.mean, mean_interval(labels_alone, confidence))
         if lam:
             powered = _powered(y, f, g, lam, plain, confidence)
@@ -165,11 +165,16 @@ def _normal(value: float, error: float, confidence: float) -> Estimate:
     return Estimate(value, value - margin, value + margin, "normal", note)
 
 
+def _are_flags(labels: Floats) -> bool:
+    """Whether labels are of two kinds, 0 and 1, which is what people mean by labels of 0 and 1 alone."""
+    return bool(np.isin(labels, (0.0, 1.0)).all())
+
+
 def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confidence: float) -> Estimate:
     """The prediction-powered mean with an interval for few labels."""
     n, value = len(y), lam * _mean(g) + _mean(y - lam * f)
     judge = Sample.of(g).spread.times(lam) if len(g) > 1 else Spread(0.0, 1.0, 0.0, 3.0, n)
-    if np.isin(y, (0.0, 1.0)).all():
+    if _are_flags(y):
         every = np.append(f, g)
         ends = np.array([-lam * every.max(), 1 - lam * every.min()])
         rectifier = y - lam * f

@@ -435,8 +435,8 @@ def unpaired_interval(
     Δ − √((m₂ − low₂)² + (high₁ − m₁)²) to Δ + √((high₂ − m₂)² + (m₁ − low₁)²): each side has the reach of both means
     that makes it long, so skewed, rare and equal scores count as they do for one run.  NaN if one has no interval.
 
-    >>> ones, mixed = Sample.of(np.ones(40)), Sample.of(np.repeat([1.0, 0.0], [980, 20]))
-    >>> found = unpaired_interval(ones, mixed, 0.95)
+    >>> scores = np.ones(40), np.repeat([1.0, 0.0], [980, 20])
+    >>> found = unpaired_interval(*(Sample.of(each, None, (0.0, 1.0)) for each in scores), 0.95)
     >>> round(found.low, 3), round(found.high, 3)
     (-0.031, 0.068)
     """
@@ -651,7 +651,7 @@ def variance_bound(differences: Sample, confidence: float) -> tuple[float, str |
     if count < 2:
         return math.nan, None
     if differences.kind == "flag differences" and differences.sizes is None:
-        interval = mean_interval(Sample.of(differences.values**2), 2 * confidence - 1)
+        interval = mean_interval(Sample.of(differences.values**2, None, (0.0, 1.0)), 2 * confidence - 1)
         return interval.high, interval.note
     residuals, exponent = differences.residuals
     sizes = np.ones(count) if differences.sizes is None else differences.sizes
