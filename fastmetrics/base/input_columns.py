@@ -237,6 +237,22 @@ def is_system(name: str) -> bool:
     return name.lower() == "system"
 
 
+_PARAMETERS = frozenset(
+    ("model", "temperature", "top_p", "top_k", "min_p", "max_tokens", "reasoning_effort", "prompt_version")
+)
+
+
+def is_setting(name: str) -> bool:
+    """Whether a column of this name says how an answer came about: its system, or a parameter of the model.
+
+    Rows of one id that differ in it are no repeats of each other.
+
+    >>> is_setting("Temperature"), is_setting("system"), is_setting("seed")
+    (True, True, False)
+    """
+    return is_system(name) or name.lower() in _PARAMETERS
+
+
 def is_round(name: str) -> bool:
     """Whether a column of this name numbers the rounds of an answer, of which each is a row.
 

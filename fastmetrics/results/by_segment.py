@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
@@ -187,20 +187,23 @@ def summarize_by(
     for name in columns:
         loaded.column(name, "to segment the rows by; keep it when scoring")
     units = units_of(loaded)
-    segments = segments_of([(name, units.column(name)) for name in columns]) if columns else []
-    groups = None
+    divided = units_of(loaded, None, columns) if units.varying(columns) else units
+    segments = segments_of([(name, divided.division(name)) for name in columns]) if columns else []
+    groups: dict[int, Ints] = {}
     if cluster is not None:
         loaded.column(cluster, "to cluster rows by")
-        groups = cluster_numbers(cluster, units.column(cluster))
+        groups = {id(some): cluster_numbers(cluster, some.column(cluster)) for some in (units, divided)}
+    parts = [(units, Segment(None, np.arange(units.n))), *((divided, segment) for segment in segments)]
     method = Method(confidence=confidence, interval=interval, bootstrap=bootstrap, seed=seed, threads=threads)
     means: list[MeanInterval] = []
     bounds = bounds_of([loaded], names)
     for name in reported(names, "computing intervals", "metrics", len(names)):
-        whole = Scores(units.scores(0, name)[None], groups, bounds.get(name))
-        for part in chain([Segment(None, np.arange(units.n))], segments):
-            found = whole.part(part.rows).mean(0, method)
-            own = found.interval
-            figures: tuple[Any, ...] = (own.low, own.high, own.kind, own.note, found.n_clusters)
+        scores = {id(some): Scores(some.scores(0, name)[None], None, bounds.get(name)) for some in (units, divided)}
+        for some, part in parts:
+            own = some.questions_of(part.rows) if cluster is None else groups[id(some)]
+            found = replace(scores[id(some)], clusters=own).part(part.rows).mean(0, method)
+            of_mean = found.interval
+            figures: tuple[Any, ...] = (of_mean.low, of_mean.high, of_mean.kind, of_mean.note, found.n_clusters)
             means.append(MeanInterval(name, part.name, found.n, len(part.rows) - found.n, found.value, *figures))
     ways = directions(names, run.declared, {})
     return IntervalSummary(run.name, means, ways, confidence, cluster, [*units.repeat_notes, *units.infinite_notes])

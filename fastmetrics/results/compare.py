@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from fastmetrics.results.pairing import PAIRINGS, PairedRuns, by_position, check
 from fastmetrics.results.quantities import Counts, Method, Scores
 from fastmetrics.results.score_file import directions, read_table
 from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, shared_metrics
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of
+from fastmetrics.results.segments import cluster_numbers, segments_of
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,
@@ -48,6 +48,8 @@ from fastmetrics.tables.opening import is_paths
 
 
 _PATTERNS, _MOST_PATTERNS = 10_000, 200_000
+_OF_CLUSTERS = {"fisher", "t", *UNPAIRED_TESTS}
+"""The tests that rows which depend on each other allow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +249,7 @@ def compare(
     argument("pairing", pairing, Choice(*PAIRINGS))
     unpaired = pairing == "none"
     how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
-    if cluster is not None and not {"fisher", "t", *UNPAIRED_TESTS} >= set(how.tests):
+    if cluster is not None and not set(how.tests) <= _OF_CLUSTERS:
         raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
     opened = baseline_first(open_runs(runs, system), baseline)
@@ -264,11 +266,20 @@ def compare(
         check_unpaired(segments, counted)
     paired = pair_runs(loaded, on, pairing, allow_differences, repeats=True)
     side = None if segments is None else _side_table(paired, segments, on)
-    clusters = None if cluster is None else cluster_numbers(cluster, _column(paired, cluster, side))
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
     bounds = bounds_of(loaded, names)
-    parts = _Parts([segments_of([(name, _column(paired, name, side)) for name in grouping]) for grouping in groupings])
+    units = _Units(paired, cluster, side)
+    if units.clusters_of(slice(None)) is not None and not set(how.tests) <= _OF_CLUSTERS:
+        raise OptionError(Argument("tests"), ": rows of one id depend on each other; they need fisher or t")
+    parts: list[_Part] = [(units, None, slice(None))]
+    for grouping in groupings:
+        divided = units
+        if side is None and paired.varying(grouping):
+            again = pair_runs(loaded, on, pairing, allow_differences, repeats=True, beside=grouping)
+            divided = _Units(again, cluster, side)
+        segments_by = segments_of([(name, divided.column(name)) for name in grouping])
+        parts += [(divided, segment.name, segment.rows) for segment in segments_by]
     first = first_metrics(names, loaded[0].spec, ways, main)
     main = next((name for name in first.values() if ways[name] is not None), None)
     sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
@@ -277,11 +288,7 @@ def compare(
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
     lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
-    cells = (
-        cell
-        for name in names
-        for cell in _cells(paired, name, name in counted, ways[name], bounds.get(name), parts, clusters)
-    )
+    cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
         corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])
         comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
@@ -319,17 +326,39 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The parts of the rows to compare: all rows (None), then the segments."""
+class _Units:
+    """Paired units with their clusters, and the columns of a table beside them."""
 
-    cuts: Sequence[Sequence[Segment]]
+    paired: PairedRuns
+    cluster: str | None
+    side: tuple[ScoreRun, Ints] | None
 
-    def __len__(self) -> int:
-        return 1 + sum(map(len, self.cuts))
+    def clusters_of(self, rows: Ints | slice) -> Ints | None:
+        """The cluster of each unit: by a column, or else by the id if several of these units have one."""
+        return self.paired.questions_of(rows) if self.cluster is None else self._clusters
 
-    def __iter__(self) -> Iterator[tuple[str | None, Ints | slice]]:
-        yield None, slice(None)
-        yield from ((segment.name, segment.rows) for cut in self.cuts for segment in cut)
+    @cached_property
+    def _clusters(self) -> Ints | None:
+        return None if self.cluster is None else cluster_numbers(self.cluster, self.column(self.cluster))
+
+    def column(self, name: str) -> pa.Array:
+        """A column of the table beside the runs, or of the runs."""
+        if self.side is None or name not in self.side[0].columns:
+            return self.paired.division(name)
+        table, rows = self.side
+        return table.column(name, "").take(pa.array(rows, mask=rows < 0))
+
+    def scores(self, name: str, bounds: tuple[float, float] | None) -> Scores:
+        """The scores of a metric."""
+        paired = self.paired
+        values = np.stack([paired.scores(at, name) for at in range(len(paired.runs))])
+        rounding, independent = rounding_error(paired.precision(name)), paired.joined_by == "none"
+        return Scores(values, None, bounds, rounding, independent)
+
+    def counts(self, name: str, bounds: tuple[float, float] | None) -> Counts:
+        """The counts of a corpus metric."""
+        formula = partial(many_values, self.paired.runs[0].spec(name))
+        return Counts(*self.paired.counts(name), formula, None, bounds)
 
 
 def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
@@ -350,25 +379,24 @@ def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]
     return sorted(runs, key=lambda run: run is not first)
 
 
+_Part: TypeAlias = "tuple[_Units, str | None, Ints | slice]"
+"""The paired units, and a segment of them: its name (None: all of them) and rows."""
+
+
 def _cells(
-    paired: PairedRuns,
+    parts: Sequence[_Part],
     name: str,
     counted: bool,
     better: Better,
     bounds: tuple[float, float] | None,
-    parts: _Parts,
-    clusters: Ints | None,
 ) -> Iterator[Cell]:
-    """One cell per segment of a metric, from its scores or from the counts of rows."""
-    if counted:
-        formula = partial(many_values, paired.runs[0].spec(name))
-        data: Scores | Counts = Counts(*paired.counts(name), formula, clusters, bounds)
-    else:
-        values = np.stack([paired.scores(at, name) for at in range(len(paired.runs))])
-        rounding, independent = rounding_error(paired.precision(name)), paired.joined_by == "none"
-        data = Scores(values, clusters, bounds, rounding, independent)
-    for segment, rows in parts:
-        yield Cell(name, segment, better, data.part(rows))
+    """One cell per part of a metric, from its scores or from the counts of rows."""
+    units, data = None, None
+    for of, segment, rows in parts:
+        if of is not units:
+            units, data = of, of.counts(name, bounds) if counted else of.scores(name, bounds)
+        assert data is not None
+        yield Cell(name, segment, better, replace(data, clusters=of.clusters_of(rows)).part(rows))
 
 
 def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
@@ -381,7 +409,7 @@ def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: 
                 f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
                 "the other system seems to gain where the score is low and to lose where it is high"
             )
-        notes += paired.disagreements(name) if own else []
+        notes += paired.disagreements(name) if own and not paired.varying([name]) else []
     return notes
 
 
@@ -405,13 +433,6 @@ def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRu
         raise ColumnError("the table of segments has no id column to match rows by; set one with ", Argument("on"))
     rows = pc.index_in(paired.ids, value_set=side.ids(key)).fill_null(-1)
     return side, rows.to_numpy().astype(np.int64)
-
-
-def _column(paired: PairedRuns, name: str, side: tuple[ScoreRun, Ints] | None) -> pa.Array:
-    if side is None or name not in side[0].columns:
-        return paired.column(name)
-    table, rows = side
-    return table.column(name, "").take(pa.array(rows, mask=rows < 0))
 
 
 def _corrected(compared: Sequence[Compared], correction: str, main: str | None) -> list[Compared]:

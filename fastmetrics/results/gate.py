@@ -441,8 +441,9 @@ class GateChecks:
 
     def _tasks(self, rule: Rule) -> Iterator[_Tasks]:
         """What a rule covers: its metrics, and of each the segments that are large enough."""
-        segments = self.rows.segments(rule)
-        metrics, notes = self.metrics.of(rule)
+        rows = self.rows.of(rule)
+        segments = rows.segments(rule)
+        metrics, notes = (self.metrics if rows is self.rows else replace(self.metrics, rows=rows)).of(rule)
         self.notes += notes
         if rule.where and self.rows.n_rejected:
             rejected = self.rows.n_rejected
@@ -657,14 +658,19 @@ def _rows(
     """The rows of both runs, and notes on differences between them."""
     if base is None:
         units = units_of(run, on)
-        return GateRows(run, units, cluster), units.repeat_notes
+        return GateRows(run, units, cluster, partial(units_of, run, on)), units.repeat_notes
     changes = [rule for rule in rules if rule.is_change]
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
-    paired = pair_runs([base, run], on, pairing, allow_differences, repeats=True)
+    pair = partial(pair_runs, [base, run], on, pairing, allow_differences, repeats=True)
+    paired = pair()
     notes += ["rows paired by position"] if paired.joined_by == "position" else []
-    return GateRows(run, paired, cluster), [*notes, *paired.notes, *paired.repeat_notes]
+    return GateRows(run, paired, cluster, lambda beside: pair(beside=beside)), [
+        *notes,
+        *paired.notes,
+        *paired.repeat_notes,
+    ]
 
 
 def _missing_queries(run: ScoreRun) -> list[str]:

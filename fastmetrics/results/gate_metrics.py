@@ -154,7 +154,7 @@ class RowMetric:
     def figure(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
         reading = rule.figure or self.usual
-        states, own, clusters = self._scores, rows, self.rows.clusters
+        states, own, clusters = self._scores, rows, self.rows.clusters_of(rows)
         failed, extra = self.without_score(rows), 0 if rule.where else self.rows.n_rejected
         if reading != "mean" and (answers := self.rows.answers(self.name)) is not None:
             extra += int((failed & self.rows.absent[rows]).sum())
@@ -291,7 +291,8 @@ class RowMetric:
                 return Value.uncounted(int(both.sum()), n_failed, n_new)
             used = has_before
             values = np.where(lost, worst, after.counting_beyond(before, worst, rows))
-        clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
+        clusters = self.rows.clusters_of(rows)
+        clusters = None if clusters is None else clusters[rows][used]
         rounding = rounding_error(self.rows.paired.precision(self.name))
         means = PairedMeans(before.values[rows][used], values[used], clusters, self.bounds, rounding)
         value, interval = means.relative(method) if rule.percent else (means.delta, means.interval(method))
@@ -374,7 +375,8 @@ class CountedMetric:
         n_new = int((after & ~before).sum()) if rule.is_change else 0
         if lost and unpaired != "ignore":
             return Value.uncounted(int(used.sum()), lost, n_new, has_row_scores=False)
-        clusters = None if self.rows.clusters is None else self.rows.clusters[rows][used]
+        clusters = self.rows.clusters_of(rows)
+        clusters = None if clusters is None else clusters[rows][used]
         formula = partial(many_values, self.rows.run.spec(self.name))
         if not rule.is_change:
             how = method if rule.reads_interval else None
@@ -475,6 +477,8 @@ class GateRows:
     paired: PairedRuns
     """The scores, after the baseline if there is one, one row for each question."""
     cluster: str | None = None
+    again: Callable[[Sequence[str]], PairedRuns] | None = None
+    """The same with rows of one id told apart by more columns."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
     @property
@@ -559,14 +563,23 @@ class GateRows:
         """A column of either run; raises a ``ColumnError`` that states its purpose."""
         if name not in self.paired.runs[0].columns:
             self.run.column(name, purpose)
-        return self.paired.column(name)
+        return self.paired.division(name)
+
+    def clusters_of(self, rows: Ints) -> Ints | None:
+        """The cluster of each row: by a column, or else by the id if several of these rows have one."""
+        if self.cluster is None:
+            return self.paired.questions_of(rows)
+        return self._clusters
 
     @cached_property
-    def clusters(self) -> Ints | None:
-        """The cluster of each row, if rows are clustered."""
-        if self.cluster is None:
-            return None
+    def _clusters(self) -> Ints:
+        assert self.cluster is not None
         return cluster_numbers(self.cluster, self.column(self.cluster, "to cluster rows by"))
+
+    def of(self, rule: Rule) -> GateRows:
+        """The rows of a rule; those of one id are told apart if they differ in a column of its ``where``."""
+        varied = self.paired.varying(rule.where)
+        return self if self.again is None or not varied else replace(self, paired=self.again(varied), _states={})
 
     def segments(self, rule: Rule) -> Sequence[Segment]:
         """The rows of a rule, in segments if it covers each value of a column.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionErr
 from fastmetrics.base.input_columns import adds_up, is_id
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.open_runs import list_runs, open_run
-from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids
-from fastmetrics.results.segments import ScoreStates
+from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids, texts_of
+from fastmetrics.results.segments import ScoreStates, cluster_numbers, range_texts
 from fastmetrics.stats.attempts import QuestionScores, question_scores
-from fastmetrics.stats.summed_scores import answers_of_rounds, text_hashes
+from fastmetrics.stats.summed_scores import answers_of_rounds, repeats_note, text_hashes
 from fastmetrics.tables.addresses import as_local, shown_address, within
 from fastmetrics.tables.run_outputs import differences
 
@@ -30,7 +31,7 @@ from fastmetrics.tables.run_outputs import differences
 
 @dataclass(frozen=True)
 class RepeatedRun:
-    """A run with several answers to each question."""
+    """A run with several answers to each question: rows of the same id, system and parameters."""
 
     run: ScoreRun
     """All answers."""
@@ -64,18 +65,22 @@ class RepeatedRun:
         A score is the mean of the question's scores, of tokens and prices the sum over rounds; counts of corpus metrics
         are added; of other columns, the first answer's value is taken.
         """
-        return replace(self.run, read=self._read_means, sorted={})
+        questions = None if self.run.questions is None else self.run.questions.take(pa.array(self.first_rows))
+        return replace(self.run, read=self._read_means, sorted={}, questions=questions)
+
+    def varies(self, name: str) -> bool:
+        """Whether a column has several values in the rows of one question."""
+        if name not in self.run.columns:
+            return False
+        codes = codes_of(self.run.column(name, ""), name)
+        return bool((codes != codes[self.first_rows][self.questions]).any())
 
     def describe(self) -> str:
         """How many answers the questions have, for a note."""
-        counts = self.counts
-        least, most = int(counts.min()), int(counts.max())
-        many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        if self.answers is None:
-            mean = f"{many} answers to each of {len(counts):,} questions; a question's score is their mean"
-            return f"{self.run.name}: {mean}"
-        added = "a question's score is their mean, of tokens and prices their sum"
-        return f"{self.run.name}: {many} rounds in the rows of each of {len(counts):,} questions; {added}"
+        run = self.run
+        rounds = self.answers is not None and any(adds_up(run.spec(name)) for name in run.scores)
+        numbered = run.repeat_column is not None or run.round_column is not None
+        return f"{run.name}: {repeats_note(self.counts, rounds, numbered)}"
 
     def _read_means(self, names: Sequence[str]) -> pa.Table:
         table = self.run.read(names)
@@ -100,22 +105,20 @@ class RepeatedRun:
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
-def repeated_run(run: ScoreRun, key: str, by_design: bool = False, rounds: bool = False) -> RepeatedRun | None:
+def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRun | None:
     """The run by questions if its ids, in the column ``key``, repeat by design; None if they are unique.
 
-    They do if the user says so, if a column ``repeat`` numbers the answers to a question, or ``round`` the rounds of an
-    answer, or if all questions have the same number of answers.  ``rounds`` says whether rows may be rounds without
-    their numbers, as :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.  Raises ``InputError`` for other
-    duplicates, and for one id with different questions.
+    They do if the caller says so, if a column ``repeat`` numbers the answers to a question, or ``round`` the rounds of
+    an answer, or if all questions have the same number of answers.  Rows may be rounds without their numbers, as
+    :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.  Raises ``InputError`` for other duplicates, and
+    for one id with different questions.
     """
     by_id = run.sorted_ids(key)
     if by_id.are_distinct:
         return None
     ids = by_id.text
     questions, first_rows = _in_order_of_rows(by_id)
-    numbered = run.repeat_column
-    counts = np.bincount(questions)
-    has_rounds = run.round_column is not None
+    numbered, has_rounds, counts = run.repeat_column, run.round_column is not None, np.bincount(questions)
     if numbered is None and not has_rounds and counts.min() != counts.max() and not by_design:
         of_rounds = ", a column 'round' the rounds of an answer"
         run.check_distinct(key, f"; a column 'repeat' numbers several answers to a question{of_rounds}")
@@ -123,7 +126,7 @@ def repeated_run(run: ScoreRun, key: str, by_design: bool = False, rounds: bool 
         _check_numbers(run, key, numbered, ids, questions)
     _check_questions(run, ids, questions, first_rows)
     answers = None
-    if has_rounds or rounds:
+    if has_rounds or is_id(key):
         repeats = None if numbered is None else codes_of(run.column(numbered, ""), numbered) + 1
         answers = answers_of_rounds(questions, repeats, has_rounds=has_rounds)
     return RepeatedRun(run, questions, first_rows, answers)
@@ -247,6 +250,28 @@ class PairedRuns:
         runs = [run if several is None else several.run for run, several in zip(self.runs, repeated, strict=True)]
         return narrowest([run.type_of(metric) for run in runs])
 
+    @cached_property
+    def questions(self) -> Ints | None:
+        """The number of each unit's id where the runs have units of one id, such as one question to several systems."""
+        if all(run.questions is None for run in self.runs):
+            return None
+        ids: pa.Array = pa.nulls(self.n, pa.large_string())
+        for run, rows in zip(self.runs, self.rows, strict=True):
+            if run.questions is not None:
+                ids = pc.coalesce(ids, texts_of(run.questions).take(pa.array(rows, mask=rows < 0)))
+        return cluster_numbers("id", ids)
+
+    def questions_of(self, rows: Ints | slice) -> Ints | None:
+        """The number of each unit's id, if several of these units have one, so that they depend on each other."""
+        if self.questions is None or len(np.unique(some := self.questions[rows])) == len(some):
+            return None
+        return self.questions
+
+    def varying(self, names: Iterable[str]) -> list[str]:
+        """The columns among these that have several values in the rows of one question."""
+        several = [run for run in self.repeated if run is not None]
+        return [name for name in names if any(run.varies(name) for run in several)]
+
     def repetition(self, run: int) -> RepeatedRun | None:
         """The answers of a run, if it has several to a question."""
         return self.repeated[run] if self.repeated else None
@@ -285,6 +310,11 @@ class PairedRuns:
             values = other if pa.types.is_null(values.type) else pc.coalesce(values, other.cast(values.type))
         return values
 
+    def division(self, name: str) -> pa.Array:
+        """A column by whose values the units are divided."""
+        divided = any(_DIVIDED + name in run.columns for run in self.runs)
+        return self.column(_DIVIDED + name if divided else name)
+
     def disagreements(self, name: str) -> list[str]:
         """A note for each run whose values of a column differ from those of the first run that has it."""
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
@@ -313,24 +343,30 @@ PAIRINGS = ("id", "position", "none")
 
 
 def pair_runs(
-    runs: Sequence[ScoreRun], on: str | None, pairing: str = "id", allow: bool = False, *, repeats: bool = False
+    runs: Sequence[ScoreRun],
+    on: str | None,
+    pairing: str = "id",
+    allow: bool = False,
+    *,
+    repeats: bool = False,
+    beside: Sequence[str] = (),
 ) -> PairedRuns:
     """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
     Runs of which none has ids meet by the index of pandas frames where all have one that tells rows apart, or else by
     position.
     With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
-    their scores.  Raises ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no
-    ids, ``InputError`` for other duplicate ids, for runs without a shared id, and, unless ``allow``, for different
-    questions under the same id.
+    their scores.  Rows of one id that differ in a setting, or in a column ``beside``, are different questions.  Raises
+    ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no ids, ``InputError`` for
+    other duplicate ids, for runs without a shared id, and, unless ``allow``, for different questions under the same id.
     """
     if on is not None and pairing != "id":
         raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
     if pairing == "none":
-        return _without_pairs(runs)
+        return _without_pairs(runs, beside)
     has_ids = on is not None or any(run.id_column is not None for run in runs)
     if pairing == "id" and has_ids:
-        paired = _by_id(runs, on, repeats)
+        paired = _by_id(runs, on, repeats, beside)
     elif pairing == "id" and _are_labelled(runs):
         paired = replace(by_position(in_one_order(runs)), joined_by="index")
     else:
@@ -341,7 +377,7 @@ def pair_runs(
     return replace(paired, notes=notes)
 
 
-def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRuns:
+def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool, beside: Sequence[str]) -> PairedRuns:
     keys = []
     for run in runs:
         keys.append(on or run.id_column or "")
@@ -349,6 +385,8 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool) -> PairedRun
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
             lacks = f"{run.name} has no id column to match rows by, but another run has; set one with "
             raise ColumnError(lacks, *ways, Argument("pairing", "position"))
+    _sorted_ids(runs, keys)
+    runs = _told_apart(runs, keys, beside)
     _sorted_ids(runs, keys)
     repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
     runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
@@ -370,29 +408,69 @@ def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
-def units_of(run: ScoreRun, on: str | None = None) -> PairedRuns:
-    """The rows of one run in their order, or its questions, if rows with one id are several answers to a question.
+def units_of(
+    run: ScoreRun, on: str | None = None, beside: Sequence[str] = (), by_design: bool = True
+) -> PairedRuns:
+    """The rows of one run in their order, or its questions, if rows of one id, system, parameters and columns
+    ``beside`` are several answers to a question.
 
-    Raises ``InputError`` for one id with different questions.
+    Raises the errors of :func:`repeated_run`.
     """
     key = on or run.id_column
-    repeated = (
-        None if key is None or not _can_repeat(run, key) else repeated_run(run, key, by_design=True, rounds=is_id(key))
-    )
+    if key is None:
+        return by_position([run])
+    ids = run.column(key, "")
+    if ids.null_count or not (is_text(ids.type) or pa.types.is_integer(ids.type)):
+        own = pa.array([f"row {row}" for row in range(len(ids))], pa.large_string())  # a row without an id is alone
+        run = run.with_columns({key: pc.if_else(ids.is_null(nan_is_null=True), own, texts_of(ids))})
+    run = _told_apart([run], [key], beside)[0]
+    repeated = repeated_run(run, key, by_design)
     if repeated is None:
         return by_position([run])
     return PairedRuns([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])
 
 
-def _can_repeat(run: ScoreRun, key: str) -> bool:
-    """Whether a column can tell questions apart: without nulls, of text or whole numbers."""
-    ids = run.column(key, "")
-    return ids.null_count == 0 and (is_text(ids.type) or pa.types.is_integer(ids.type))
+def _told_apart(runs: Sequence[ScoreRun], keys: Sequence[str], beside: Sequence[str]) -> list[ScoreRun]:
+    """The runs, whose ids tell apart the rows of one id with different systems, parameters or columns ``beside``.
+
+    A numeric column of many values divides the rows at its quartiles over all runs, as segments do.  Raises
+    ``InputError`` if a run lacks a column in which the rows of an id differ in another run.
+    """
+    names = dict.fromkeys(name for run in runs for name in (*run.settings_columns, *beside))
+    varied = [name for name in names if any(_varies(*each, name) for each in zip(runs, keys, strict=True))]
+    lacking = next(((run, name) for run in runs for name in varied if name not in run.columns), None)
+    if lacking is not None:
+        name = lacking[1]
+        raise InputError(
+            f"another run has rows of one id with different values of {name!r}, which are no repeats, and "
+            f"{lacking[0].name} has no column {name!r}; compare the values of one run with ",
+            Argument("system", name),
+        )
+    cut = [name for name in varied if name in beside]
+    for name in cut:
+        texts = range_texts(name, [run.column(name, "") for run in runs])
+        runs = [run.with_columns({_DIVIDED + name: text}) for run, text in zip(runs, texts, strict=True)]
+    columns = [_DIVIDED + name if name in cut else name for name in varied]
+    return [run.told_apart(key, columns) if columns else run for run, key in zip(runs, keys, strict=True)]
 
 
-def _without_pairs(runs: Sequence[ScoreRun]) -> PairedRuns:
+_DIVIDED = "by "
+"""Before the name of a column, that of its values by which rows of one id are told apart."""
+
+
+def _varies(run: ScoreRun, key: str, name: str) -> bool:
+    """Whether rows of one id have different values in a column."""
+    if name not in run.columns or name == key:
+        return False
+    ids, codes = run.sorted_ids(key), codes_of(run.column(name, ""), name)
+    if ids.are_distinct:
+        return False
+    return bool((codes != codes[ids.order[ids.is_first]][ids.numbers]).any())
+
+
+def _without_pairs(runs: Sequence[ScoreRun], beside: Sequence[str] = ()) -> PairedRuns:
     """Runs that share no rows: every row, or question of several answers, is one of one run only."""
-    each = [units_of(run) for run in runs]
+    each = [units_of(run, None, beside) for run in runs]
     starts = np.cumsum([0, *(units.n for units in each)])
     rows = np.full((len(runs), int(starts[-1])), -1, np.int64)
     for at, units in enumerate(each):

@@ -114,7 +114,7 @@ def _pilots(
         units, factor = pair_runs(loaded, on, pairing, repeats=True), 1.0
         how = "runs that share no questions" if pairing == "none" else f"rows paired by {units.joined_by}"
         notes = [f"variances from the pilot, {how}"]
-    groups = None if cluster is None else cluster_numbers(cluster, units.column(cluster))
+    groups = units.questions if cluster is None else cluster_numbers(cluster, units.column(cluster))
     bounds = bounds_of(loaded, chosen)
     pilots = [_pilot(units, name, groups, bounds.get(name), factor) for name in chosen]
     return pilots, [*notes, *(run.describe() for run in units.repeated if run is not None)]

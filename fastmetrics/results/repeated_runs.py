@@ -18,7 +18,7 @@ from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run
-from fastmetrics.results.pairing import RepeatedRun, repeated_run
+from fastmetrics.results.pairing import RepeatedRun, units_of
 from fastmetrics.results.score_run import bounds_of, shared_metrics
 from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
@@ -152,13 +152,15 @@ def repeats(
     """Split the variance of repeated answers into between and within questions, and compute pass@k and pass^k.
 
     ``scores`` is a score file, folder, address or table with several rows per question: rows with the same value of the
-    column ``on``, or with the same id.  Ids can repeat by mistake, so without ``on`` a column ``repeat`` must number
-    the answers to a question, or every question have equally many.  Questions are the sample: the interval of the mean
-    is over questions, so more answers to the same questions narrow it only to √(ω²/n).
+    column ``on``, or with the same id, and the same system and parameters.  Ids can repeat by mistake, so without
+    ``on`` a column ``repeat`` must number the answers to a question, or every question have equally many.  Questions
+    are the sample: the interval of the mean is over questions, so more answers to the same questions narrow it only to
+    √(ω²/n).
 
-    For flags (booleans, and metrics whose bounds are 0 and 1 and that score nothing else), or with ``threshold`` (scores of at least this value are correct), pass@k is the probability
-    that at least one of k answers is correct, and pass^k that all are, by their unbiased estimators 1 − C(n − c, k) /
-    C(n, k) and C(c, k) / C(n, k); each question counts once, and questions with fewer than k answers are left out.
+    For flags (booleans, and metrics with the bounds 0 and 1 that score nothing else), or with ``threshold`` (scores of
+    at least this value are correct), pass@k is the probability that at least one of k answers is correct, and pass^k
+    that all are, by their unbiased estimators 1 − C(n − c, k) / C(n, k) and C(c, k) / C(n, k); each question counts
+    once, and questions with fewer than k answers are left out.
 
     >>> import fastmetrics as fm
     >>> table = {"id": [1, 1, 2, 2, 3, 3], "exact_match": [1, 0, 1, 1, 0, 0]}
@@ -181,8 +183,7 @@ def repeats(
         raise ColumnError(f"{run.name} has no id column that tells which answers belong together; set one with ", _ON)
     names = shared_metrics([run], listed(metrics))
     names = [name for name in names if name in run.scores]
-    beside = [name for name in (key, run.question_column, run.repeat_column) if name]
-    answers = repeated_run(run.in_memory([*names, *beside]), key, by_design=on is not None)
+    answers = units_of(run.in_memory([*names, *run.keys(key)]), key, by_design=on is not None).repetition(0)
     if answers is None:
         raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
     reports = [_report(answers, name, sizes, threshold, confidence) for name in names]

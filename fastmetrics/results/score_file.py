@@ -25,7 +25,7 @@ from fastmetrics.base.errors import (
     UnknownNameError,
     some,
 )
-from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_system
+from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
@@ -34,7 +34,7 @@ from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.stored_metadata import Declared, Stored
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.retrieval.measures import is_measure, measure
-from fastmetrics.stats.summed_scores import columns_that_add_up, score_columns
+from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.input_files import DataFile
@@ -190,7 +190,11 @@ _NOISE = 1e-6
 
 
 def check_bounds(
-    column: pa.Array | pa.ChunkedArray, name: str, bounds: tuple[float, float], start: int | None = None, table: str = ""
+    column: pa.Array | pa.ChunkedArray,
+    name: str,
+    bounds: tuple[float, float],
+    start: int | None = None,
+    table: str = "",
 ) -> None:
     """Raise ``InputError`` for the first score of a column that lies outside the bounds of its metric.
 
@@ -208,8 +212,8 @@ def check_bounds(
         percent = "divide a percentage by 100" if bounds == (0, 1) and 1 < value <= 100 else "bring them to that scale"
         span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"{low:g} or more"
         raise InputError(
-            f"{where and where + ': '}{name} is {value:g}, but the scores of this metric are {span}; {percent}, or give "
-            "another name to a column that is not this metric"
+            f"{where and where + ': '}{name} is {value:g}, but the scores of this metric are {span}; {percent}, or "
+            "give another name to a column that is not this metric"
         )
 
 
@@ -345,19 +349,16 @@ class ScoreFile:
 
     @property
     def summed_columns(self) -> list[str]:
-        """The columns that a summary reads: scores, lists, counts, which another program may have filtered, and ids, if
-        the rows may be rounds whose tokens add up.
+        """The columns that a summary reads: scores, lists, counts, which another program may have filtered, and keys,
+        which tell the rows that answer one question.
         """
-        declared = {} if self.metadata is None else self.metadata.declared or {}
-        added = columns_that_add_up(self.scores, declared)
-        keys = [name for name in self.key_columns if added or is_system(name)]
-        return [*self.scores, *self._lists, *self._counts, *keys]
+        return [*self.scores, *self._lists, *self._counts, *self.key_columns]
 
     @cached_property
     def key_columns(self) -> list[str]:
-        """The columns with ids, the numbers of repeats and of rounds, and the names of systems."""
+        """The columns with ids, the numbers of repeats and of rounds, the names of systems, and parameters."""
         names = [name for name in self.source.schema.names if name not in self.scores]
-        return [name for is_key in (is_id, is_repeat, is_round, is_system) for name in names if is_key(name)]
+        return [name for is_key in (is_id, is_repeat, is_round, is_setting) for name in names if is_key(name)]
 
     @property
     def _counted(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_text
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, is_round
+from fastmetrics.base.input_columns import COLUMNS, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.metrics.corpus_values import is_corpus, is_counted
 from fastmetrics.metrics.notes import unread_notes
@@ -152,6 +152,8 @@ class ScoreRun:
     """Whether the ids are the numbers of the rows, as the run has none of its own."""
     index: tuple[str, ...] = ()
     """The columns with the index of a pandas frame."""
+    questions: pa.Array | None = None
+    """The id of each row, if the ids that are read tell more apart: the settings or segments of a question, too."""
 
     @property
     def file(self) -> ScoreFile | None:
@@ -179,9 +181,14 @@ class ScoreRun:
         return next((name for name in self.columns if is_round(name)), None)
 
     def keys(self, *others: str | None) -> list[str]:
-        """The columns that pair rows: ids, questions, the numbers of repeats and rounds, and ``others``."""
+        """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
         names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *others)
-        return [name for name in names if name is not None]
+        return [*(name for name in names if name is not None), *self.settings_columns]
+
+    @cached_property
+    def settings_columns(self) -> list[str]:
+        """The columns that say how an answer came about, such as its system."""
+        return [name for name in self.columns if is_setting(name) and name not in self.scores]
 
     @property
     def missing_queries(self) -> MissingQueries | None:
@@ -239,9 +246,31 @@ class ScoreRun:
         labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
         return labels if pc.count_distinct(labels).as_py() == n else None
 
+    def with_columns(self, columns: Mapping[str, pa.Array]) -> ScoreRun:
+        """The run with more columns, or with other values in its own."""
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read([name for name in names if name not in columns])
+            for name in names:
+                if name in columns:
+                    table = table.append_column(name, columns[name])
+            return table.select(names)
+
+        types = {**self.types, **{name: values.type for name, values in columns.items()}} if self.types else None
+        every = list(dict.fromkeys([*self.columns, *columns]))
+        return replace(self, columns=every, read=read, types=types, sorted={})
+
+    def told_apart(self, key: str, names: Sequence[str]) -> ScoreRun:
+        """The run whose ids, in the column ``key``, tell apart rows with other values in the columns ``names``."""
+        own = self.column(key, "")
+        named = [(pa.scalar(f", {name}=", pa.large_string()), texts_of(self.column(name, ""))) for name in names]
+        nothing = pa.scalar("", pa.large_string())
+        ids = pc.binary_join_element_wise(texts_of(own), *(part for pair in named for part in pair), nothing)
+        questions = self.questions if self.questions is not None else own
+        return replace(self.with_columns({key: ids}), questions=questions)
+
     def reordered(self, rows: pa.Array) -> ScoreRun:
         """The run with its rows in another order."""
-
 
         def read(names: Sequence[str]) -> pa.Table:
             table = self.read(names)
@@ -278,8 +307,8 @@ class ScoreRun:
         """The columns that a summary reads."""
         if self.file is not None:
             return self.file.summed_columns
-        keys = [name for name in (self.id_column, self.repeat_column, self.round_column) if name is not None]
-        return [*self.scores, *(name for name in keys if name not in self.scores)]
+        names = (self.id_column, self.repeat_column, self.round_column, *self.settings_columns)
+        return [*self.scores, *(name for name in names if name is not None and name not in self.scores)]
 
     def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
         """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
@@ -384,6 +413,13 @@ class ScoreRun:
             self.sorted[name] = SortedIds.of(texts) if ids is None else ids
             pa.default_memory_pool().release_unused()
         return self.sorted[name]
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """The values of a column as texts, ``null`` for null."""
+    if is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.cast(pa.large_string()).fill_null("null")
+    return pa.array(["null" if value is None else str(value) for value in column.to_pylist()], pa.large_string())
 
 
 def shared_metrics(runs: Sequence[ScoreRun], requested: Sequence[str], *, counted: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, rounded
+from fastmetrics.base.arrays import Flags, Floats, Ints, is_number, is_text, rounded
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError
@@ -110,6 +110,20 @@ def _cut(name: str, column: pa.Array) -> tuple[Ints, list[str]]:
     numbers = pc.index_in(column, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int64)
     spelled = {None: "null", "null": '"null"' if distinct.null_count else "null"}
     return numbers, [str(spelled.get(value, value)) for value in distinct.to_pylist()]
+
+
+def range_texts(name: str, columns: Sequence[pa.Array]) -> list[pa.Array]:
+    """Several columns, of which numbers of many values are the texts of the quarters that they lie in together."""
+    numeric = [column for column in columns if not is_text(column.type) and not pa.types.is_null(column.type)]
+    if len(numeric) < len(columns) or not is_number(numeric[0].type):
+        return list(columns)
+    every = pa.concat_arrays([column.cast(pa.float64()) for column in columns])
+    if pc.count_distinct(every).as_py() <= DISTINCT:
+        return list(columns)
+    numbers, labels = _quarters(name, every)
+    texts = pa.array(labels).take(pa.array(numbers))
+    starts = np.cumsum([0, *map(len, columns)])
+    return [texts.slice(start, len(column)) for start, column in zip(starts, columns, strict=False)]
 
 
 def _quarters(name: str, column: pa.Array) -> tuple[Ints, list[str]]:

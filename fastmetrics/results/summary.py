@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.arrays import Ints, floats_of_arrow
+from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.input_columns import adds_up, is_system
+from fastmetrics.base.input_columns import adds_up, is_id, is_system
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes
@@ -36,9 +36,11 @@ from fastmetrics.results.score_file import (
     with_score_types,
 )
 from fastmetrics.results.score_run import ScoreRun, infinite_notes
+from fastmetrics.stats.attempts import question_scores
 from fastmetrics.stats.summed_scores import (
     Piece,
-    RoundKeys,
+    Repeats,
+    RowKeys,
     Scores,
     Sums,
     added_up,
@@ -47,7 +49,7 @@ from fastmetrics.stats.summed_scores import (
     score_columns,
     systems_of,
 )
-from fastmetrics.stats.sums import State, named_statistics, percentiles
+from fastmetrics.stats.sums import State, exact_mean, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
 
 # Summaries of score tables.
@@ -82,9 +84,16 @@ class MetricSummary:
 
     @classmethod
     def of(
-        cls, state: State, extra: Mapping[str, float], unread: Mapping[str, Sequence[int]] | None = None
+        cls,
+        state: State,
+        extra: Mapping[str, float],
+        unread: Mapping[str, Sequence[int]] | None = None,
+        mean: float | None = None,
     ) -> MetricSummary:
-        """The figures of the rows accumulated in ``state``, of which some are ``unread``, by reason."""
+        """The figures of the rows accumulated in ``state``, of which some are ``unread``, by reason.
+
+        ``mean`` is that of questions where some have several rows.
+        """
         reasons = {
             reason: {"rows": rows, "first": first, "scored": scored}
             for reason, (rows, first, scored) in (unread or {}).items()
@@ -92,6 +101,7 @@ class MetricSummary:
         n_unread = sum(some["rows"] for some in reasons.values() if not some["scored"])
         counts = {"n_undefined": state.n_undefined - n_unread, "n_unread": n_unread}
         figures = {name: getattr(state, name) for name in _FIGURES + _COUNTS if name not in counts}
+        figures["mean"] = figures["mean"] if mean is None else mean
         return cls(**figures, **counts, extra=dict(extra), unread=reasons)
 
 
@@ -263,10 +273,10 @@ def summarize(
     specs = declared_specs(stored)
     _check_bounds(sums.states, stored)
     by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
-    rounds = _over_rounds(sums.states, sums.added, sums.answers, values)
-    states = {**sums.states, **rounds.states}
+    joined = _Joined.of(sums.states, sums.added, sums.repeats, values)
+    states = {**sums.states, **joined.states}
     extra = {
-        name: named_statistics(states[name], keys, partial(rounds.values, name), budget)
+        name: named_statistics(states[name], keys, partial(joined.values, name), budget)
         for name, keys in by_column.items()
         if name in states
     }
@@ -275,14 +285,15 @@ def summarize(
     else:
         corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
     metrics = {
-        name: MetricSummary.of(state, extra.get(name, {}), sums.unread.get(name)) for name, state in states.items()
+        name: MetricSummary.of(state, extra.get(name, {}), sums.unread.get(name), joined.means.get(name))
+        for name, state in states.items()
     }
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
     rows_behind = _rows_behind(sums, specs)
     infinite = infinite_notes({name: state.n_infinite for name, state in sums.states.items()})
     unread = unread_notes(sums.unread, sums.n_rows)
-    notes = [*sums.notes, *rounds.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
+    notes = [*sums.notes, *joined.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
     return Summary(sums.n_rows, metrics, corpus, by_label, notes)
 
 
@@ -293,32 +304,48 @@ def _check_bounds(states: Mapping[str, State], stored: Stored) -> None:
 
 
 @dataclass(frozen=True)
-class _Rounds:
-    """The ``states`` of the columns that add up over the rounds of an answer; ``values`` returns those of any column.
+class _Joined:
+    """What changes where several rows answer one question: its ``means`` over questions, by column.
 
-    There are none where each row is an answer.
+    Tokens and prices add up over the rounds of an answer: ``states`` has those of answers, and ``values`` returns them.
     """
 
+    means: Mapping[str, float]
     states: Mapping[str, State]
     values: Callable[[str], Iterator[Any]]
     notes: Sequence[str] = ()
 
-
-def _over_rounds(
-    states: Mapping[str, State], names: Sequence[str], answers: Ints | None, values: Callable[[str], Iterator[Any]]
-) -> _Rounds:
-    """The columns ``names``, of which each answer has the sum over its rounds; see ``answers_of_rounds``."""
-    if answers is None or not names:
-        return _Rounds({}, values)
-    summed = {name: added_up(np.concatenate(list(values(name))), answers) for name in names}
-    over = {}
-    for name, sums in summed.items():
-        over[name] = State()
-        over[name].add(pa.array(sums, mask=np.isnan(sums)))
-        over[name].add_errors(max(_rows(states[name]) - len(answers), 0))  # rows that are in no column
-    rows, count = len(answers), int(answers.max()) + 1
-    note = f"{', '.join(names)}: rows of one id are rounds, which add up: {rows:,} rows are {count:,} answers"
-    return _Rounds(over, lambda name: iter([summed[name]]) if name in summed else values(name), [note])
+    @classmethod
+    def of(
+        cls,
+        states: Mapping[str, State],
+        added: Sequence[str],
+        repeats: Repeats | None,
+        values: Callable[[str], Iterator[Any]],
+    ) -> _Joined:
+        """From the states of rows, the columns that are ``added`` up, and all values of any column."""
+        if repeats is None:
+            return cls({}, {}, values)
+        means: dict[str, float] = {}
+        summed: dict[str, Floats] = {}
+        over: dict[str, State] = {}
+        for name in states:
+            scores, questions = np.concatenate(list(values(name))), repeats.questions
+            if name in added and repeats.answers is not None:
+                scores = summed[name] = added_up(scores, repeats.answers)
+                questions = questions[np.unique(repeats.answers, return_index=True)[1]]
+                over[name] = State()
+                over[name].add(pa.array(scores, mask=np.isnan(scores)))
+                over[name].add_errors(max(_rows(states[name]) - len(questions), 0))  # rows that are in no column
+            scores = np.where(np.isinf(scores), np.nan, scores)
+            means[name] = exact_mean(question_scores(scores, questions).means)
+        notes = []
+        if summed and repeats.answers is not None:
+            rows, count = len(repeats.answers), int(repeats.answers.max()) + 1
+            notes.append(
+                f"{', '.join(summed)}: rows of one id are rounds, which add up: {rows:,} rows are {count:,} answers"
+            )
+        return cls(means, over, lambda name: iter([summed[name]]) if name in summed else values(name), notes)
 
 
 def _rows(state: State) -> int:
@@ -363,20 +390,22 @@ def summary_of_run(
         state.add_errors(rejected)
     specs = {score.name: score.spec for score in planned.scores}
     added = [name for name in states if adds_up(specs.get(name, name))]
-    rounds = _over_rounds(states, added, _answers(output) if added else None, values)
-    states |= rounds.states
+    repeats = _repeats(output)
+    joined = _Joined.of(states, added, repeats, values)
+    states |= joined.states
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
     statistics = declared_statistics(states, stored)
     sums = BatchSums.added(observed)
     metrics = {}
     for name, state in states.items():
-        extra = named_statistics(state, statistics.get(name, ()), partial(rounds.values, name))
-        metrics[name] = MetricSummary.of(state, extra, sums.unread.get(name))
+        extra = named_statistics(state, statistics.get(name, ()), partial(joined.values, name))
+        metrics[name] = MetricSummary.of(state, extra, sums.unread.get(name), joined.means.get(name))
     columns = [*planned.names, *planned.kept_columns]
     corpus, remarks = finish_all(sums.counts, values, columns, declared_specs(stored))
     infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
     pooled = pooled_note(_systems(output) if any(map(is_system, planned.keep)) else ())
-    notes = [*rounds.notes, *pooled, *infinite, *remarks, *notes_of(planned, sums)]
+    of_questions = [] if repeats is None else [repeats.note(bool(added))]
+    notes = [*pooled, *of_questions, *joined.notes, *infinite, *remarks, *notes_of(planned, sums)]
     labels = declared_labels(states, stored)
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
@@ -386,13 +415,13 @@ def _systems(output: str | Path | pa.Table) -> dict[str, None]:
     return {name: None for batch in _keys(output) for name in systems_of(batch)}
 
 
-def _answers(output: str | Path | pa.Table) -> Ints | None:
-    """The number of each row's answer in an output, if its rows are rounds."""
-    keys: RoundKeys | None = None
+def _repeats(output: str | Path | pa.Table) -> Repeats | None:
+    """Which rows of an output answer one question."""
+    keys: RowKeys | None = None
     for batch in _keys(output):
-        keys = keys or RoundKeys(batch.schema.names)
+        keys = keys or RowKeys(batch.schema.names)
         keys.add(batch)
-    return None if keys is None else keys.answers()[0]
+    return None if keys is None else keys.repeats()
 
 
 def _keys(output: str | Path | pa.Table) -> Iterator[Piece]:
@@ -429,13 +458,16 @@ def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], 
     sums, start = Sums(source.notes), 0
     for piece in map(with_score_types, source.read()):
         sums.add(piece)
-        for name, bounds in declared_bounds(sums.states, stored_declarations(ScoreMetadata(declared=sums.declared))).items():
+        for name, bounds in declared_bounds(
+            sums.states, stored_declarations(ScoreMetadata(declared=sums.declared))
+        ).items():
             check_bounds(piece.column(name), name, bounds, start)
         start += piece.num_rows
         if not source.again:
             specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
-            for name in {*requested(list(sums.states), sums.declared), *sums.added, *corpus}:
+            of_rows = sums.states if any(map(is_id, piece.schema.names)) else [*sums.added]
+            for name in {*requested(list(sums.states), sums.declared), *of_rows, *corpus}:
                 values.setdefault(name, []).extend(_values(piece, name))
     sums.close()
     return sums, partial(_reread, source) if source.again else lambda name: iter(values[name])

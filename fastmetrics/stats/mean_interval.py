@@ -133,7 +133,7 @@ def drawn(
 # The default kind depends on the data; docs/studies/levels.md shows how often it contains the truth:
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
-# - ``exact``: for flags, scores whose declared bounds are 0 and 1 and that have no other value, Clopper and Pearson 1934
+# - ``exact``: for flags, scores of 0 and 1 alone whose declared bounds are these, Clopper and Pearson 1934
 # - ``bounded``: for differences of scores of 0 and 1, and if few values differ, from the bounds of the values
 # - ``worst_case``: the same if all values agree
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, is_list, plain_table, text_of_arrow
 from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round, is_system
+from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round, is_setting, is_system
 from fastmetrics.base.score_metadata import (
     METADATA,
     InputDrift,
@@ -144,39 +145,72 @@ def added_up(values: Floats, answers: Ints) -> Floats:
     return np.bincount(answers[order], values[order]).astype(np.float64, copy=False)
 
 
-class RoundKeys:
-    """The columns of a table, added batch by batch, that tell which rows are rounds of one answer."""
+@dataclass(frozen=True)
+class Repeats:
+    """The number of each row's question, where some have several rows, and of its answer, where rows are rounds."""
+
+    questions: Ints
+    answers: Ints | None = None
+    are_numbered: bool = False
+    """Whether a column numbers the repeats or the rounds."""
+
+    def note(self, added: bool) -> str:
+        """How many rows the questions have, and what that means for a mean; ``added`` if some columns add up."""
+        return repeats_note(np.bincount(self.questions), added and self.answers is not None, self.are_numbered)
+
+
+def repeats_note(counts: Ints, rounds: bool, numbered: bool) -> str:
+    """How many rows the questions have, of which these are the counts, and what that means for a mean.
+
+    >>> repeats_note(np.array([1, 2]), False, True)
+    "1 to 2 answers to each of 2 questions; a question's score is their mean"
+    """
+    least, most = int(counts.min()), int(counts.max())
+    many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    rows = "rounds in the rows of" if rounds else "answers to"
+    mean = "their mean" + (", of tokens and prices their sum" if rounds else "")
+    doubled = "" if least == most or numbered else "; rows doubled by a broken resume look the same"
+    return f"{many} {rows} each of {len(counts):,} questions; a question's score is {mean}{doubled}"
+
+
+class RowKeys:
+    """The columns of a table, added batch by batch, that tell which rows answer one question.
+
+    They do with the same id, system and parameters (:func:`fastmetrics.base.input_columns.is_setting`); a row without
+    an id is a question of its own.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
-        tests = (is_id, is_repeat, is_system)
-        self.columns = [next((name for name in names if is_key(name)), None) for is_key in tests]
-        self.has_rounds = any(map(is_round, names))
-        self._keys: list[list[Uint64s]] = [[], [], []]
+        self._id, self._repeat = (next((name for name in names if is_key(name)), None) for is_key in (is_id, is_repeat))
+        self._settings = [name for name in names if is_setting(name)] if self._id is not None else []
+        self._has_rounds = any(map(is_round, names))
+        self._keys: dict[str, list[Uint64s]] = {}
 
     def add(self, piece: Piece) -> None:
-        """Add the ids of some rows."""
-        for name, keys in zip(self.columns, self._keys, strict=True):
-            column = None if name is None else piece.column(name)
-            chunks = [] if column is None else column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-            keys.extend(map(text_hashes, chunks))
+        """Add the keys of some rows."""
+        for name in (self._id, self._repeat, *self._settings):
+            if name is not None and self._id is not None:
+                column = piece.column(name)
+                chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+                self._keys.setdefault(name, []).extend(map(text_hashes, chunks))
 
-    def answers(self) -> tuple[Ints | None, int]:
-        """The number of each row's answer, as by ``answers_of_rounds``; and how many rows each id has, 1 if not as
-        many.
-        """
-        ids, repeats, systems = (np.concatenate([*keys, _NO_KEYS]) for keys in self._keys)
-        if len(systems):  # systems answer under the same ids; a multiple of the golden ratio parts sums of equal hashes
-            ids = np.where(ids == 0, 0, ids + systems * np.uint64(0x9E3779B97F4A7C15))
-        if not (np.diff(np.sort(ids)) == 0).any():
-            return None, 1
-        codes = np.unique(ids, return_inverse=True)[1]
-        questions = np.where(ids == 0, -1, codes)
+    def repeats(self) -> Repeats | None:
+        """Which rows answer one question; None if each row answers its own."""
+        ids, repeats = self._of(self._id), self._of(self._repeat)
+        for place, name in enumerate(self._settings, 1):  # odd factors part sums of equal hashes
+            ids = np.where(ids == 0, 0, ids + self._of(name) * np.uint64(0x9E3779B97F4A7C15 + 2 * place))
+        known = ids != 0
+        if not (np.diff(np.sort(ids[known])) == 0).any():
+            return None
+        questions = np.full(len(ids), -1, np.int64)
+        questions[known] = np.unique(ids[known], return_inverse=True)[1]
         numbers = np.unique(repeats, return_inverse=True)[1] if len(repeats) else None
-        found = answers_of_rounds(questions, numbers, has_rounds=self.has_rounds)
-        return found, int(np.bincount(codes[ids != 0]).max(initial=1)) if found is None and numbers is None else 1
+        answers = answers_of_rounds(questions, numbers, has_rounds=self._has_rounds)
+        questions[~known] = questions.max() + 1 + np.arange(int((~known).sum()))
+        return Repeats(questions, answers, numbers is not None or self._has_rounds)
 
-
-_NO_KEYS = np.zeros(0, np.uint64)
+    def _of(self, name: str | None) -> Uint64s:
+        return np.concatenate([*self._keys.get(name or "", []), np.zeros(0, np.uint64)])
 
 
 def systems_of(piece: Piece) -> list[str]:
@@ -271,8 +305,8 @@ def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
 
 
 def score_columns(schema: pa.Schema) -> list[str]:
-    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat``, ``round`` and the pandas
-    index.
+    """The names of the score columns: numeric and boolean columns except ``id``, ``repeat``, ``round``, parameters such
+    as ``temperature``, and the pandas index.
 
     Integer and boolean columns that the metadata do not list as metrics were kept by a run and are not scores.
 
@@ -284,7 +318,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name) or is_system(name)}
+    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name) or is_setting(name)}
     others = [field for field in schema if field.name not in keys and field.name not in labels]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
@@ -318,8 +352,8 @@ class Sums:
         self._counts: dict[str, list[list[int]]] = {}
         self._rows_behind: dict[str, list[int]] = {}
         self._n_parts = 0
-        self._answers: list[tuple[int, Ints | None]] = []
-        """Per part, its number of rows, and the number of each row's answer if rows are rounds."""
+        self._repeats: list[tuple[int, Repeats | None]] = []
+        """Per part, its number of rows, and which of them answer one question."""
         self._alike: dict[int, list[str]] = {}
         """The columns of tokens and prices of parts in which each id has this number of rows."""
         self._systems: dict[str, None] = {}
@@ -359,10 +393,10 @@ class Sums:
         self.n_rows += part.n_rows
         if part.n_rows or part.metadata.counts:
             self._n_parts += 1
-        answers, rows_each = (None, 1) if part.rounds is None else part.rounds.answers()
-        self._answers.append((part.n_rows, answers))
-        if rows_each > 1:
-            self._alike[rows_each] = part.added
+        repeats = part.keys.repeats()
+        self._repeats.append((part.n_rows, repeats))
+        if part.added and repeats is not None and repeats.answers is None and not repeats.are_numbered:
+            self._alike[int(np.bincount(repeats.questions).max())] = part.added
         for name, state in part.states.items():
             note = part.settle(name)
             if note:
@@ -397,16 +431,20 @@ class Sums:
         """The columns whose numbers add up over the rounds of an answer."""
         return columns_that_add_up(self.states, self.declared)
 
-    @property
-    def answers(self) -> Ints | None:
-        """The number of each row's answer, if rows of any part are rounds."""
-        if all(answers is None for _, answers in self._answers):
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        """Which rows answer one question, if any part has such rows; those of different parts do not."""
+        several = [repeats for _, repeats in self._repeats if repeats is not None]
+        if not several:
             return None
-        each, start = [], 0
-        for n_rows, answers in self._answers:
-            each.append(start + (np.arange(n_rows) if answers is None else answers))
-            start += n_rows
-        return np.unique(np.concatenate(each), return_inverse=True)[1]
+        rows = [(n_rows, np.arange(n_rows), repeats) for n_rows, repeats in self._repeats]
+        questions = [each if repeats is None else repeats.questions for _, each, repeats in rows]
+        answers = None
+        if any(repeats.answers is not None for repeats in several):
+            own = [each if repeats is None or repeats.answers is None else repeats.answers for _, each, repeats in rows]
+            answers = _one_after_another(own)
+        numbered = all(repeats.are_numbered for repeats in several)
+        return Repeats(_one_after_another(questions), answers, numbered)
 
     @property
     def counts(self) -> dict[str, list[int]]:
@@ -437,7 +475,8 @@ class Sums:
             for n, names in self._alike.items()
         ]
         pooled = pooled_note(self._systems)
-        return [*self._notes, *pooled, *([left_out] if torn else []), *lacking, *drift, *alike]
+        joined = [] if self.repeats is None else [self.repeats.note(bool(self.added))]
+        return [*self._notes, *pooled, *joined, *([left_out] if torn else []), *lacking, *drift, *alike]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
@@ -469,12 +508,11 @@ class _Part:
         self._ids = [0, 0, 0]
         """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
         self.added = columns_that_add_up(self.states, self.metadata.declared or {})
-        self.rounds = RoundKeys(schema.names) if self.added else None
+        self.keys = RowKeys(schema.names)
 
     def add(self, piece: Piece) -> None:
         self.n_rows += piece.num_rows
-        if self.rounds is not None:
-            self.rounds.add(piece)
+        self.keys.add(piece)
         for name, state in self.states.items():
             state.add(piece.column(name))
         for name, sums in self._stored_by_row.items():
@@ -533,6 +571,12 @@ class _Part:
             return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
         state.tell_apart(counts.n_undefined, counts.n_error)
         return None
+
+
+def _one_after_another(parts: Sequence[Ints]) -> Ints:
+    """Numbers of the groups of the rows of several parts, which share no group."""
+    starts = np.cumsum([0, *(int(numbers.max(initial=-1)) + 1 for numbers in parts)])
+    return np.concatenate([numbers + start for numbers, start in zip(parts, starts[:-1], strict=True)])
 
 
 def _added_counts(sums: Sequence[int], column: pa.Array | pa.ChunkedArray) -> list[int]:
