@@ -28,7 +28,7 @@ from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs, run_of
 from fastmetrics.results.pairing import PAIRINGS, PairedRuns, by_position, check_settings, pair_runs
-from fastmetrics.results.quantities import Counts, Method, Scores
+from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.score_file import directions, read_table
 from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, shared_metrics
 from fastmetrics.results.segments import cluster_numbers, segments_of
@@ -131,15 +131,18 @@ class Cell:
     segment: str | None
     better: Better
     data: Scores | Counts
+    worst: Scores | None = None
+    """The scores with the worst where one run missed one, if any did."""
 
     def compared(self, systems: Sequence[str], how: HowToCompare) -> Iterator[Compared]:
         """The comparisons of every pair of systems, one for each test."""
         for a, b in combinations(range(len(systems)), 2):
             change = self.data.change(a, b)
             interval = change.interval(how)
+            counts_worst = isinstance(change, PairedMeans) and getattr(self.data, "worst", None) is not None
             has_a, has_b = self.data.has[a], self.data.has[b]
             figures: dict[str, Any] = {
-                "n_paired": int((has_a & has_b).sum()),
+                "n_paired": len(change.first) if counts_worst else int((has_a & has_b).sum()),
                 "n_only_baseline": int((has_a & ~has_b).sum()),
                 "n_only_other": int((has_b & ~has_a).sum()),
                 "mean_baseline": change.before,
@@ -216,6 +219,10 @@ def compare(
             "question), or none: runs that share no rows, as independent samples."
         ),
     ] = "id",
+    missing: Annotated[
+        Literal["ignore", "worst"],
+        Help("Rows that one run alone scores: left out, or the other counts as the worst score of the metric."),
+    ] = "ignore",
     allow_differences: shared.AllowDifferences = False,
     margin: shared.Margin = None,
     better: shared.Better = None,
@@ -247,6 +254,7 @@ def compare(
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
     """
     argument("pairing", pairing, Choice(*PAIRINGS))
+    argument("missing", missing, Choice("ignore", "worst"))
     unpaired = pairing == "none"
     how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
     if cluster is not None and not set(how.tests) <= _OF_CLUSTERS:
@@ -285,16 +293,21 @@ def compare(
     sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
     how = replace(how, resamples=how.patterns(1 if correction == "none" else max(sizes.values())))
     comparisons: list[Compared] = []
+    others: list[Compared] = []
+    """The same by the other reading of rows that one run alone scores."""
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
     lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
     cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
         corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])
-        comparisons += [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
+        own = [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
+        other = own if cell.worst is None else [*replace(cell, data=cell.worst).compared(systems, corrected_how)]
+        comparisons += other if missing == "worst" else own
+        others += own if missing == "worst" else other
         if len(loaded) > 2 and isinstance(cell.data, Scores) and cell.segment is None and not unpaired:
             rankings.append(cell.ranking(cell.data, systems, how))
-    return Comparison(
+    found = Comparison(
         systems=systems,
         joined_by=paired.joined_by,
         repeats=repeat_parts(paired, [name for name in names if name not in counted]),
@@ -322,7 +335,9 @@ def compare(
         first_metrics=first,
         main=main,
         concerns={name: concern_of(name, loaded[0].spec(name)) for name in names},
+        missing=missing,
     )
+    return replace(found, turned=found.turned_by(_corrected(others, correction, main)))
 
 
 @dataclass(frozen=True)
@@ -347,6 +362,24 @@ class _Units:
             return self.paired.division(name)
         table, rows = self.side
         return table.column(name, "").take(pa.array(rows, mask=rows < 0))
+
+    def missed(self, scores: Scores, name: str, better: Better) -> Scores | None:
+        """The scores of a metric with the worst where a run missed one; None where none can count or none is missed.
+
+        A run missed a score where it has no row, or an input is missing or unread; not where the metric is undefined.
+        """
+        lacks = ~scores.has if scores.independent else scores.has.any(axis=0) & ~scores.has
+        states = [self.paired.states(at, name) for at in range(len(self.paired.runs))] if lacks.any() else []
+        if scores.bounds is None or better is None or not states:
+            return None
+        worst = scores.bounds[0] if better == "higher" else scores.bounds[1]
+        rows = np.arange(self.paired.n)
+        values = np.stack([np.where(state.has, state.counting(worst, rows), np.nan) for state in states])
+        absent = np.stack([state.answers == 0 for state in states])
+        failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
+        missed = lacks & (failed if scores.independent else failed | absent)
+        has_any = missed.any() or (values != scores.values)[scores.has].any()
+        return replace(scores, values=values, worst=worst, missed=missed) if math.isfinite(worst) and has_any else None
 
     def scores(self, name: str, bounds: tuple[float, float] | None) -> Scores:
         """The scores of a metric."""
@@ -391,12 +424,17 @@ def _cells(
     bounds: tuple[float, float] | None,
 ) -> Iterator[Cell]:
     """One cell per part of a metric, from its scores or from the counts of rows."""
-    units, data = None, None
+    units: _Units | None = None
+    data: Scores | Counts | None = None
+    worst: Scores | None = None
     for of, segment, rows in parts:
         if of is not units:
             units, data = of, of.counts(name, bounds) if counted else of.scores(name, bounds)
+            worst = of.missed(data, name, better) if isinstance(data, Scores) else None
         assert data is not None
-        yield Cell(name, segment, better, replace(data, clusters=of.clusters_of(rows)).part(rows))
+        clusters = of.clusters_of(rows)
+        counting = None if worst is None else replace(worst, clusters=clusters).part(rows)
+        yield Cell(name, segment, better, replace(data, clusters=clusters).part(rows), counting)
 
 
 def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:

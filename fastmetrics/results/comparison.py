@@ -422,6 +422,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     """The metric that decides; None if no metric has a direction."""
     concerns: Mapping[str, Concern] = field(default_factory=dict)
     """What each metric is about."""
+    missing: str = "ignore"
+    """How rows count that one run alone scores: ``ignore``, or as the ``worst`` score of the other."""
+    turned: Sequence[str] = ()
+    """The verdicts that the other reading of such rows changes."""
 
     @property
     def unpaired(self) -> bool:
@@ -463,6 +467,23 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             shown = (("equivalent", pair.p_equivalent), ("not worse", pair.p_not_worse))
             return next((word for word, p in shown if p is not None and p <= self.alpha), "–")
         return verdict_word(self.better[pair.metric], pair.delta)
+
+    def turned_by(self, others: Sequence[Compared]) -> list[str]:
+        """Notes on the verdicts that the same comparisons have by the other reading of rows that one run scores."""
+        ways = ("over the rows that both score", "with the worst score where one run has none (missing=worst)")
+        own, other = ways if self.missing == "ignore" else ways[::-1]
+        notes = []
+        for pair, turned in zip(self.comparisons, others, strict=True):
+            here, there = self.verdict(pair), self.verdict(turned)
+            if here != there:
+                where = f"{pair.metric}{'' if pair.segment is None else f' ({pair.segment})'}"
+                verdicts = [f"{word if word != '–' else 'undecided'}" for word in (here, there)]
+                p = [f"p {p_value(each.p_corrected)}" for each in (pair, turned)]
+                notes.append(
+                    f"{where}, {pair.other} against {pair.baseline}: {verdicts[0]} ({p[0]}) {own}, but {verdicts[1]} "
+                    f"({p[1]}) {other}"
+                )
+        return notes
 
     def change(self, concern: Concern, metric: str, baseline: str, other: str) -> Change | None:
         """The change of a metric between two systems over all rows, in either order of them; None without values."""
@@ -559,7 +580,14 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             notes.append(
                 f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
             )
-        notes += [] if self.unpaired else self._turned()
+        notes += self.turned[:_NOTED]
+        notes += [f"{more:,} more verdicts that depend on it"] if (more := len(self.turned) - _NOTED) > 0 else []
+        if self.missing == "worst":
+            uncounted = [name for name, better in self.better.items() if better is None or not self._is_bounded(name)]
+            notes.append("rows that one run alone scores count as the worst score of the other (missing=worst)")
+            notes += [f"left out of {', '.join(uncounted)}, without bounds or a direction"] if uncounted else []
+        elif not self.unpaired:
+            notes += self._turned()
         notes += self._out_of_reach()
         notes += few_rows_note(
             {str(pair.segment) for pair in self._once if pair.segment and least_rows(pair) < FEW_ROWS}
@@ -575,6 +603,11 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
             )
         return [*notes, *self.differences]
+
+    def _is_bounded(self, metric: str) -> bool:
+        """Whether the worst score of a metric is known."""
+        limits = self.bounds.get(metric)
+        return limits is not None and math.isfinite(limits[0 if self.better[metric] == "higher" else 1])
 
     def _intervals(self, of: str = "") -> list[str]:
         """The kinds of intervals, and the notes on them."""
@@ -625,6 +658,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             "confidence": self.confidence,
             "interval": self.interval,
             "margin": self.margin,
+            "missing": self.missing,
             "unpaired": self.unpaired,
             "joined_by": self.joined_by,
             "missing_queries": {name: asdict(queries) for name, queries in self.missing_queries.items()},

@@ -612,7 +612,7 @@ def gate(
     run = open_run(path, table="scores", latest=True)
     base, of_last = None, list[str]()
     if last is not None:
-        base, of_last = mean_of_runs(baseline, last, path, allow_differences)
+        base, of_last = mean_of_runs(baseline, last, path, run.metadata.began, allow_differences)
     elif baseline is not None:
         base = open_run(baseline, table="baseline")
     run, base = (

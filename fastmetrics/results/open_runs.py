@@ -416,23 +416,31 @@ def _run(file: str, metadata: ScoreMetadata) -> dict[str, Any]:
     }
 
 
+def runs_in_order(folder: str | Path, argument: Argument) -> list[dict[str, Any]]:
+    """The runs of :func:`list_runs`; raises ``OptionError`` if some store when they began and others do not."""
+    runs, place = list_runs(folder).to_pylist(), shown_address(folder)
+    untimed = [run["file"] for run in runs if run["began"] is None]
+    if untimed and len(untimed) < len(runs):
+        raise OptionError(
+            argument,
+            f": {untimed[0]} in {place} does not store when it began, others do; score it with --times, or name a run",
+        )
+    return runs
+
+
 def latest_run(folder: Any) -> tuple[str, str]:
     """The last run of a folder, in the order of ``list_runs``, and a note on how it was chosen.
 
     Raises ``OptionError`` if there is no run, or if only some of the runs store their start, so that their order is
     unknown.
     """
+    argument = Argument("latest", True)
     if not isinstance(folder, str | Path):
-        raise OptionError(Argument("latest", True), ": expected the path of a folder of runs")
-    runs, place = list_runs(folder).to_pylist(), shown_address(folder)
+        raise OptionError(argument, ": expected the path of a folder of runs")
+    runs, place = runs_in_order(folder, argument), shown_address(folder)
     if not runs:
-        raise OptionError(Argument("latest", True), f": {place} holds no output of a run")
-    untimed = [run["file"] for run in runs if run["began"] is None]
-    if untimed and len(untimed) < len(runs):
-        raise OptionError(
-            Argument("latest", True),
-            f": {untimed[0]} in {place} does not store when it began, others do; score it with --times, or name a run",
-        )
+        raise OptionError(argument, f": {place} holds no output of a run")
     last = runs[-1]
-    order = "by file name, since no run stores when it began (score --times)" if untimed else f"began {last['began']}"
+    by_name = "by file name, since no run stores when it began (score --times)"
+    order = by_name if last["began"] is None else f"began {last['began']}"
     return within(folder, last["file"]), f"{last['file']} is the last of {len(runs):,} runs in {place}, {order}"

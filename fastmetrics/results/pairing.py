@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import as_array, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, some
-from fastmetrics.base.input_columns import adds_up, is_id
+from fastmetrics.base.input_columns import adds_up, is_id, is_setting
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
-from fastmetrics.results.open_runs import list_runs, open_run
+from fastmetrics.results.open_runs import open_run, runs_in_order
 from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids, texts_of
 from fastmetrics.results.segments import ScoreStates, cluster_numbers, range_texts
 from fastmetrics.stats.attempts import QuestionScores, question_scores
@@ -408,9 +408,7 @@ def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
-def units_of(
-    run: ScoreRun, on: str | None = None, beside: Sequence[str] = (), by_design: bool = True
-) -> PairedRuns:
+def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = (), by_design: bool = True) -> PairedRuns:
     """The rows of one run in their order, or its questions, if rows of one id, system, parameters and columns
     ``beside`` are several answers to a question.
 
@@ -617,21 +615,29 @@ def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool
     return differing
 
 
-def mean_of_runs(folder: Any, last: int, but: Any, allow: bool) -> tuple[ScoreRun, list[str]]:
+def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: bool) -> tuple[ScoreRun, list[str]]:
     """The last runs of a folder as one run with an answer of each to every question, and notes on them.
 
-    ``but`` is a run that is not among them.  The columns are those that all of them have.  Raises ``OptionError`` for
-    anything but the path of a folder of other runs, and, unless ``allow``, for runs with different settings.
+    Of a run ``but`` in the folder, they are those before it, in the order of :func:`list_runs`; of another one, those
+    that began before it, if this is stored.  The columns are those that all of them have.  Raises ``OptionError`` for anything but the path of a folder of earlier runs, for runs whose
+    order is unknown, and, unless ``allow``, for runs with different settings.
     """
     if not isinstance(folder, str | Path):
         raise OptionError(Argument("last", last), ": expected the path of a folder of runs as the baseline")
-    own = as_local(but) if isinstance(but, str | Path) else None
-    files = [within(folder, run["file"]) for run in list_runs(folder).to_pylist()]
-    files = [file for file in files if own is None or os.path.abspath(as_local(file)) != os.path.abspath(own)][-last:]
+    listed = runs_in_order(folder, Argument("last", last))
+    files = [within(folder, run["file"]) for run in listed]
+    own = os.path.abspath(as_local(but)) if isinstance(but, str | Path) else None
+    same = [at for at, file in enumerate(files) if os.path.abspath(as_local(file)) == own]
+    later = [at for at, run in enumerate(listed) if began is not None and (run["began"] or "") >= began]
+    place = min([*(same or later), len(files)])
+    files = files[:place][-last:]
     if not files:
-        raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no other output of a run")
+        earlier = "earlier" if place < len(listed) else "other"
+        raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no {earlier} output of a run")
     runs = [open_run(file) for file in files]
     columns = [name for name in runs[-1].columns if all(name in run.columns for run in runs)]
+    of_runs = [name for name in columns if is_setting(name) and all(_is_constant(run, name) for run in runs)]
+    columns = [name for name in columns if name not in of_runs]  # they would tell the runs apart
     scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
     numbered = runs[-1].repeat_column or "repeat"
 
@@ -652,4 +658,10 @@ def mean_of_runs(folder: Any, last: int, but: Any, allow: bool) -> tuple[ScoreRu
     name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
     together = ScoreRun(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read)
     notes = check_settings(runs, scores, allow)
-    return together, [f"the baseline is the mean of {some([run.name for run in runs], _MOST_NOTED)}", *notes]
+    order = "by file name" if listed[0]["began"] is None else "by their start"
+    return together, [f"the baseline is the mean of {', '.join(run.name for run in runs)} ({order})", *notes]
+
+
+def _is_constant(run: ScoreRun, name: str) -> bool:
+    """Whether a column has one value."""
+    return bool(pc.count_distinct(run.column(name, ""), mode="all").as_py() <= 1)

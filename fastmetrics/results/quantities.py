@@ -365,6 +365,10 @@ class Scores:
     rounding: float = rounding_error(None)
     independent: bool = False
     """Whether every unit is one of one run only."""
+    worst: float | None = None
+    """The score that counts for a unit without one, if these count."""
+    missed: Flags | None = None
+    """Which units of each run count as the ``worst``: the run has no score there, and the metric is not undefined."""
 
     @cached_property
     def has(self) -> Flags:
@@ -374,7 +378,8 @@ class Scores:
     def part(self, rows: Ints | slice) -> Scores:
         """The scores of some units."""
         some = None if self.clusters is None else self.clusters[rows]
-        return replace(self, values=self.values[:, rows], clusters=some)
+        missed = None if self.missed is None else self.missed[:, rows]
+        return replace(self, values=self.values[:, rows], clusters=some, missed=missed)
 
     def clusters_of(self, units: Flags | slice) -> Ints | None:
         """The clusters of some units."""
@@ -384,9 +389,15 @@ class Scores:
         """The mean of a run."""
         return exact_mean(self.values[run][self.has[run]])
 
+    def _counting(self, run: int) -> tuple[Floats, Flags]:
+        """The scores of a run, with the worst where it missed one; and which units have either."""
+        if self.worst is None or self.missed is None:
+            return self.values[run], self.has[run]
+        return np.where(self.missed[run], self.worst, self.values[run]), self.has[run] | self.missed[run]
+
     def _sample(self, run: int) -> Sample:
-        clusters = self.clusters_of(self.has[run])
-        return Sample.of(self.values[run][self.has[run]], clusters, self.bounds)
+        values, has = self._counting(run)
+        return Sample.of(values[has], self.clusters_of(has), self.bounds)
 
     def mean(self, run: int, method: Method) -> Quantity:
         """The mean of a run with its interval."""
@@ -397,10 +408,11 @@ class Scores:
         """The change from run a to run b."""
         if self.independent:
             return IndependentMeans(self._sample(a), self._sample(b))
-        both = self.has[a] & self.has[b]
+        (first, has_first), (second, has_second) = self._counting(a), self._counting(b)
+        both = has_first & has_second & (self.has[a] | self.has[b])
         units = slice(None) if both.all() else both  # no copies of columns with millions of scores
         clusters = self.clusters_of(units)
-        return PairedMeans(self.values[a][units], self.values[b][units], clusters, self.bounds, self.rounding)
+        return PairedMeans(first[units], second[units], clusters, self.bounds, self.rounding)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tests.support.program import program
 
 N = 200
 RNG = np.random.default_rng(11)
-VALUES = RNG.random(N).round(3)
+VALUES = (0.02 + 0.95 * RNG.random(N)).round(3)
 SCORES = pa.table(
     {
         "id": range(N),

@@ -109,7 +109,12 @@ def test_a_change_can_be_against_the_mean_of_the_last_runs(tmp_path):
     rules = ["answer_words.delta.point == 2", "answer_words.n == 40"]
     found = fm.gate(tmp_path, rules, baseline=tmp_path, latest=True, last=3)
     assert (found.passed, found[0].n, found.baseline) == (True, 40, f"the last 3 runs of {tmp_path}")
-    assert "the baseline is the mean of night 1, night 2, night 3" in found.notes
+    assert "the baseline is the mean of night 1, night 2, night 3 (by file name)" in found.notes
+    earlier = fm.gate(tmp_path / "2.parquet", "answer_words.delta.point == 1.5", baseline=tmp_path, last=3)
+    assert "the baseline is the mean of night 0, night 1 (by file name)" in earlier.notes
+    assert earlier[0].value == pytest.approx((39 * 1.5 + 1) / 40)
+    with pytest.raises(OptionError, match="holds no earlier output of a run"):
+        fm.gate(tmp_path / "0.parquet", "answer_words.delta.point == 1", baseline=tmp_path, last=3)
     rule = "answer_words.delta.point == 2.5"  # question 0 has three nights: 2, and 39 others four: 2.5
     (one,) = fm.gate(tmp_path / "4.parquet", rule, baseline=tmp_path, last=9)
     assert one.value == pytest.approx((39 * 2.5 + 2) / 40)
