@@ -106,7 +106,8 @@ class RowMetric:
     def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
         """What a rule reads over these rows."""
         if rule.is_count:
-            return Value(self._count(str(rule.reading), rows), NO_INTERVAL, int(self._scores.has[rows].sum()))
+            count, total = self._count(str(rule.reading), rows)
+            return Value(count, NO_INTERVAL, total)
         return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, method)
 
     @property
@@ -195,11 +196,11 @@ class RowMetric:
 
         ``worst`` is the score that counts for rows without one, if any does.
         """
-        values = self._scores.values[rows]
+        scores = self._scores.values[rows]
         if worst is not None:
-            values = np.where(self.without_score(rows), worst, values)
-        if rule.is_change:
-            values = values - self.rows.baseline(self.name).values[rows]
+            scores = np.where(self.without_score(rows), worst, scores)
+        before = self.rows.baseline(self.name).values[rows] if rule.is_change else np.zeros(len(rows))
+        values = scores - before
         lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
         merit = values if lowest else -values
         if rule.reading == "equivalent":
@@ -210,17 +211,30 @@ class RowMetric:
         least = scored[np.argsort(merit[scored], kind="stable")[:_NAMED]]
         ids = self.rows.ids
         names = [] if ids is None else [str(ids[int(row)]) for row in rows[least]]
-        return WorstPlaces(names, self._worst_segment(merit, values, rows))
+        return WorstPlaces(names, self._worst_segment(rule, lowest, values, before, rows))
 
-    def _worst_segment(self, merit: Floats, values: Floats, rows: Ints) -> str | None:
-        """The segment of the lowest mean merit among all segments of kept columns with few values."""
+    def _worst_segment(self, rule: Rule, lowest: bool, values: Floats, before: Floats, rows: Ints) -> str | None:
+        """The segment with the worst of what the rule reads, among all segments of kept columns with few values.
+
+        It is a mean, or a mean change from ``before``, by a rule in percent as a share of the mean before.
+        """
         worst: tuple[float, str] | None = None
+        what = "mean" if not rule.is_change else "drop" if rule.is_directed else "change"
+        towards = sign(rule, self.better) if rule.is_change else -1.0 if lowest else 1.0
+        rises = rule.compare in ("<", "<=") or not rule.is_change
         for name, column in self.rows.divisions.items():
             for segment in segments_of([(name, column.take(pa.array(rows)))]):
-                scored = segment.rows[~np.isnan(merit[segment.rows])]
-                if FEWER <= len(scored) < len(rows) and (worst is None or exact_mean(merit[scored]) < worst[0]):
-                    mean = number(exact_mean(values[scored]))
-                    worst = exact_mean(merit[scored]), f"{segment.name} (mean {mean} over {row_count(len(scored))})"
+                scored = segment.rows[~np.isnan(values[segment.rows])]
+                if not FEWER <= len(scored) < len(rows):
+                    continue
+                mean = exact_mean(values[scored])
+                if rule.is_change and rule.percent:
+                    mean /= abs(exact_mean(before[scored])) or math.nan
+                bad = abs(mean) if rule.reading == "equivalent" else towards * mean if rises else -towards * mean
+                if not math.isnan(bad) and (worst is None or bad > worst[0]):
+                    shown = towards * mean if rule.is_change else mean
+                    text = f"{number(100 * shown)}%" if rule.is_change and rule.percent else number(shown)
+                    worst = bad, f"{segment.name} ({what} {text} over {row_count(len(scored))})"
         return None if worst is None else worst[1]
 
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
@@ -233,8 +247,8 @@ class RowMetric:
             f"{scores.most_failed:,} of them count as failed"
         )
 
-    def _count(self, reading: str, rows: Ints) -> float:
-        """A count of rows, or its share."""
+    def _count(self, reading: str, rows: Ints) -> tuple[float, int]:
+        """A count of rows, or its share, and the number of all rows that it is of."""
         scores = self.rows.scores(self.name)
         present = ~self.rows.absent[rows]
         has, undefined = scores.has[rows], scores.undefined[rows] & present
@@ -253,10 +267,10 @@ class RowMetric:
             "n_error": n_error + extra,
             "n_unpaired": self._n_unpaired(rows),
         }
+        total = len(rows) if reading.endswith("_unpaired") else int(present.sum()) + extra
         if reading in COUNTS:
-            return counts[reading]
-        total = len(rows) if reading == "share_unpaired" else int(present.sum()) + extra
-        return counts[SHARES[reading]] / total if total else math.nan
+            return counts[reading], total
+        return counts[SHARES[reading]] / total if total else math.nan, total
 
     def _n_error(self, rows: Ints) -> int:
         """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
