@@ -59,7 +59,7 @@ _ANSWERED = ("ok", "identical", "truncated")
 def exit_with_lacking_rows(
     failed: Mapping[str, int],
     asked: Mapping[str, Mapping[str, int]],
-    again: str = "Run again with --overwrite",
+    again: str = "Run again with --resume",
     *,
     calls_model: bool = True,
 ) -> None:

@@ -54,6 +54,10 @@ class ColumnMaker(ABC):
         """Whether a resumed run may reuse a finished part."""
         return True
 
+    def is_settled(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a resumed run may return a complete output with these metadata, rather than make it again."""
+        return True
+
     def conclude(self, observed: Sequence[Any], rejected: int) -> Mapping[str, Any]:
         """Further metadata, from the observations of all parts in order and the number of rejected rows."""
         return {}

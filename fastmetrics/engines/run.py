@@ -237,7 +237,10 @@ def write_columns(
     ``OutputError`` if the output cannot be written or belongs to other settings, ``InputError`` for bad rows.
     """
     run = _Run(maker, source, output, options, threads)
-    return maker.concluded(run.completed() if output.complete else run.go(), output.text)
+    done = run.completed() if output.complete else None
+    if done is None or not maker.is_settled(done.metadata):
+        done = run.go()
+    return maker.concluded(done, output.text)
 
 
 @dataclass

@@ -160,6 +160,10 @@ class AnswerMaker(ColumnMaker):
         """Whether no row of a part needs to be asked again."""
         return not any(status in observed["statuses"] for status in UNSETTLED)
 
+    def is_settled(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether no row of an output needs to be asked again."""
+        return self.lasts(metadata["answered"])
+
     def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
         """The metadata about the rows, with the statuses in alphabetical order and the first failure, if any."""
         failure = next((part["failure"] for part in observed if part["failure"]), None)

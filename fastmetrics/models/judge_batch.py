@@ -507,6 +507,10 @@ class JudgementMaker(ColumnMaker):
         """Whether no row of a part needs to be asked again."""
         return not any(status in counts["statuses"] for counts in observed["judged"].values() for status in UNSETTLED)
 
+    def is_settled(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether no row of an output needs to be asked again."""
+        return self.lasts(metadata)
+
     def conclude(self, observed: Sequence[Any], rejected: int) -> dict[str, Any]:
         """The metadata about the rows and the run."""
         return (conclude(self.axes, observed, rejected) | self.about()).to_json()

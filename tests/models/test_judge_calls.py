@@ -377,6 +377,19 @@ def test_retries_count_as_calls(tmp_path):
         assert statuses(rows) == ["ok"] * 3 + ["budget"] * 2
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
+def test_a_resumed_run_asks_the_rows_that_the_budget_stopped(tmp_path, suffix):
+    path, output = written(tmp_path / "rows.jsonl", 5), tmp_path / f"o.{suffix}"
+    with judge_server() as judge:
+        common = ["judge", "run", path, "-o", output, "--model", "m", "--base-url", judge.url, "--rubrics", "safety"]
+        common += ["--store", tmp_path / "s.sqlite"]
+        assert (program(*common, "--max-calls", 2).code, judge.count) == (10, 2)
+        assert (program(*common, "--resume", "--max-calls", 1).code, judge.count) == (10, 3)
+        assert (program(*common, "--resume", "--max-calls", 9).code, judge.count) == (0, 5)
+        assert fm.summarize(output)["judge_safety"].n == 5
+        assert (program(*common, "--resume").code, judge.count) == (0, 5)
+
+
 def test_dry_run_predicts_the_run(tmp_path):
     path = written(tmp_path / "rows.jsonl", 12)
     with judge_server() as judge:
@@ -420,9 +433,8 @@ def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeyp
         command += ["--store", "s.sqlite", "-o", "o.parquet"]
         spent = program(*command, "--max-calls", "24")
         assert (spent.code, "24 of 30 rows judged in" in spent.out) == (10, True)
-        resumed = program(*command, "--resume")  # nothing is asked again
-        assert (resumed.code, "6 rows have the status budget. Run again with --overwrite" in resumed.err) == (10, True)
-        again = program(*command, "--overwrite")
+        assert "6 rows have the status budget. Run again with --resume" in spent.err
+        again = program(*command, "--resume")
         assert (again.code, "\n30 rows judged in" in again.out) == (0, True)
     with judge_server(reply=lambda body: PROSE) as judge:
         command = ["judge", "run", str(path), "--rubrics", "safety", "--model", "m", "--base-url", judge.url]
