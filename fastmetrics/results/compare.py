@@ -370,16 +370,16 @@ class _Units:
         """
         lacks = ~scores.has if scores.independent else scores.has.any(axis=0) & ~scores.has
         states = [self.paired.states(at, name) for at in range(len(self.paired.runs))] if lacks.any() else []
-        if scores.bounds is None or better is None or not states:
+        worst = None if scores.bounds is None or better is None else scores.bounds[better == "lower"]
+        if worst is None or not math.isfinite(worst) or not states:
             return None
-        worst = scores.bounds[0] if better == "higher" else scores.bounds[1]
         rows = np.arange(self.paired.n)
         values = np.stack([np.where(state.has, state.counting(worst, rows), np.nan) for state in states])
         absent = np.stack([state.answers == 0 for state in states])
         failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
         missed = lacks & (failed if scores.independent else failed | absent)
         has_any = missed.any() or (values != scores.values)[scores.has].any()
-        return replace(scores, values=values, worst=worst, missed=missed) if math.isfinite(worst) and has_any else None
+        return replace(scores, values=values, worst=worst, missed=missed) if has_any else None
 
     def scores(self, name: str, bounds: tuple[float, float] | None) -> Scores:
         """The scores of a metric."""

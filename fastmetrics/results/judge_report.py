@@ -572,7 +572,8 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
 def _people(scores: Floats, verdicts: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
     span, level = how.span, how.confidence
     on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
-    least = how.positive if how.positive is not None else positive_from(truth) if on_scale else None
+    grades_apart = on_scale and span == (0.0, 1.0)  # of more grades, two that happen to be there are no two classes
+    least = how.positive if how.positive is not None else positive_from(truth) if grades_apart else None
     figures: dict[str, Any] = dict.fromkeys((field.name for field in fields(PeopleAgreement)), math.nan)
     intervals: dict[str, Interval] = {}
     known = ~np.isnan(verdicts)

@@ -140,7 +140,7 @@ def test_judge_without_scores_or_labels_gives_a_note():
     (one,) = fm.judge_report(table, PEOPLE).axes
     assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
     with pytest.raises(ColumnError, match="has no judged column"):
-        fm.judge_report(pa.table({"id": IDS, "token_f1": TRUE}))
+        fm.judge_report(pa.table({"id": IDS, "own": TRUE}))
     with pytest.raises(ColumnError, match=r"by: .*langage"):
         fm.judge_report(judged(1), by="langage")
     with pytest.raises(ColumnError, match=r"label=.*candidates: a, b"):
@@ -369,11 +369,13 @@ def test_verdicts_need_the_repeats():
     ("human", "note"),
     [
         ([None, None], "run 1: no judged row has a label; is the sheet filled in?"),
-        ([1, None], None),
-        (
-            [1, 2, 4],
+        *(
+            (
+            graded,
             "run 1: judge_x has no accuracy and F1: the labels are grades, without the lowest "
             "positive one: positive=4 (--positive 4)",
+            )
+            for graded in ([1, None], [1, 4, 4], [1, 2, 4])
         ),
     ],
 )

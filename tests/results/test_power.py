@@ -182,7 +182,7 @@ def test_bound_of_normal_differences_is_about_that_of_chi_squared():
 def test_bound_of_flags_is_the_exact_bound_of_the_share_that_differs():
     first = np.array([1.0] * 30)
     second = np.array([0.0] * 3 + [1.0] * 27)
-    high, note = variance_bound(Sample.between(first, second), 0.95)
+    high, note = variance_bound(Sample.between(first, second, bounds=(0.0, 1.0)), 0.95)
     assert high == pytest.approx(stats.beta.ppf(0.95, 4, 27))
     assert "few" in note
 

@@ -96,6 +96,6 @@ def test_answers_of_one_shared_call_are_noted_and_repeats_are_not():
 
 def test_infinite_answers_are_answers_without_a_score():
     table = {"id": ["p", "p", "q", "q"], "m": [1.0, math.inf, 0.0, 1.0]}
-    report = fm.results.repeats(table, k=1)["m"]
+    report = fm.results.repeats(table, k=1, threshold=1)["m"]
     assert (report.n_questions, report.n_answers, report.n_missing) == (2, 3, 1)
     assert [rate.pass_at_k.value for rate in report.passes] == [0.75]

@@ -27,8 +27,8 @@ def between(bounds):
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 5), (5, 5), (1, 1), (7, 20), (450, 1000)])
 def test_scores_of_0_and_1_have_the_exact_interval(hits, n):
     values = np.r_[np.ones(hits), np.zeros(n - hits)]
-    found = mean_interval(Sample.of(RNG.permutation(values)), 0.9)
-    assert found.kind == "exact"
+    found = mean_interval(Sample.of(RNG.permutation(values), None, (0.0, 1.0)), 0.9)
+    assert (found.kind, mean_interval(Sample.of(values)).kind == "exact") == ("exact", False)
     assert between(found) == pytest.approx(proportion_confint(hits, n, 0.1, method="beta"), abs=1e-12)
 
 
@@ -69,7 +69,7 @@ def weighted(values, bounds, draws=400_000):
 def test_paired_scores_of_0_and_1_have_the_worst_case_within_the_bounds(rises, falls, n):
     change = RNG.permutation(np.repeat([1.0, -1.0, 0.0], [rises, falls, n - rises - falls]))
     first = np.where(change == 0, 1.0, (1 - change) / 2)
-    found = mean_interval(Sample.between(first, first + change))
+    found = mean_interval(Sample.between(first, first + change, bounds=(0.0, 1.0)))
     assert between(found) == pytest.approx(weighted(change, (-1, 1)), abs=0.004)
     assert found.kind == ("bounded" if rises + falls else "worst_case")
     assert (found.note is None) == (rises + falls >= 30)
@@ -108,7 +108,7 @@ def test_rare_failures_rarely_exceed_the_bound_that_gates_read(n, high):
     for rises, falls, _ in RNG.multinomial(n, [0.01, 0.04, 0.95], 400):
         change = np.repeat([1.0, -1.0, 0.0], [rises, falls, n - rises - falls])
         first = np.where(change == 0, 1.0, (1 - change) / 2)
-        missed += mean_interval(Sample.between(first, first + change)).low > -0.03
+        missed += mean_interval(Sample.between(first, first + change, bounds=(0.0, 1.0))).low > -0.03
     assert missed / 400 <= high + 0.01
 
 

@@ -165,7 +165,7 @@ def test_p_of_few_skewed_differences_has_a_note():
         assert p_note(test, Sample.of(skewed, None, (-9.0, 9.0))) == "approximate: the differences are few and skewed"
         assert p_note(test, Sample.of(even)) is None
     assert "rare large ones" in str(p_note("fisher", Sample.of(even[:60])))
-    flags = Sample.between(np.zeros(20), np.repeat([0.0, 1.0], [15, 5]))
+    flags = Sample.between(np.zeros(20), np.repeat([0.0, 1.0], [15, 5]), bounds=(0.0, 1.0))
     assert p_note("fisher", flags) is p_note("mcnemar", flags) is None
     assert p_note("fisher", Sample.of(np.ones(1))) is None
 

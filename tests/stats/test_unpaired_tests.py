@@ -35,9 +35,10 @@ def test_interval_adds_the_squared_reach_of_both_means():
     delta = 48 / 80 - 56 / 70
     low = delta - math.sqrt((48 / 80 - other.low) ** 2 + (one.high - 56 / 70) ** 2)
     high = delta + math.sqrt((other.high - 48 / 80) ** 2 + (56 / 70 - one.low) ** 2)
-    found = unpaired_interval(Sample.of(first), Sample.of(second), 0.95)
+    first, second = (Sample.of(flags, None, UNIT) for flags in (first, second))
+    found = unpaired_interval(first, second, 0.95)
     assert (found.low, found.high, found.kind) == (pytest.approx(low), pytest.approx(high), "combined")
-    turned = unpaired_interval(Sample.of(second), Sample.of(first), 0.95)
+    turned = unpaired_interval(second, first, 0.95)
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
 
 
@@ -58,9 +59,10 @@ def test_p_agrees_with_the_interval(kind):
 def test_a_run_without_variance_is_no_certainty():
     """40 ones against 980 ones and 20 zeros: as many of the 40 could be zeros."""
     ones, mixed = np.ones(40), np.repeat([1.0, 0.0], [980, 20])
-    found = unpaired_interval(Sample.of(ones), Sample.of(mixed), 0.95)
+    ones, mixed = (Sample.of(flags, None, UNIT) for flags in (ones, mixed))
+    found = unpaired_interval(ones, mixed, 0.95)
     assert found.low < 0 < found.high
-    assert unpaired_p("interval", Sample.of(ones), Sample.of(mixed)) > 0.3
+    assert unpaired_p("interval", ones, mixed) > 0.3
     equal = unpaired_interval(Sample.of(np.full(9, 0.5), None, UNIT), Sample.of(np.full(9, 0.5), None, UNIT), 0.95)
     assert equal.low == -equal.high < 0
 
@@ -77,27 +79,27 @@ def test_what_two_values_cannot_tell_is_nan():
 
 def test_notes_are_those_of_both_runs():
     few, many = (Sample.of(np.linspace(0.1, 0.9, n), None, UNIT) for n in (19, 200))
-    flags = Sample.of(np.repeat([1.0, 0.0], [190, 10]))
+    flags = Sample.of(np.repeat([1.0, 0.0], [190, 10]), None, UNIT)
     assert unpaired_interval(many, many, 0.95).note is None
     assert unpaired_interval(few, many, 0.95).note == mean_interval(few).note
     assert unpaired_interval(few, flags, 0.95).note == f"{mean_interval(few).note}; {mean_interval(flags).note}"
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "bounds"),
     [
-        (lambda: RNG.normal(0, 1, 200), lambda: RNG.normal(0, 3, 30)),
-        (lambda: RNG.normal(0, 1, 500), lambda: RNG.normal(0, 3, 25)),
-        (lambda: RNG.beta(0.5, 3, 20), lambda: RNG.beta(0.5, 3, 200)),
-        (lambda: (RNG.random(40) < 0.98).astype(float), lambda: (RNG.random(500) < 0.98).astype(float)),
+        (lambda: RNG.normal(0, 1, 200), lambda: RNG.normal(0, 3, 30), None),
+        (lambda: RNG.normal(0, 1, 500), lambda: RNG.normal(0, 3, 25), None),
+        (lambda: RNG.beta(0.5, 3, 20), lambda: RNG.beta(0.5, 3, 200), None),
+        (lambda: (RNG.random(40) < 0.98).astype(float), lambda: (RNG.random(500) < 0.98).astype(float), UNIT),
     ],
     ids=["unequal spread", "more unequal", "skewed", "rare zeros"],
 )
-def test_equal_means_are_rarely_told_apart(first, second):
+def test_equal_means_are_rarely_told_apart(first, second, bounds):
     """A permutation of raw means rejects the first two in 0.32 and 0.43 of all cases."""
     outside = 0
     for _ in range(600):
-        found = unpaired_interval(Sample.of(first()), Sample.of(second()), 0.95)
+        found = unpaired_interval(Sample.of(first(), None, bounds), Sample.of(second(), None, bounds), 0.95)
         outside += not found.low <= 0 <= found.high
     assert outside / 600 <= 0.06 + 2 * math.sqrt(0.05 * 0.95 / 600)
 
