@@ -63,8 +63,18 @@ def compare_command(
         ),
         FromText(split),
     ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            help="Rows that one run alone scores are left out (ignore, the default), or the other counts as the worst "
+            "score of the metric; of rankings, judged queries without a document: zero or skip.",
+            metavar="ignore|worst|zero|skip",
+        ),
+    ] = None,
     arguments: Annotated[
-        Arguments, OptionsOf(compare, compare_rankings, without=["measures"], by=Spelling("COLUMN,...", divisions))
+        Arguments,
+        OptionsOf(compare, compare_rankings, without=["measures", "missing"], by=Spelling("COLUMN,...", divisions)),
     ],
     plot: Picture = None,
     plugin: Plugins = None,
@@ -80,10 +90,11 @@ def compare_command(
     ways["--qrels"] = {*inspect.signature(compare_rankings).parameters, "metrics"}
     if qrels is None:
         arguments.check_of("files of scores", ways)
-        result = arguments.call(compare, runs=compared, main=arguments["main"] or main_of_project())
+        main = arguments["main"] or main_of_project()
+        result = arguments.call(compare, runs=compared, main=main, missing=missing or "ignore")
     else:
         arguments.check_of("--qrels", ways)
-        chosen = {} if metrics is None else {"measures": metrics}
+        chosen: dict[str, Any] = {"missing": missing or "zero"} | ({} if metrics is None else {"measures": metrics})
         result = arguments.call(compare_rankings, rankings=compared, qrels=qrels, **chosen)
     draw(place, result)
     return result

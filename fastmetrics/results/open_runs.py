@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.columns import index_columns, is_column, open_frame, tells_rows, with_index
-from fastmetrics.base.errors import Argument, FileFormatError, InputError, OptionError, UnknownNameError, some
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    UnknownNameError,
+    some,
+)
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.score_file import (
@@ -184,7 +192,10 @@ def _of_table(table: Any, name: str) -> ScoreRun:
 
     whole = with_score_types(read(list(dict.fromkeys(frame.names))))
     if frame.index is not None and tells_rows(frame.index):
-        whole = with_index(whole, frame.index)
+        try:
+            whole = with_index(whole, frame.index)
+        except ColumnError:  # labels of several types
+            whole = with_index(whole, frame.index.map(str))
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
     index = tuple(sorted(index_columns(whole.schema)))
@@ -213,9 +224,12 @@ def _within_bounds(
 def _by_system(table: Any, system: str) -> list[ScoreRun]:
     """A run for each value of a column, in order of first occurrence."""
     whole = open_run(table)
-    names = whole.column(system, "that names the systems").cast(pa.large_string())
-    if names.null_count:
-        row = int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0])
+    column = whole.column(system, "that names the systems")
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {system!r} holds {column.type}, which cannot name systems")
+    names, missing = column.cast(pa.large_string()), column.is_null(nan_is_null=True)
+    if pc.any(missing).as_py():
+        row = int(np.flatnonzero(missing.to_numpy(zero_copy_only=False))[0])
         raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
 
     def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:

@@ -371,9 +371,9 @@ def test_verdicts_need_the_repeats():
         ([None, None], "run 1: no judged row has a label; is the sheet filled in?"),
         *(
             (
-            graded,
-            "run 1: judge_x has no accuracy and F1: the labels are grades, without the lowest "
-            "positive one: positive=4 (--positive 4)",
+                graded,
+                "run 1: judge_x has no accuracy and F1: the labels are grades, without the lowest "
+                "positive one: positive=4 (--positive 4)",
             )
             for graded in ([1, None], [1, 4, 4], [1, 2, 4])
         ),

@@ -3,6 +3,7 @@
 import json
 import random
 
+import numpy as np
 import pytest
 
 import fastmetrics as fm
@@ -43,7 +44,9 @@ def shown_label(label, its_options, options):
 @EVERY
 def test_a_label_has_the_options_that_are_not_its_own(name):
     columns = specs(name)
-    table = {spec: [float(place)] for place, spec in enumerate(columns)}
+    least, most = REGISTRY[name].bounds
+    least, step = (0.0, 1.0) if most == np.inf else (least, (most - least) / len(columns))
+    table = {spec: [least + step * place] for place, spec in enumerate(columns)}
     random.Random(name).shuffle(columns)
     summary = summarize({spec: table[spec] for spec in columns})
     expected = {}
@@ -59,7 +62,7 @@ def test_a_label_has_the_options_that_are_not_its_own(name):
 def test_options_alone_do_not_take_the_label(name):
     for spec in specs(name)[1:]:
         fitting = {label for options, _, label in labelled(REGISTRY[name].labels) if options != spec.removeprefix(name)}
-        assert not fitting & set(summarize({spec: [0.5]}).figures), spec
+        assert not fitting & set(summarize({spec: [REGISTRY[name].bounds[1]]}).figures), spec
 
 
 def test_every_mean_is_printed_and_in_the_json(tmp_path):

@@ -1,0 +1,389 @@
+"""What a row is: a repeat of a question, an answer of another system, a row of a segment; alike in every command."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import fastmetrics as fm
+from fastmetrics.base.errors import InputError
+from tests.support.program import program
+
+M = "exact_match"
+DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
+CASES = {  # the columns, by, the mean of all rows, and those of segments
+    "nine and one": ({"id": ["p"] * 9 + ["q"], M: [1] * 9 + [0], "repeat": [*range(9), 0]}, "", 0.5, {}),
+    "without numbers": ({"id": [7, 7, 7, 8], M: [1.0, 1.0, 1.0, 0.0]}, "", 0.5, {}),
+    "one row": ({"id": ["p"], M: [1]}, "", 1.0, {}),
+    "one question": ({"id": ["p", "p"], M: [1, 0]}, "", 0.5, {}),
+    "a row without an id": ({"id": [None, None, "p", "p"], M: [1, 1, 1, 0]}, "", 2.5 / 3, {}),
+    "a missing score": ({"id": ["p", "p", "q"], M: [1, None, 0], "repeat": [1, 2, 1]}, "", 0.5, {}),
+    "systems": (
+        {"id": ["p", "q", "r"] * 2, "system": ["A"] * 3 + ["B"] * 3, M: [1, 1, 1, 0, 0, 0]},
+        "system",
+        0.5,
+        {"system=A": 1.0, "system=B": 0.0},
+    ),
+    "uneven systems": (
+        {"id": ["p", "p", "p", "p", "q"], "system": ["A", "A", "A", "B", "B"], M: [1, 1, 0, 0, 1]},
+        "system",
+        (2 / 3 + 0 + 1) / 3,
+        {"system=A": 2 / 3, "system=B": 0.5},
+    ),
+    "temperatures": (
+        {"id": ["p", "p", "q", "q"] * 2, "temperature": [0.2] * 4 + [0.9] * 4, M: [1, 1, 1, 0, 0, 0, 0, 0]},
+        "temperature",
+        0.375,
+        {"temperature=0.2": 0.75, "temperature=0.9": 0.0},
+    ),
+    "whole parameters": (
+        {"id": [1, 1, 2], "top_k": [1, 5, 5], "model": ["a", "a", "b"], M: [1, 0, 0]},
+        "top_k,model",
+        1 / 3,
+        {"top_k=1, model=a": 1.0, "top_k=5, model=a": 0.0, "top_k=5, model=b": 0.0},
+    ),
+    "languages of one id": (
+        {"id": ["p", "p", "p", "q"], "language": ["en", "en", "ru", "en"], M: [1, 1, 0, 0]},
+        "language",
+        1 / 3,
+        {"language=en": 0.5, "language=ru": 0.0},
+    ),
+    "a segment of nulls": (
+        {"id": ["p", "p", "q", "q"], "language": ["en", None, "en", None], M: [1, 0, 1, 1]},
+        "language",
+        0.75,
+        {"language=en": 1.0, "language=null": 0.5},
+    ),
+    "two columns": (
+        {"id": ["p"] * 4, "language": ["en", "en", "ru", "ru"], "hard": [True, False] * 2, M: [1, 0, 0, 0]},
+        "language,hard",
+        0.25,
+        {"language=en, hard=True": 1.0, "language=en, hard=False": 0.0, "language=ru, hard=True": 0.0},
+    ),
+    "days": ({"id": [1, 2] * 2, "day": [*DAYS, *DAYS], M: [1, 0, 1, 0]}, "day", 0.5, {"day=2026-01-01": 1.0}),
+    "numbers in quarters": (
+        {"id": [n // 2 for n in range(32)], "size": [*range(32)], M: [int(n >= 8) for n in range(32)]},
+        "size",
+        0.75,
+        {"size=[0, 7.750)": 0.0, "size=[23.25, 31]": 1.0},
+    ),
+}
+
+
+def forms(table, folder):
+    arrow = pa.table(table)
+    pq.write_table(arrow, folder / "t.parquet")
+    (folder / "t.jsonl").write_text("".join(json.dumps(row, default=str) + "\n" for row in arrow.to_pylist()))
+    backwards = arrow.take(pa.array(range(len(arrow) - 1, -1, -1)))
+    return [table, arrow, backwards, pd.DataFrame(table), folder / "t.parquet", folder / "t.jsonl"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_command_averages_the_repeats_of_a_question_first(name, tmp_path):
+    table, by, whole, segments = CASES[name]
+    for form in forms(table, tmp_path):
+        assert fm.summarize(form)[M].mean == pytest.approx(whole)
+        assert fm.summarize(form)[M].n == sum(score is not None for score in table[M])
+        found = {one.segment: one.mean for one in fm.results.summarize_by(form, by=by or None, metrics=M)}
+        assert found[None] == pytest.approx(whole)
+        assert {segment: found[segment] for segment in segments} == pytest.approx(segments)
+        where = f" where {', '.join(f'{column}=*' for column in by.split(','))}" if by else ""
+        checked = fm.gate(form, f"{M} >= 0{where} with n >= 1", unpaired="ignore")
+        read = {one.segment: one.value for one in checked}
+        assert {segment: read[segment] for segment in segments or {None: 0}} == pytest.approx(segments or {None: whole})
+        if name not in ("without numbers", "a row without an id", "uneven systems", "languages of one id"):
+            pairs = fm.compare({"old": form, "new": form}, by=by or None, metrics=M)
+            compared = {one.segment: one.mean_other for one in pairs}
+            assert compared[None] == pytest.approx(whole)
+            assert {segment: compared[segment] for segment in segments} == pytest.approx(segments)
+    done = program("summarize", tmp_path / "t.jsonl", "--json")
+    assert json.loads(done.out)["metrics"][M]["mean"] == pytest.approx(whole), done.err
+    if by:
+        told = json.loads(program("summarize", tmp_path / "t.parquet", "--by", by, "--json").out)["means"]
+        told = {one["segment"]: one["mean"] for one in told if one["metric"] == M}
+        assert {segment: told[segment] for segment in segments} == pytest.approx(segments)
+
+
+def test_units_of_one_id_depend_on_each_other():
+    """A system beside another one is no more questions; within one system, the questions are all there is."""
+    table = {"id": [*range(20)] * 2, "system": ["A"] * 20 + ["B"] * 20, M: ([1, 0] * 10) * 2}
+    found = {one.segment: one for one in fm.results.summarize_by(table, by="system")}
+    alone = fm.results.summarize_by({"id": range(20), M: [1, 0] * 10})[0]
+    assert (found[None].n, found[None].n_clusters, found["system=A"].n_clusters) == (40, 20, None)
+    assert (found["system=A"].low, found["system=A"].high) == (alone.low, alone.high)
+    other = {**table, M: ([0, 1] * 10) * 2}
+    pair = fm.compare([table, other])[M]
+    assert (pair.n_paired, pair.n_clusters) == (40, 20)
+    with pytest.raises(InputError, match="rows of one id with different values of 'system', which are no repeats"):
+        fm.compare([table, {"id": range(20), M: [1, 0] * 10}])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_scoring_says_that_rows_of_one_id_are_one_question(suffix, tmp_path):
+    rows = [{"id": f"q{n}", "answer": "a " * (n + 1)} for n in (0, 1, 2, 2)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = program("score", tmp_path / "rows.jsonl", "-m", "answer_words", "-o", tmp_path / f"out.{suffix}")
+    assert "rows doubled by a broken resume look the same" in " ".join(done.out.split())
+    assert fm.summarize(tmp_path / f"out.{suffix}")["answer_words"].mean == 2.0
+    run = fm.score(tmp_path / "rows.jsonl", "answer_words", output=tmp_path / f"again.{suffix}")
+    assert (run.summary["answer_words"].mean, run.summary["answer_words"].n) == (2.0, 4)
+    doubled = tmp_path / "rows.jsonl"
+    doubled.write_text(doubled.read_text().replace('"id"', '"nr"'))
+    assert fm.score(doubled, "answer_words", output=tmp_path / f"bare.{suffix}").summary["answer_words"].mean == 2.25
+
+
+# The order of pandas rows.
+
+
+def frame(labels, start=0.0):
+    return pd.DataFrame({"token_f1": [start + n / 20 for n in range(len(labels))]}, index=labels)
+
+
+LABELS = {
+    "texts": [*"abcdefg"],
+    "numbers": [11, 12, 13, 14, 15, 16, 17],
+    "a part of a frame": pd.RangeIndex(3, 10),
+    "days": pd.date_range("2026-01-01", periods=7),
+    "two levels": pd.MultiIndex.from_arrays([[*"aabbccd"], [1, 2, 1, 2, 1, 2, 1]]),
+    "fractions": [0.5 * n for n in range(1, 8)],
+    "categories": pd.CategoricalIndex([*"gfedcba"]),
+    "named": pd.Index([*"abcdefg"], name="question"),
+    "intervals": pd.interval_range(0, 7, 7),
+    "one row": ["a"],
+    "mixed": pd.Index([1, "a", 2, "b", 3, "c", 4], dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_frames_in_another_order_pair_by_their_index(name):
+    old = frame(LABELS[name])
+    new = (old / 2).iloc[::-1]
+    found = fm.compare({"old": old, "new": new})["token_f1"]
+    assert (found.n_paired, found.losses) == (len(old), len(old) - 1)  # by position some would win
+    assert fm.gate(new, "token_f1.delta.point <= 0 with n >= 1", baseline=old)[0].value == pytest.approx(found.delta)
+    rows = pd.DataFrame({"answer": [f"w{n} x" for n in range(len(old))]}, index=old.index)
+    rows["reference"] = rows.answer
+    turned = rows.iloc[::-1]
+    assert fm.exact_match(rows.answer, turned.reference).tolist() == [1.0] * len(rows)
+    assert fm.exact_match(rows.answer, turned.reference.to_numpy()).sum() == len(rows) % 2
+    if name not in ("intervals", "mixed"):  # Arrow keeps no such labels
+        scores = [fm.score(some, M) for some in (rows, turned)]
+        assert fm.compare(scores).joined_by == "index"
+
+
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [
+        ([*"abc"], [*"abd"]),
+        ([1, 2, 3], [2, 3, 4]),
+        (pd.RangeIndex(1, 4), pd.RangeIndex(2, 5)),
+        ([*"abc"], [1, 2, 3]),
+        (pd.date_range("2026-01-01", periods=3), pd.date_range("2026-02-01", periods=3)),
+    ],
+)
+def test_indexes_that_disagree_are_refused(labels, others):
+    with pytest.raises(InputError, match="pandas indexes with different labels"):
+        fm.compare([frame(labels), frame(others)])
+    answers, references = pd.Series([*"xyz"], index=labels), pd.Series([*"xyz"], index=others)
+    with pytest.raises(InputError, match="'reference' lacks the label"):
+        fm.exact_match(answers, references)
+    assert fm.compare([frame(labels), frame(others)], pairing="position").joined_by == "position"
+    with pytest.raises(InputError, match="'labels' lacks the label"):
+        fm.stats.judge_decisions(answers == "x", references == "x")
+
+
+@pytest.mark.parametrize("others", [range(3), [1, 1, 2], [2, 2, 2]])
+def test_an_index_that_tells_no_rows_apart_is_no_order(others):
+    answers, references = pd.Series([*"xyz"], index=[2, 1, 0]), pd.Series([*"xyz"], index=others)
+    assert fm.exact_match(answers, references).tolist() == [1.0] * 3
+    assert fm.compare([frame([2, 1, 0]), frame(others)]).joined_by == "position"
+
+
+# The headline, flags, and bounds.
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("metric", ["overall_quality", "latency_ms", "total_tokens", "ndcg@10", "token_f1"])
+@pytest.mark.parametrize("change", [0.0, 0.125])
+def test_there_is_a_headline_for_every_main_metric(metric, n, change, tmp_path):
+    runs = {name: {"id": range(n), metric: [0.5 + more] * n} for name, more in (("old", 0.0), ("new", change))}
+    found = fm.compare(runs)
+    assert found.main == metric
+    assert (metric in found.headline) == bool(change)
+    page = fm.report(runs, output=tmp_path / "page.html", baseline="old")
+    assert (found.to_dict()["headline"], page.output.exists() if hasattr(page, "output") else True) == (
+        found.headline,
+        True,
+    )
+
+
+@pytest.mark.parametrize("values", [[0.2, 0.9], [1, 2], [True, False], [1e-3, 1e3], DAYS, ["x", "y"]])
+def test_any_column_names_systems(values):
+    table = {"id": [n // 2 for n in range(12)], "temperature": values * 6, "token_f1": [0.5, 0.75] * 6}
+    found = fm.compare(pa.table(table), system="temperature")
+    assert (len(found.systems), found["token_f1"].delta, found["token_f1"].n_paired) == (2, 0.25, 6)
+    for wrong in ([[0.2], [0.9]], [0.2, math.nan], [0.2, None]):
+        with pytest.raises(InputError, match="temperature"):
+            fm.compare({**table, "temperature": wrong * 6}, system="temperature")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_flag"),
+    [
+        ("retries", [0, 1] * 10, False),
+        ("cost_usd", [0.0] * 20, False),
+        ("retries", [0.0, 1.0] * 10, False),
+        ("retries", [1] * 20, False),
+        ("passed", [True, False] * 10, True),
+        ("passed", [True] * 20, True),
+        ("exact_match", [0, 1] * 10, True),
+        ("exact_match", [0.0] * 20, True),
+        ("hit_rate@5", [0.0, 1.0] * 10, True),
+        ("wer", [0.0, 1.0] * 10, False),
+        ("answer_words", [1, 0] * 10, False),
+        ("judge_correctness", [1.0] * 20, False),
+    ],
+)
+def test_a_flag_is_declared_and_no_sample_is_taken_for_one(name, values, is_flag, tmp_path):
+    table = {"id": range(20), name: values}
+    (one,) = fm.results.summarize_by(table)
+    assert (one.interval == "exact") == is_flag
+    other = {**table, name: values[::-1]}
+    pair = fm.compare([table, other], tests="mcnemar")[name]
+    assert math.isnan(pair.p) != is_flag
+    (rule,) = fm.gate(table, f"{name}.low >= {int(max(values))}" if name != "cost_usd" else f"{name}.low >= 0")
+    assert (rule.interval == "exact") == is_flag
+    twice = {"id": [n // 2 for n in range(20)], name: values}
+    assert bool(fm.results.repeats(twice, k=1)[0].passes) == is_flag
+    assert fm.results.repeats(twice, k=1, threshold=1)[0].passes
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    told = json.loads(program("summarize", tmp_path / "t.parquet", "--intervals", "--json").out)["means"]
+    assert [mean["interval"] == "exact" for mean in told] == [is_flag]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "row", "expected"),
+    [
+        ("token_f1", [0.4, 56.7], 1, "between 0 and 1; divide a percentage by 100"),
+        ("token_f1", [0.4, -0.1], 1, "between 0 and 1; bring them to that scale"),
+        ("exact_match", [1, 0, 2], 2, "between 0 and 1"),
+        ("bleu", [101.0, 4.0], 0, "between 0 and 100"),
+        ("semantic_similarity", [-1.5], 0, "between -1 and 1"),
+        ("latency_ms", [12.0, -3.0], 1, "0 or more"),
+        ("wer", [1.4, -0.5], 1, "0 or more"),
+        ("judge_correctness", [5, 1, 0], 2, "between 1 and 5"),
+        ("ndcg@10", [math.nan, 1.5], 1, "between 0 and 1"),
+        ("hallucination", [None, None, 3], 2, "between 0 and 1"),
+    ],
+)
+def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row, expected, tmp_path):
+    table = pa.table({"id": range(len(values)), name: values})
+    pq.write_table(table, tmp_path / "t.parquet")
+    said = rf"row {row}: {name} is .*, but the scores of this metric are {expected}.* or give another name to a column"
+    for form in (table, table.to_pandas(), table.to_pydict(), tmp_path / "t.parquet"):
+        for read in (
+            fm.summarize,
+            fm.results.summarize_by,
+            lambda scores: fm.gate(scores, f"{name}.high >= 0"),
+            lambda scores: fm.compare([scores, scores]),
+            lambda scores: fm.results.histograms(scores),
+            lambda scores: fm.results.side_by_side([scores]),
+        ):
+            with pytest.raises(InputError, match=said):
+                read(form)
+    done = program("summarize", tmp_path / "t.parquet")
+    assert (done.code, f"row {row}: {name} is" in done.err) == (3, True)
+
+
+@pytest.mark.parametrize("value", [1 + 1e-9, -1e-9, 1.0, 0.0, 1 + 2**-23])
+def test_rounding_leaves_no_bounds(value):
+    assert (
+        fm.results.summarize_by({"token_f1": [value, 0.5]})[0].n
+        == fm.summarize({"token_f1": [value, 0.5]})["token_f1"].n
+    )
+
+
+# Rows that one run alone scores.
+
+
+@pytest.mark.parametrize(
+    ("metric", "good", "bad", "better"),
+    [("token_f1", 0.8, 0.75, None), ("hallucination", 0.2, 0.25, None), ("own", 0.8, 0.75, {"own": "higher"})],
+)
+@pytest.mark.parametrize("way", ["null", "absent"])
+def test_blank_answers_count_as_the_worst_on_request(metric, good, bad, better, way, tmp_path):
+    """Of 12 rows as many rise as fall, 8 of the old run are blank: no change, or 8 times a rise from the worst."""
+    blank = [None if n < 8 else (good, bad)[n % 2] for n in range(20)]
+    old = {"id": [*range(20)], metric: blank}
+    if way == "absent":
+        old = {"id": old["id"][8:], metric: blank[8:]}
+    runs = {"old": old, "new": {"id": [*range(20)], metric: [good] * 8 + [bad, good] * 6}}
+    left, counted = (fm.compare(runs, missing=missing, better=better) for missing in ("ignore", "worst"))
+    assert (left[metric].n_paired, left.verdict(left[metric])) == (12, "–")
+    assert left[metric].delta == pytest.approx(0, abs=1e-12)
+    if metric == "own":
+        assert (counted[metric].n_paired, counted[metric].p) == (12, left[metric].p)
+        assert "left out of own, without bounds or a direction" in counted.notes
+        return
+    rise = 8 * (good if metric == "token_f1" else good - 1)
+    assert (counted[metric].n_paired, counted.verdict(counted[metric])) == (20, "better")
+    assert counted[metric].delta == pytest.approx(rise / 20)
+    for found, verdicts in ((left, ("undecided", "better")), (counted, ("better", "undecided"))):
+        (note,) = [note for note in found.notes if f"{metric}, new against old: {verdicts[0]} (p " in note]
+        assert f", but {verdicts[1]} (p " in note
+    for name, table in runs.items():
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    told = program("compare", tmp_path / "old.parquet", tmp_path / "new.parquet", "--missing", "worst", "--json")
+    assert json.loads(told.out)["comparisons"][0]["delta"] == pytest.approx(rise / 20)
+
+
+def test_an_undefined_score_is_not_missing():
+    old = pa.table({"id": range(20), "token_f1": [math.nan] * 8 + [0.8] * 12})
+    runs = {"old": old, "new": {"id": range(20), "token_f1": [0.8] * 20}}
+    assert fm.compare(runs, missing="worst")["token_f1"].n_paired == 12
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "n"),
+    [
+        ("token_f1.share_missing <= 0.1", 0.15, 40),
+        ("token_f1.n_missing <= 5", 6, 40),
+        ("token_f1.n >= 40", 32, 40),
+        ("token_f1.share_undefined <= 0", 0.05, 40),
+        ("token_f1.share_missing <= 0.1 where kind=easy", 0.3, 20),
+    ],
+)
+def test_a_share_is_of_all_rows(rule, value, n):
+    scores = pa.table(
+        {"id": range(40), "kind": ["easy", "hard"] * 20, "token_f1": [None, 0.5] * 6 + [0.5] * 26 + [math.nan] * 2}
+    )
+    (one,) = fm.gate(scores, rule)
+    assert (one.value, one.n, one.met) == (pytest.approx(value), n, False)
+    assert f"over {n} rows" in one.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        ("token_f1.drop <= 0.05", "drop 0.3000"),
+        ("token_f1.drop.point <= 0.05", "drop 0.3000"),
+        ("token_f1.drop <= 5%", "drop 75.00%"),
+        ("token_f1.delta >= 0", "change -0.3000"),
+        ("token_f1.not_worse <= 0.05", "drop 0.3000"),
+        ("token_f1.equivalent <= 0.01", "change -0.3000"),
+    ],
+)
+def test_the_worst_segment_of_a_drop_is_that_of_the_largest_drop(rule, shown):
+    """What is low and stays low is no drop; in percent, a small drop of a low mean is large."""
+    kinds = ["high"] * 20 + ["middle"] * 20 + ["low"] * 20
+    old = {"id": range(60), "kind": kinds, "token_f1": [0.9] * 20 + [0.4] * 20 + [0.1] * 20}
+    new = {**old, "token_f1": [0.8] * 20 + [0.1] * 20 + [0.1] * 20}
+    (one,) = fm.gate(new, rule, baseline=old)
+    assert one.places.segment == f"kind=middle ({shown} over 20 rows)"
