@@ -139,10 +139,10 @@ class Cell:
         for a, b in combinations(range(len(systems)), 2):
             change = self.data.change(a, b)
             interval = change.interval(how)
-            counts_worst = isinstance(change, PairedMeans) and getattr(self.data, "worst", None) is not None
             has_a, has_b = self.data.has[a], self.data.has[b]
+            n_paired = len(change.first) if isinstance(change, PairedMeans) else int((has_a & has_b).sum())
             figures: dict[str, Any] = {
-                "n_paired": len(change.first) if counts_worst else int((has_a & has_b).sum()),
+                "n_paired": n_paired,
                 "n_only_baseline": int((has_a & ~has_b).sum()),
                 "n_only_other": int((has_b & ~has_a).sum()),
                 "mean_baseline": change.before,

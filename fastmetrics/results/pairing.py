@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import as_array, codes_of
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, some
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.input_columns import adds_up, is_id, is_setting
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.open_runs import open_run, runs_in_order
@@ -619,8 +619,9 @@ def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: boo
     """The last runs of a folder as one run with an answer of each to every question, and notes on them.
 
     Of a run ``but`` in the folder, they are those before it, in the order of :func:`list_runs`; of another one, those
-    that began before it, if this is stored.  The columns are those that all of them have.  Raises ``OptionError`` for anything but the path of a folder of earlier runs, for runs whose
-    order is unknown, and, unless ``allow``, for runs with different settings.
+    that began before it, if this is stored.  The columns are those that all of them have.  Raises ``OptionError`` for
+    anything but the path of a folder of earlier runs, for runs whose order is unknown, and, unless ``allow``, for runs
+    with different settings.
     """
     if not isinstance(folder, str | Path):
         raise OptionError(Argument("last", last), ": expected the path of a folder of runs as the baseline")

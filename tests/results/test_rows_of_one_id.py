@@ -293,7 +293,7 @@ def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row,
             fm.results.summarize_by,
             lambda scores: fm.gate(scores, f"{name}.high >= 0"),
             lambda scores: fm.compare([scores, scores]),
-            lambda scores: fm.results.histograms(scores),
+            fm.results.histograms,
             lambda scores: fm.results.side_by_side([scores]),
         ):
             with pytest.raises(InputError, match=said):
