@@ -86,6 +86,9 @@ Extract = Annotated[
         "regex:PATTERN, json:PATH; strip_thoughts+answer is one after the other."
     ),
 ]
+Flags = Annotated[
+    Sequence[str] | str | None, Help("Columns of 0 and 1 that are flags, as columns of true and false are: passed.")
+]
 Interval = Annotated[
     Literal["auto", "t", "percentile", "bca", "studentised"],
     Help("Kind of the intervals; auto chooses the one that fits the data."),

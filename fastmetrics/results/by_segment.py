@@ -158,14 +158,15 @@ def summarize_by(
     bootstrap: shared.Bootstrap = 2_000,
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
+    flags: shared.Flags = None,
 ) -> IntervalSummary:
     """The mean of each metric with its interval, over all rows and over each segment.
 
     ``scores`` is a score file, folder, address or table.  ``by`` names kept columns whose combined values define
     segments (numeric columns with more than 12 values are divided into quartiles).  Rows whose score is missing,
     undefined or infinite are counted.  Rows with one id are several answers to a question, whose score is their mean.
-    ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed`` and
-    ``threads`` are as in :func:`fastmetrics.results.compare.compare`.
+    ``cluster``, ``confidence``, ``interval``, ``bootstrap``, ``seed``, ``threads`` and ``flags`` are as in
+    :func:`fastmetrics.results.compare.compare`.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.2, 0.4, 0.9, 0.7], "language": ["ru", "ru", "en", "en"]}
@@ -183,7 +184,7 @@ def summarize_by(
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]
-    loaded = run.by_column([*names, *beside, *run.keys()])
+    loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags))
     for name in columns:
         loaded.column(name, "to segment the rows by; keep it when scoring")
     units = units_of(loaded)

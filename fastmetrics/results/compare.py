@@ -227,6 +227,7 @@ def compare(
     margin: shared.Margin = None,
     better: shared.Better = None,
     main: shared.Main = None,
+    flags: shared.Flags = None,
 ) -> Comparison:
     """Compare systems by their existing scores on the same rows.
 
@@ -268,7 +269,7 @@ def compare(
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in run.keys(on)]
-    loaded = [run.by_column([*columns, *keys, *beside]) for run in opened]
+    loaded = [run.by_column([*columns, *keys, *beside]).with_flags(distinct(flags)) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired:
         check_unpaired(segments, counted)

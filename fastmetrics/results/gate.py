@@ -17,6 +17,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import Grid, ShownSequence, interval, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
@@ -568,6 +569,7 @@ def gate(
     allow_differences: shared.AllowDifferences = False,
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
+    flags: shared.Flags = None,
 ) -> Gate:
     """Check scores against rules; ``passed`` of the result is True if all rules are met.
 
@@ -615,10 +617,8 @@ def gate(
         base, of_last = mean_of_runs(baseline, last, path, run.metadata.began, allow_differences)
     elif baseline is not None:
         base = open_run(baseline, table="baseline")
-    run, base = (
-        _prefetched(run, all_rules, cluster, on),
-        None if base is None else _prefetched(base, all_rules, cluster, on),
-    )
+    run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags))
+    base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags))
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))

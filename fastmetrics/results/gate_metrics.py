@@ -798,7 +798,7 @@ class GateMetrics:
         return RowMetric(name, self._directions[name], self._bounds(name), self.rows)
 
     def _bounds(self, name: str) -> tuple[float, float] | None:
-        return declared_bounds([name], self._stored).get(name) or bounds_of([self.rows.run], [name]).get(name)
+        return bounds_of([self.rows.run], [name]).get(name) or declared_bounds([name], self._stored).get(name)
 
     def _is_corpus(self, name: str) -> bool:
         return is_corpus(self.rows.run.spec(name))

@@ -260,6 +260,23 @@ class ScoreRun:
         every = list(dict.fromkeys([*self.columns, *columns]))
         return replace(self, columns=every, read=read, types=types, sorted={})
 
+    def with_flags(self, names: Sequence[str]) -> ScoreRun:
+        """The run with these columns of 0 and 1 as booleans.
+
+        Raises ``UnknownNameError`` for another name, ``InputError`` for another value.
+        """
+        flags = {}
+        for name in names:
+            if name not in self.scores:
+                raise UnknownNameError.of("column of scores", name, self.scores)
+            values = self.values(name)
+            other = ~(np.isnan(values) | (values == 0) | (values == 1))
+            if other.any():
+                row = int(other.argmax())
+                raise InputError(f"{self.name}, row {row:,}: {name} is {values[row]:g}, but a flag is 0 or 1")
+            flags[name] = pa.array(values == 1, mask=np.isnan(values))
+        return self.with_columns(flags) if flags else self
+
     def told_apart(self, key: str, names: Sequence[str]) -> ScoreRun:
         """The run whose ids, in the column ``key``, tell apart rows with other values in the columns ``names``."""
         own = self.column(key, "")
@@ -473,7 +490,7 @@ def bounds_of(runs: Sequence[ScoreRun], names: Sequence[str]) -> dict[str, tuple
     """The smallest and the largest score of these columns: as declared, or 0 and 1 of columns of booleans."""
     found = declared_bounds(names, first_declared(runs))
     for name in names:
-        types = [run.type_of(name) for run in runs if name not in found and name in run.scores]
+        types = [run.type_of(name) for run in runs if name in run.scores]
         if types and all(map(pa.types.is_boolean, types)):
             found[name] = (0.0, 1.0)
     return found

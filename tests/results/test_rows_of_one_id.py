@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError
+from fastmetrics.base.errors import InputError, UnknownNameError
 from tests.support.program import program
 
 M = "exact_match"
@@ -260,12 +260,26 @@ def test_a_flag_is_declared_and_no_sample_is_taken_for_one(name, values, is_flag
     assert math.isnan(pair.p) != is_flag
     (rule,) = fm.gate(table, f"{name}.low >= {int(max(values))}" if name != "cost_usd" else f"{name}.low >= 0")
     assert (rule.interval == "exact") == is_flag
+    stated = (
+        fm.results.summarize_by(table, flags=name)[0].interval,
+        fm.compare([table, other], flags=name, tests="mcnemar"),
+    )
+    assert (stated[0], math.isnan(stated[1][name].p)) == ("exact", False)
+    assert fm.gate(table, f"{name}.low >= {int(max(values))}", flags=name)[0].interval == "exact"
     twice = {"id": [n // 2 for n in range(20)], name: values}
     assert bool(fm.results.repeats(twice, k=1)[0].passes) == is_flag
     assert fm.results.repeats(twice, k=1, threshold=1)[0].passes
     pq.write_table(pa.table(table), tmp_path / "t.parquet")
     told = json.loads(program("summarize", tmp_path / "t.parquet", "--intervals", "--json").out)["means"]
     assert [mean["interval"] == "exact" for mean in told] == [is_flag]
+    told = json.loads(program("summarize", tmp_path / "t.parquet", "--intervals", "--flags", name, "--json").out)
+    assert told["means"][0]["interval"] == "exact"
+    for wrong, message in (
+        ({"retries": [0, 50]}, "row 1: retries is 50, but a flag is 0 or 1"),
+        ({}, "unknown column"),
+    ):
+        with pytest.raises((InputError, UnknownNameError), match=message):
+            fm.results.summarize_by({"token_f1": [0.5, 1.0], **wrong}, flags="retries")
 
 
 @pytest.mark.parametrize(
