@@ -38,7 +38,7 @@ def small():
 
 def scores(seed):
     random = np.random.default_rng(seed)
-    made = {"token_f1": random.integers(-20, 20, ROWS) / 32, "latency_ms": random.random(ROWS) * 1e9}
+    made = {"token_f1": random.integers(0, 32, ROWS) / 32, "latency_ms": random.random(ROWS) * 1e9}
     columns = {name: pa.array(one, mask=random.random(ROWS) < 0.1) for name, one in made.items()}
     return pa.table({"id": [f"q{at:03}" for at in range(ROWS)], **columns, "constant": np.zeros(ROWS)})
 

@@ -30,8 +30,8 @@ def run(seed: int, shift: float) -> pa.Table:
     base, own = np.random.default_rng(0), np.random.default_rng(seed)
     columns = {}
     for name in NAMES:
-        values = (base.random(ROWS) / 2 + 0.25).round(3)
-        moved = (values + shift * own.random(ROWS) / 2 * (1 if name != "token_f1" else -1)).round(3)
+        values = (base.random(ROWS) / 4 + 0.375).round(3)
+        moved = (values + shift * own.random(ROWS) * 0.375 * (1 if name != "token_f1" else -1)).round(3)
         kept = np.where(np.arange(ROWS) % 3 == 0, values, moved)
         columns[name] = pa.array(kept, mask=np.arange(ROWS) < 2)
     languages = [LANGUAGES[at // 30] for at in range(ROWS)]

@@ -24,7 +24,7 @@ def run(seed: int, **shifts: float) -> pa.Table:
     """Scores with the shifts of some metrics on top; of lengths, which have no direction, too."""
     base, own = np.random.default_rng(0), np.random.default_rng(seed)
     names = ("token_f1", "rougeL_f1", "hallucination", "answer_words", "keyword_recall")
-    columns = {name: base.random(ROWS) / 2 + own.random(ROWS) / 50 + shifts.get(name, 0.0) for name in names}
+    columns = {name: 0.25 + base.random(ROWS) / 4 + own.random(ROWS) / 50 + shifts.get(name, 0.0) for name in names}
     languages = [("en", "ru", "de")[at % 3] for at in range(ROWS)]
     return pa.table({"id": list(range(ROWS)), "language": languages, **columns})
 
