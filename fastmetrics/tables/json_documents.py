@@ -43,8 +43,7 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
     stream, tell = file.open()
     with reading(file.shown), stream:
         try:
-            for item in _items(file, stream, ".".join([*map(str, keys), "item"])):
-                line = _line(item)
+            for line in _items(file, stream, ".".join([*map(str, keys), "item"])):
                 if lines and (size + len(line) > file.sizes.line_block_bytes or len(line) > most):
                     yield LineBlock(number, b"".join(lines), tell())
                     number, lines, size = number + len(lines), [], 0
@@ -70,15 +69,20 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
         yield LineBlock(number, b"", file.size, fault)
 
 
-def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
-    """The items of a list, parsed one by one; the rest of what is no strict JSON, as NaN is not, as a whole."""
+def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[bytes]:
+    """The items of a list as lines, parsed one by one; the rest of what is no strict JSON, such as NaN, as a whole."""
     import ijson
+    import orjson
 
     count = 0
     start = stream.read(len(BOM))
     try:
-        for item in ijson.items(_Joined(start.removeprefix(BOM), stream), place, buf_size=1 << 16):
-            yield item
+        for item in ijson.items(_Joined(start.removeprefix(BOM), stream), place, buf_size=1 << 16, use_float=True):
+            try:
+                line = orjson.dumps(item, option=orjson.OPT_APPEND_NEWLINE)
+            except TypeError:  # nested too deeply for it
+                line = _line(item)
+            yield line
             count += 1
     except (ijson.IncompleteJSONError, UnicodeError) as error:
         if "premature EOF" in str(error):
@@ -86,7 +90,7 @@ def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[Any]:
         value = json.loads(head_of(file, None))
         for step in place.split(".")[:-1]:
             value = value.get(step) if isinstance(value, dict) else None
-        yield from value[count:] if isinstance(value, list) else ()
+        yield from map(_line, value[count:] if isinstance(value, list) else ())
 
 
 _LONE = re.compile(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL)
@@ -113,9 +117,9 @@ class _Joined:
 def _line(item: Any) -> bytes:
     """A record as a line of JSON; one that JSON cannot hold in UTF-8 with escapes."""
     try:
-        return json.dumps(item, ensure_ascii=False, default=float).encode() + b"\n"
+        return json.dumps(item, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(item, default=float).encode() + b"\n"
+        return json.dumps(item).encode() + b"\n"
     except RecursionError:
         return b"[" * (DEPTH + 1) + b"\n"  # which is refused as such
 
