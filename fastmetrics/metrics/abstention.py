@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens
+from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens, arrow_texts
 from fastmetrics.base.options import LimitedTexts
 from fastmetrics.base.patterns import Pattern, UserPattern
 from fastmetrics.kernels import sentences as kernels
@@ -257,8 +257,6 @@ def idk_citations(answer: Answers, *, phrases: Patterns = PHRASES, pattern: Cita
     """
     counts = np.zeros(answer.n_rows)
     rows = np.repeat(answer.rows, np.diff(answer.groups))[answer.idk]
-    marks = UserPattern("pattern", pattern)
     sentences = answer.sentences.take(np.flatnonzero(answer.idk)).strings()
-    cited = [marks.is_in(sentence, row) for sentence, row in zip(sentences, rows.tolist(), strict=True)]
-    np.add.at(counts, rows[np.array(cited, np.bool_)], 1.0)
+    np.add.at(counts, rows[UserPattern(pattern).is_in(arrow_texts(sentences))], 1.0)
     return counts

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Bytes, Flags, Floats, Ints, Text, decoded
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Folder, NameOrObject
-from fastmetrics.base.patterns import UserPattern
+from fastmetrics.base.patterns import Match, UserPattern
 from fastmetrics.kernels.claims import copy_without, find_citations
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.vectors import pair_products
@@ -28,9 +28,6 @@ from fastmetrics.metrics.batch import Batch, Caution, Options, written
 from fastmetrics.text.citation_marks import as_numbers
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel, check_name
-
-if TYPE_CHECKING:
-    import regex
 
 # Replacing citations of document ids by numbers of contexts.
 
@@ -67,10 +64,10 @@ def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: I
             for answer, own, count in zip(given, places, counts.tolist(), strict=True)
         ]
     else:
-        written = UserPattern("pattern", pattern)
+        found = UserPattern(pattern).matches([answer or "" for answer in given])
         texts = [
-            None if answer is None else _numbered(answer, own, written.matches(answer, row))
-            for row, (answer, own) in enumerate(zip(given, places, strict=True))
+            None if answer is None else _numbered(answer, own, marks)
+            for answer, own, marks in zip(given, places, found, strict=True)
         ]
     return pa.array(texts, pa.large_string())
 
@@ -94,7 +91,7 @@ def _places(ids: pa.Array, contexts: pa.Array, counts: Ints) -> list[dict[str, i
     return rows
 
 
-def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[regex.Match[str]]) -> str:
+def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[Match]) -> str:
     pieces, end = [], 0
     unknown: dict[str, int] = {}
     for mark in marks:
@@ -102,8 +99,8 @@ def _numbered(answer: str, places: Mapping[str, int], marks: Iterable[regex.Matc
         number = places.get(key) or number_of(key)
         if not number and not key.isdecimal():
             number = _UNKNOWN - unknown.setdefault(key, len(unknown))
-        pieces += [_plain(answer[end : mark.start()]), f"[{number}]"]
-        end = mark.end()
+        pieces += [_plain(answer[end : mark.start]), f"[{number}]"]
+        end = mark.stop
     return "".join([*pieces, _plain(answer[end:])])
 
 
@@ -188,19 +185,18 @@ def cut(answers: Text, pattern: str = PATTERN) -> Sentences:
     if pattern == PATTERN:
         find_citations(text.data, text.starts, text.stops, table)
         return Sentences(text, table)
-    found, sentences = UserPattern("pattern", pattern), Sentences(text, table)
-    places = zip(text.starts.tolist(), text.strings(), sentences.rows.tolist(), strict=True)
-    for place, (start, sentence, row) in enumerate(places):
-        marks = list(found.matches(sentence, row))
+    strings = text.strings()
+    found = UserPattern(pattern).matches(strings)
+    for place, (start, sentence, marks) in enumerate(zip(text.starts.tolist(), strings, found, strict=True)):
         if marks:
-            first, last = (start + _size(sentence[:at]) for at in marks[-1].span())
+            first, last = (start + _size(sentence[:at]) for at in (marks[-1].start, marks[-1].stop))
             table[place] = len(marks), number_of(cited(marks[-1])), first, last
-    return sentences
+    return Sentences(text, table)
 
 
-def cited(mark: regex.Match[str]) -> str:
+def cited(mark: Match) -> str:
     """The text of a citation: the first group that matched, or the whole match of a pattern without groups."""
-    return next((group for group in mark.groups() if group is not None), "") if mark.re.groups else mark[0]
+    return next(filter(None, mark.groups), "") if mark.groups else mark.text
 
 
 def number_of(text: str) -> int:
@@ -213,12 +209,11 @@ def citations(sentences: Sentences, pattern: str) -> tuple[Ints, Ints, pa.Array]
     """The sentence and the number of every citation, and all sentences without their citations."""
     counts = sentences.marks[:, 0]
     single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
-    found, numbers, bare = UserPattern("pattern", pattern), sentences.marks[single, 1].tolist(), []
-    for sentence, row in zip(sentences.text.take(several).strings(), sentences.rows[several].tolist(), strict=True):
-        marks = list(found.matches(sentence, row))
+    numbers, bare, strings = sentences.marks[single, 1].tolist(), [], sentences.text.take(several).strings()
+    for sentence, marks in zip(strings, UserPattern(pattern).matches(strings), strict=True):
         numbers += [number_of(cited(mark)) for mark in marks]
-        ends = [0, *(mark.end() for mark in marks)]
-        begins = [*(mark.start() for mark in marks), len(sentence)]
+        ends = [0, *(mark.stop for mark in marks)]
+        begins = [*(mark.start for mark in marks), len(sentence)]
         pieces = [sentence[a:b] for a, b in zip(ends, begins, strict=True)]
         bare.append("".join([*(piece.rstrip(_SPACE) for piece in pieces[:-1]), pieces[-1]]))
     owners = np.concatenate([single, np.repeat(several, counts[several])])

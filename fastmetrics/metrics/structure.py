@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text
+from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_texts
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import split
 from fastmetrics.base.options import Choice, NotAllowedError, Real
@@ -347,17 +347,26 @@ def _checker(schema: str) -> Any:
         parsed = json.loads(schema)
         kind = jsonschema.validators.validator_for(parsed, jsonschema.Draft202012Validator)
         kind.check_schema(parsed)
+        _check_patterns(parsed)
     except (ValueError, RecursionError, jsonschema.SchemaError) as error:
         raise NotAllowedError(str(error).partition("\n")[0]) from error
     limited = jsonschema.validators.extend(kind, {"pattern": _pattern})
     return limited(parsed, registry=referencing.Registry())
 
 
+def _check_patterns(schema: Any) -> None:
+    """Raise ``NotAllowedError`` for a keyword ``pattern`` that RE2 cannot compile."""
+    if isinstance(schema, dict) and isinstance(schema.get("pattern"), str):
+        UserPattern(schema["pattern"])
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _check_patterns(part)
+
+
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Any:
-    """The keyword ``pattern``, each text within limited time."""
+    """The keyword ``pattern``, in linear time."""
     import jsonschema
 
-    if isinstance(instance, str) and not UserPattern("schema", pattern).is_in(instance, 0):
+    if isinstance(instance, str) and not UserPattern(pattern).is_in(arrow_texts([instance]))[0]:
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 

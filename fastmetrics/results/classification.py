@@ -330,18 +330,18 @@ def _ordered(names: set[str]) -> list[str]:
         return sorted(names)
 
 
-def _named(labels: Sequence[str]) -> Callable[[str, int], str | None]:
+def _named(labels: Sequence[str]) -> Callable[[str], str | None]:
     """An extractor of the only one of the labels that stands in a text, in any case.
 
     >>> find = _named(["spam", "no spam", "ham"])
-    >>> find("This is No spam.", 0), find("Spam or ham?", 0), find("Hamlet", 0)
+    >>> find("This is No spam."), find("Spam or ham?"), find("Hamlet")
     ('no spam', None, None)
     """
     spelled = {label.casefold(): label for label in reversed(labels) if label}
     longest = sorted(spelled, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)") if longest else None
 
-    def find(text: str, row: int) -> str | None:
+    def find(text: str) -> str | None:
         found = set() if pattern is None else set(pattern.findall(text.casefold()))
         return spelled[found.pop()] if len(found) == 1 else None
 

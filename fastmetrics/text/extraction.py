@@ -1,29 +1,23 @@
 r"""The answer within what a model wrote: after ``####``, in ``\boxed{}``, behind "the answer is", by a pattern …
 
-An extractor reads a whole column: kernels find the span of the answer in each text.  Behind "the answer is" they find
-the line alone, from which on regular expressions read the answer: its forms are many, and the line is short.
+An extractor reads a whole column, each distinct text once.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import (
-    Bytes,
-    Flags,
-    Ints,
-    Text,
     arrow_numbers,
     arrow_texts,
     decoded,
@@ -32,95 +26,84 @@ from fastmetrics.base.arrays import (
     map_texts,
     numpy_values,
     plain,
-    text_of_arrow,
 )
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
-from fastmetrics.kernels import extraction as kernels
-from fastmetrics.kernels.byte_search import gather
-from fastmetrics.text.conventions import is_digit, is_word
 from fastmetrics.text.stated_choices import LONE, stated_choices
 from fastmetrics.text.thoughts import without_thoughts
-from fastmetrics.text.tokenize import frozen
 
 # One way to find an answer in each text of a column.
 
 
-Extract: TypeAlias = Callable[[pa.Array, Ints], pa.Array]
-"""The answers in texts without nulls, which belong to these rows; null where a text has no such place."""
+Extract: TypeAlias = Callable[[pa.Array], pa.Array]
+"""The answers in texts without nulls; null where a text has no such place."""
 
 
-def each(find: Callable[[str, int], str | None]) -> Extract:
-    """An extractor by a function of one text and its row, which returns None or an empty text for no answer."""
+def each(find: Callable[[str], str | None]) -> Extract:
+    """An extractor by a function of one text, which returns None or an empty text for no answer; equal texts once."""
 
-    def extract(texts: pa.Array, rows: Ints) -> pa.Array:
-        found = map(find, texts.to_pylist(), rows.tolist())
-        return arrow_texts([answer or None for answer in found])
-
-    return extract
-
-
-Span: TypeAlias = Callable[[Bytes, Ints, Ints], tuple[Ints, Ints]]
-"""A kernel that finds the begin and the end of the answer in each text."""
-
-
-def _spans(find: Span) -> Extract:
-    """An extractor by a kernel."""
-
-    def extract(texts: pa.Array, rows: Ints) -> pa.Array:
-        text = _text(texts)
-        return _taken(text, *find(text.data, text.starts, text.stops))
+    def extract(texts: pa.Array) -> pa.Array:
+        coded = texts.dictionary_encode()
+        return arrow_texts([answer or None for answer in map(find, coded.dictionary.to_pylist())]).take(coded.indices)
 
     return extract
 
 
-def _text(texts: pa.Array) -> Text:
-    text = text_of_arrow(texts, "answer")
-    return Text(frozen(text.data), frozen(text.starts), frozen(text.stops), text.valid)
+def _line(place: int) -> Extract:
+    """The first or the last line that is not blank."""
+    return each(lambda text: text.strip().splitlines()[place].strip() if text.strip() else None)
 
 
-def _taken(text: Text, begins: Ints, ends: Ints) -> pa.Array:
-    """The bytes of each span as texts; null for an empty one."""
-    bounds = np.empty(len(begins) + 1, np.int64)
-    data = gather(text.data, begins, ends, bounds)
-    valid = pa.py_buffer(np.packbits(ends > begins, bitorder="little"))
-    buffers = [valid, pa.py_buffer(bounds), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.large_string(), len(begins), buffers)
+def _hashes(text: str) -> str | None:
+    """The rest of the line behind the last ``####``, as in GSM8K."""
+    return text.rpartition("####")[2].strip().partition("\n")[0].strip() if "####" in text else None
 
 
-def _replaced(found: pa.Array, rows: Flags, texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
-    """The answers, those of some rows by a change of their texts."""
-    mask = arrow_numbers(rows, pa.bool_())
-    changed = [change(text) or None for text in texts.filter(mask).to_pylist()]
-    return pc.replace_with_mask(found, mask, arrow_texts(changed)) if changed else found
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 
 
-@_spans
-def _first_line(data: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
-    return kernels.lines_at(data, starts, stops, False)
+def _code(text: str) -> str | None:
+    """The contents of the last fenced block, up to the next fence that begins a line."""
+    blocks = _FENCE.findall(text) if "```" in text else []
+    return blocks[-1].strip() if blocks else None
 
 
-@_spans
-def _last_line(data: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
-    return kernels.lines_at(data, starts, stops, True)
+_NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:[$€£¥₽]\s?)?\d+(?:[, ']\d{3})*(?:[.,]\d+)?(?:\s?%)?(?!\w)")
+_WORDS = re.compile(r"[^\W\d]{2}(?=[^\W\d_]*[ \n])")
 
 
-@_spans
-def _last_number(data: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+def _last_number(text: str) -> str | None:
     """The last number as it is written, with its sign, thousands and per cent."""
-    return kernels.last_numbers(data, starts, stops, frozen(is_digit()), frozen(is_word()))
+    near = text[-_NEAR:]
+    break_ = _WORDS.search(near) if len(text) > _NEAR else None
+    numbers = [] if break_ is None else _NUMBER.findall(near, break_.end())  # two letters are in no number
+    numbers = numbers or _NUMBER.findall(text)
+    return str(numbers[-1]).strip() if numbers else None
 
 
+_NEAR = 120
+"""Characters at the end of a text in which its last number is sought first."""
+
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*")
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}")
+_BRACE = re.compile("[{}]")
 
 
-def _boxed(texts: pa.Array, rows: Ints) -> pa.Array:
+def _boxed(text: str) -> str | None:
     r"""The contents of the last ``\boxed{…}``, whose braces may be nested, or the word after ``\boxed``."""
-    text = _text(texts)
-    begins, ends, commands = kernels.in_boxes(text.data, text.starts, text.stops)
-    found = _taken(text, begins, ends)
-    return _replaced(found, commands, found, lambda answer: _WRAPPED.sub(r"\1", answer).strip())
+    boxes = list(_BOX.finditer(text)) if "\\" in text else []
+    if not boxes:
+        return None
+    rest = text[boxes[-1].end() :]
+    if not rest.startswith("{"):
+        return rest.split(maxsplit=1)[0].rstrip("$.") if rest.strip() else None
+    depth = 0
+    for brace in _BRACE.finditer(rest):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return _WRAPPED.sub(r"\1", rest[1 : brace.start()]).strip()
+    return None
 
 
 # Texts without Markdown.
@@ -143,13 +126,6 @@ def _unmarked(text: str) -> str:
                 text = pattern.sub(rest, text)
                 break
     return text.strip()
-
-
-def _without_markdown(texts: pa.Array, rows: Ints) -> pa.Array:
-    text = _text(texts)
-    marked = kernels.marked(text.data, text.starts, text.stops)
-    begins, ends = kernels.whole_texts(text.data, text.starts, text.stops)
-    return _replaced(_taken(text, begins, ends), marked, texts, _unmarked)
 
 
 # What follows the last "the answer is", "Antwort:", "答案是" and so on, up to the end of the sentence or line.
@@ -211,63 +187,31 @@ def _answer_in(text: str) -> str | None:
 _ALL_CUES = (*_CUES, *_SUFFIXED, *_UNSPACED)
 
 
-class _Words(NamedTuple):
-    """Words in the form that kernels take: word i is ``data[bounds[i]:bounds[i + 1]]``."""
-
-    data: Bytes
-    bounds: Ints
+_ASCII_CUES = tuple(filter(str.isascii, _ALL_CUES))
+_HIDDEN = re.compile(r"[*~`_](?<=[^\W_][*~`_])[*~`_]*[^\W\d_]|\]\(|İ")
+"""What may hide a cue, as in "ans**wer**"."""
 
 
-def _packed(words: Sequence[str]) -> _Words:
-    coded = [word.encode() for word in words]
-    bounds = np.concatenate([[0], np.cumsum([len(word) for word in coded])])
-    return _Words(np.frombuffer(b"".join(coded), np.uint8), bounds)
-
-
-@functools.cache
-def _cue_bytes() -> tuple[Bytes, Bytes, Ints, Bytes]:
-    """The cues as ``last_cues`` takes them."""
-    capitals = [
-        "".join(up if len(up.encode()) == len(c.encode()) else c for c, up in map(_cased, cue)) for cue in _ALL_CUES
-    ]
-    small, capital = _packed(_ALL_CUES), _packed(capitals)
-    begins = np.zeros((256, 256), np.uint8)
-    begins[[10, 42, 96, 126, 95]] |= kernels.MARK
-    begins[93, 40] |= kernels.MARK  # ](
-    begins[0xC4, 0xB0] |= kernels.MARK  # İ, whose small letter is that of another
-    for first in small.bounds[:-1].tolist():
-        for one, two in itertools.product(*((small.data[at], capital.data[at]) for at in (first, first + 1))):
-            begins[one, two] |= kernels.CUE
-    return small.data, capital.data, small.bounds, begins.ravel()
-
-
-def _cased(character: str) -> tuple[str, str]:
-    return character, character.upper()
-
-
-def _answer(texts: pa.Array, rows: Ints) -> pa.Array:
-    text = _text(texts)
-    lines, cues, marked = kernels.last_cues(text.data, text.starts, text.stops, *map(frozen, _cue_bytes()))
-    answers: list[str | None] = [None] * len(text)
-    data = text.data.data
-    chosen = np.flatnonzero(lines >= 0)
-    places = (array[chosen].tolist() for array in (text.starts, lines, cues, text.stops, marked))
-    for row, start, line, cue, stop, has_marks in zip(chosen.tolist(), *places, strict=True):
-        if has_marks:
-            answer = _answer_in(str(data[line:stop], "utf-8"))
-        else:
-            head = str(data[line:cue], "utf-8")
-            answer = _answer_at((head + str(data[cue:stop], "utf-8")).rstrip(), len(head))
-        if answer is None and (line > start or not has_marks):
-            answer = _answer_in(str(data[start:stop], "utf-8"))
-        answers[row] = answer
-    return arrow_texts(answers)
+def _answer(text: str) -> str | None:
+    """The answer behind the last cue that has one: sought from the line of the last cue on, then in the whole text."""
+    lowered = text.lower()
+    last = max(map(lowered.rfind, _ASCII_CUES if text.isascii() else _ALL_CUES))
+    hides = _HIDDEN.search(text, max(last, 0)) is not None
+    if last < 0 or hides:
+        return _answer_in(text) if hides else None
+    line = text.rfind("\n", 0, last) + 1
+    rest = text[line:].rstrip()
+    bare = _unmarked(rest)
+    found = _answer_at(rest, last - line) if bare == rest else None
+    if found is None:
+        found = _answer_in(rest)
+    return _answer_in(text) if found is None and line else found
 
 
 # The letter of a choice.
 
 
-def _choice(texts: pa.Array, rows: Ints) -> pa.Array:
+def _choice(texts: pa.Array) -> pa.Array:
     """The letter of the choice that each text states, as ``choice_match`` finds it."""
     numbers = stated_choices(texts)
     return _LETTERS.take(arrow_numbers(np.maximum(numbers, 0) % LONE, pa.int32(), numbers < 0))
@@ -280,17 +224,17 @@ _LETTERS = arrow_texts(string.ascii_uppercase)
 
 
 EXTRACTORS: Mapping[str, Extract] = {
-    "boxed": _boxed,
-    "hashes": _spans(kernels.behind_hashes),
-    "answer": _answer,
+    "boxed": each(_boxed),
+    "hashes": each(_hashes),
+    "answer": each(_answer),
     "choice": _choice,
-    "last_number": _last_number,
-    "first_line": _first_line,
-    "last_line": _last_line,
-    "code": _spans(kernels.in_fences),
-    "strip_markdown": _without_markdown,
-    "strip_thoughts": lambda texts, rows: without_thoughts(texts),
-    "whole": lambda texts, rows: texts,
+    "last_number": each(_last_number),
+    "first_line": _line(0),
+    "last_line": _line(-1),
+    "code": each(_code),
+    "strip_markdown": each(_unmarked),
+    "strip_thoughts": without_thoughts,
+    "whole": lambda texts: texts,
 }
 """The extractors by name; ``regex:PATTERN`` and ``json:PATH`` are two more."""
 
@@ -302,35 +246,36 @@ class _Then:
     first: Extract
     second: Extract
 
-    def __call__(self, texts: pa.Array, rows: Ints) -> pa.Array:
-        return _within(self.first(texts, rows), rows, self.second)
+    def __call__(self, texts: pa.Array) -> pa.Array:
+        return _within(self.first(texts), self.second)
 
 
-def _within(texts: pa.Array, rows: Ints, extract: Extract) -> pa.Array:
+def _within(texts: pa.Array, extract: Extract) -> pa.Array:
     """What an extractor finds in those of some texts that are not null."""
     if texts.null_count == 0:
-        return extract(texts, rows)
+        return extract(texts)
     given = texts.is_valid()
-    found = extract(texts.filter(given), rows[numpy_values(given)])
-    return pc.replace_with_mask(texts.cast(pa.large_string()), given, found.cast(pa.large_string()))
+    return pc.replace_with_mask(
+        texts.cast(pa.large_string()), given, extract(texts.filter(given)).cast(pa.large_string())
+    )
 
 
 def _regex(pattern: UserPattern) -> Extract:
-    """The first group of the last match of a pattern."""
+    """The first group of the last match of a pattern in which it has a part."""
 
-    def find(text: str, row: int) -> str | None:
-        found = None
-        for match in pattern.matches(text, row):
-            found = match[1] if match[1] is not None else found
-        return None if found is None else found.strip()
+    def extract(texts: pa.Array) -> pa.Array:
+        found = pattern.matches(texts.to_pylist())
+        return arrow_texts(
+            [next((mark.groups[0].strip() for mark in marks[::-1] if mark.groups[0]), "") or None for marks in found]
+        )
 
-    return each(find)
+    return extract
 
 
 def _json(steps: Sequence[str]) -> Extract:
     """The value at a path of the first JSON in a text that has it; an object or a list is JSON again."""
 
-    def find(text: str, row: int) -> str | None:
+    def find(text: str) -> str | None:
         for found in itertools.islice(re.finditer(r"[{\[]", text), _MOST_TRIED):
             try:
                 value = _at(json.JSONDecoder().raw_decode(text, found.start())[0], steps)
@@ -365,7 +310,7 @@ def extractor(spec: str) -> Extract:
     ``strip_thoughts+last_number`` is the second extractor of what the first one finds.
 
     >>> texts = pa.array(["So it rains. The final answer is **(B)**.", "6 × 7\n#### 42", r"so $\boxed{\frac{1}{2}}$"])
-    >>> [extractor(spec)(texts, np.arange(3)).to_pylist() for spec in ("answer", "hashes", "boxed")]
+    >>> [extractor(spec)(texts).to_pylist() for spec in ("answer", "hashes", "boxed")]
     [['(B)', None, None], [None, '42', None], [None, None, '\\frac{1}{2}']]
 
     Raises ``UnknownNameError`` for another name, ``OptionError`` for a pattern that is none or has no group.
@@ -378,14 +323,10 @@ def extractor(spec: str) -> Extract:
         return _json([step for step in re.split(r"[.\[\]]", rest) if step])
     if colon and kind == "regex":
         try:
-            Pattern().take(rest)
+            return _regex(UserPattern(Pattern(groups=1).take(rest)))
         except ValueError as error:
-            raise OptionError(Argument("extract", spec), f": {error}; expected {Pattern()}") from error
-        if not re.compile(rest).groups:
-            raise OptionError(
-                Argument("extract", spec), " has no group; put the part to extract in brackets: regex:Answer: (.+)"
-            )
-        return _regex(UserPattern("extract", rest))
+            reason = f": {error}" if str(error) else ""
+            raise OptionError(Argument("extract", spec), f"{reason}; expected {Pattern()}") from error
     if spec not in EXTRACTORS:
         raise UnknownNameError.of("extractor", spec, [*EXTRACTORS, "regex:PATTERN", "json:PATH"])
     return EXTRACTORS[spec]
@@ -435,10 +376,9 @@ def first_found(column: pa.Array, ways: Sequence[Extract]) -> pa.Array:
     valid = numpy_values(texts.is_valid())
     left, answers = valid.copy(), texts
     for way in ways:
-        rows = np.flatnonzero(left)
         mask = arrow_numbers(left, pa.bool_())
-        if len(rows):
-            answers = pc.replace_with_mask(answers, mask, way(texts.filter(mask), rows).cast(pa.large_string()))
+        if left.any():
+            answers = pc.replace_with_mask(answers, mask, way(texts.filter(mask)).cast(pa.large_string()))
             left = valid & ~(numpy_values(pc.binary_length(answers), null=0) > 0)
     nothing = arrow_texts([""] * int(np.count_nonzero(left)))
     return pc.replace_with_mask(answers, arrow_numbers(left, pa.bool_()), nothing).cast(plain(column.type))
@@ -462,7 +402,7 @@ def without_working(column: pa.Array, specs: Sequence[str]) -> pa.Array:
         for mark, way in ways:
             marked = known_true(pc.match_substring(texts, mark))
             working = texts.filter(marked)
-            found = pc.coalesce(way(working, np.arange(len(working))).cast(texts.type), working)
+            found = pc.coalesce(way(working).cast(texts.type), working)
             texts = pc.replace_with_mask(texts, marked, found) if len(found) else texts
         return texts
 

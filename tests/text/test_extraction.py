@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.text.extraction import EXTRACTORS, extracted, extractor
 from tests.reference import extraction as reference
 from tests.support import strategies
@@ -80,6 +80,10 @@ FOUND = [
     ("json:a", '{"a": ', None),
     ("regex:A: (\\w+)", "A: x, A: y", "y"),
     ("regex:A: (\\w+)", "B", None),
+    ("regex:это (\\w+)", "это Москва", "Москва"),
+    ("regex:(a)|b", "a b", "a"),
+    ("regex:\\[((\\d|\\d\\d),? ?)+[\\])]", "[" + "1" * 5000, None),
+    ("regex:((a|aa)+)$", "a" * 50_000 + "b", None),
 ]
 
 
@@ -234,6 +238,8 @@ def test_the_first_extractor_that_finds_one_counts_and_none_is_an_empty_text():
         ("boxd", UnknownNameError, "did you mean 'boxed'"),
         ("regex:(", OptionError, "regular expression"),
         ("regex:abc", OptionError, "has no group"),
+        (r"regex:(a)\1", OptionError, "no backreferences"),
+        ("regex:(?<=a)(b)", OptionError, "no look-around"),
         ("json", UnknownNameError, "json:PATH"),
     ],
 )
@@ -250,16 +256,9 @@ def test_json_of_many_levels_is_found_or_not(levels):
     assert found is None or found.count("{") < levels
 
 
-def test_a_pattern_without_end_names_its_row(monkeypatch):
-    monkeypatch.setattr("fastmetrics.base.patterns.SECONDS", 0.05)
-    with pytest.raises(InputError) as raised:
-        extracted(pa.array(["[1]", "[" + "1" * 45]), [r"regex:\[((\d|\d\d),? ?)+[\])]"])
-    assert raised.value.row == 1
-
-
 @pytest.mark.parametrize("name", [*EXTRACTORS, "json:a", "regex:(x)"])
 @pytest.mark.parametrize(
-    "piece", ["**a ", "`a", "[a](", "\\boxed{", "{", '{"a": ', "[", "answer is ", "####", "```\n", "1,", "- "]
+    "piece", ["**a ", "`a", "[a](", "\\boxed{", "{", '{"a": ', "[", "answer is ", "####", "```\n", "1,", "- ", "_", "a_", "*"]
 )
 def test_hostile_texts_take_no_square_of_their_length(name, piece):
     """What grows with the square of the length takes minutes at this size."""
