@@ -31,10 +31,11 @@ share of answers that contain the words "I don't know"; `abstained` is the metri
 FLAWS = """
 ## Decisions
 
-An "I don't know" followed by more sentences, of any length, still abstains, unless one of them contains a word of
-contrast like "however". A rule that treats a long second sentence as an answer was considered and rejected: nearly all
-such sentences here explain *why* there is no answer (in 27 of 30 abstaining answers of 22 or more words that were
-read). The cost: an "I don't know" followed by an answer without a word of contrast counts as abstaining.
+A statement before an "I don't know" is an answer, unless it is about the passages or the question. After one, more
+sentences of any length still abstain, unless one contains a word of contrast like "however", or what is not known is
+only a part ("I don't know exactly."). A rule that treats any long second sentence as an answer was considered and
+rejected: nearly all such sentences here explain *why* there is no answer (in 27 of 30 abstaining answers of 22 or more
+words that were read).
 
 Remaining errors in the list above:
 

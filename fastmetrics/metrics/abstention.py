@@ -7,7 +7,9 @@ Russian.  The option ``phrases`` replaces the phrases, and with them the note.
 **Abstention.** An answer abstains if, as a whole, it says "I don't know". A sentence says so if it contains one of the
 phrases, unless the phrase is one of several choices ("… or I don't know") or a "but" follows with four or more words,
 or with a name or a number ("but it was Paris"). At most eight words, apologies excluded, may precede the phrase, and no
-later sentence may start an answer ("However, …"). An empty answer does not abstain. The phrases are English and
+later sentence may start an answer ("However, …"). An answer beside it is an answer: a statement before it ("Paris. I
+don't know."), or after one that leaves the rest open ("I don't know exactly. It was …"); what is about the passages or
+the question is none. An empty answer does not abstain. The phrases are English and
 Russian; an option replaces them, and with them the note on other scripts.
 """
 
@@ -58,7 +60,8 @@ class Refusals:
 
     Answer i has the sentences ``groups[i]:groups[i + 1]``; ``idk`` marks the sentences that say "I don't know",
     ``filler`` marks sentences with an apology or similar words, ``turns`` those that begin an answer with a "but",
-    ``openings`` is the first word of each sentence that is not a number.
+    ``openings`` is the first word of each sentence that is not a number, and ``answers`` marks those that give an
+    answer by themselves.
     """
 
     n_rows: int
@@ -70,6 +73,7 @@ class Refusals:
     filler: Flags
     turns: Flags
     openings: list[str]
+    answers: Flags
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
     strings = sentences.strings()
-    filler, whole, openings = _looks(strings)
+    filler, whole, answers, partial, openings = _looks(strings)
     affirms = np.array([opening in YES for opening in openings], np.bool_)
     named = _names_after_but(tokens, strings, vocabulary)
     idk = _says_idk(batch, tokens, phrases, filler, named) & ~affirms
@@ -117,7 +121,12 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     # Models that reach their limit stop within a sentence: "However, context 1".
     whole_but = [word in BUT and not text[-1].isalnum() for word, text in zip(openings, strings, strict=True)]
     turns |= named & np.array(whole_but, np.bool_)
-    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, turns, openings)
+    answers &= ~idk
+    # "I don't know exactly." leaves something that an answer may follow.
+    left = np.cumsum(idk & partial)
+    before = np.repeat(np.append(0, left)[sentences.groups[:-1]], np.diff(sentences.groups))
+    turns |= answers & (left > before)
+    return Refusals(batch.n_rows, rows, sentences.groups, sentences, tokens, idk, filler, turns, openings, answers)
 
 
 def _hold_phrase(ids: Ids, starts: Ints, stops: Ints, vocabulary: Vocabulary, phrases: Phrases) -> Flags:
@@ -141,20 +150,41 @@ def _names_after_but(tokens: Tokens, strings: list[str], vocabulary: Vocabulary)
     return named
 
 
-def _looks(strings: list[str]) -> tuple[Flags, Flags, list[str]]:
-    """Whether each sentence contains filler, and is one of ``WHOLE``; and its first word that is not a number.
+def _looks(strings: list[str]) -> tuple[Flags, Flags, Flags, Flags, list[str]]:
+    """Whether each sentence contains filler, is one of ``WHOLE``, gives an answer and ends with what it leaves open;
+    and its first word that is not a number.
 
-    In Python, for few sentences.
+    In Python, for few sentences: refusals are often identical.
     """
-    filler = re.compile("|".join(map(re.escape, lexicon("filler"))))
-    words = {
-        sentence: re.findall(r"\w+", sentence.lower()) for sentence in set(strings)
-    }  # refusals are often identical
-    has_filler = {sentence: bool(filler.search(" ".join(w))) for sentence, w in words.items()}
-    first = {sentence: next((word for word in w if not word.isdigit()), "") for sentence, w in words.items()}
-    is_whole = {sentence: " ".join(w) in WHOLE for sentence, w in words.items()}
-    fillers, wholes = (np.array([found[one] for one in strings], np.bool_) for found in (has_filler, is_whole))
-    return fillers, wholes, [first[sentence] for sentence in strings]
+    fillers = re.compile("|".join(map(re.escape, lexicon("filler"))))
+    looks = {}
+    for sentence in set(strings):
+        words = re.findall(r"\w+", sentence.lower())
+        spoken = " ".join(words)
+        has_filler = fillers.search(spoken) is not None
+        answers = not has_filler and _ANSWERS.match(sentence) is not None and ABOUT.search(spoken) is None
+        first = next((word for word in words if not word.isdigit()), "")
+        looks[sentence] = has_filler, spoken in WHOLE, answers, PARTIAL.search(sentence) is not None, first
+    found = [looks[sentence] for sentence in strings]
+    filler, whole, gives, partial = (np.array([one[place] for one in found], np.bool_) for place in range(4))
+    return filler, whole, gives, partial, [one[-1] for one in found]
+
+
+_ANSWERS = re.compile(r"(?!\W*(?:I|We|My|As|Я|Мы)\b)\W*\w.*[.!…]\W*\Z", re.DOTALL)
+"""A statement of somebody else than the one who answers."""
+ABOUT = re.compile(
+    r"\b(?:contexts?|passages?|documents?|texts?|articles?|sources?|information|snippets?|excerpts?|results?|answers?"
+    r"|questions?|provided|given|mention\w*|instructions?|example|note|hmm+|well|ok|okay|sure|hello|hi|yes|no|let|ai"
+    r"|model|assistant|контекст\w*|документ\w*|текст\w*|стать\w*|источник\w*|информаци\w*|ответ\w*|вопрос\w*|да|нет|ну|хм"
+    r"|пример|модель)\b"
+)
+"""Words of sentences about what was asked or retrieved, and of those that say nothing."""
+PARTIAL = re.compile(
+    r"\b(?:exactly|precisely|for sure|for certain|certain|when|where|who|why|how|which|how (?:many|much|long|old|far)"
+    r"|the (?:exact|precise) \w+|точно|наверняка|когда|где|кто|почему|как|сколько)\W*\Z",
+    re.IGNORECASE,
+)
+"""The end of an "I don't know" that leaves the rest open."""
 
 
 def _says_idk(batch: Batch, tokens: Tokens, phrases: Phrases, filler: Flags, named: Flags) -> Flags:
@@ -215,20 +245,20 @@ def abstained(answer: Answers) -> Floats:
     ``[a]`` matches a or nothing); set them for other languages.  Exceptions: the phrase is one of several choices ("…
     or I don't know"), four or more words follow a "but" after the phrase, or fewer with a name or a number ("but it was
     Paris"), more than eight words without a phrase precede a "but" before it, or the sentence starts with "Yes".  The
-    answer abstains if at most eight words precede such a sentence, excluding apologies and with none after a "Yes", and
-    no later sentence turns to an answer ("However, …").  Other sentences of any length may follow and give reasons.  An
-    empty answer does not abstain.
+    answer abstains if at most eight words precede such a sentence, excluding apologies and with no statement but on
+    the passages or the question, and no later sentence turns to an answer ("However, …", or any after "I don't know
+    exactly").  Other sentences of any length may follow and give reasons.  An empty answer does not abstain.
 
     A summary notes answers in other scripts than Latin and Cyrillic.  It does not note other languages in these two
     scripts, such as German: short answers have too few words to recognise their language.
 
     >>> import fastmetrics as fm
-    >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was in Paris in 1889.", "Я не знаю"])
-    array([1., 0., 1.])
+    >>> fm.abstained(["I'm sorry, I don't know.", "I don't know who, but it was Paris.", "Paris. I don't know."])
+    array([1., 0., 0.])
     """
     sizes = answer.tokens.counts
     affirms = np.array([word in YES for word in answer.openings], np.bool_)
-    weights = np.where(affirms, PREAMBLE + 1, sizes)
+    weights = np.where(affirms | answer.answers, PREAMBLE + 1, sizes)
     result = np.zeros(answer.n_rows)
     result[answer.rows] = kernels.abstains(answer.groups, answer.idk, answer.filler, answer.turns, weights, PREAMBLE)
     return result

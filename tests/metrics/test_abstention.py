@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
+from fastmetrics.metrics.abstention import ABOUT, PARTIAL
 from fastmetrics.text import statements
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import abstention as plain
@@ -111,6 +112,32 @@ def test_worked_statements(text, expected):
         ("He was not sure of it.", 0),
         ('Please respond with "Yes" or "I don\'t know".', 0),
         ("", 0),
+        ("Gustave Eiffel built it. I don't know when.", 0),
+        ("Paris. I don't know.", 0),
+        ("I don't know exactly. It was built by Gustave Eiffel in 1889.", 0),
+        ("I don't know.", 1),
+        ("I'm sorry, I don't know.", 1),
+        ("I don't know. The passages do not mention it.", 1),
+        ("Hmm. I don't know.", 1),
+        ("Good question. I don't know.", 1),
+        ("It opened in 1889. I don't know who designed it.", 0),
+        ("Rome, I think. I don't know for sure.", 0),
+        ("I don't know when. Gustave Eiffel built it.", 0),
+        ("I am not sure exactly. It has 324 metres.", 0),
+        ("I don't know. The context only speaks of Paris in 1889.", 1),
+        ("Париж. Я не знаю.", 0),
+        ("Я не знаю точно. Её построил Гюстав Эйфель в 1889 году.", 0),
+        ("Построил Эйфель. Не знаю, когда.", 0),
+        ("Based on the passages, there is no answer. I don't know.", 1),
+        ("Well... I don't know.", 1),
+        ("I don't know who that is. Please ask Anna.", 1),
+        ("OK. I don't know.", 1),
+        ("I don't know. Sorry.", 1),
+        ("The tower. I don't know more.", 0),
+        ("I have no idea why. Marie Curie found it.", 0),
+        ("Unfortunately, I don't know.", 1),
+        ("As an AI model, I don't know.", 1),
+        ("Marie Curie found it in 1898. I don't know where.", 0),
     ],
 )
 def test_worked_answers(answer, score):
@@ -133,7 +160,8 @@ def test_any_answers(answers):
     ),
 )
 def test_any_phrases(answers, phrases):
-    refuser = plain.Refusing(phrases, lexicon("contrast"), lexicon("filler"), ABBREVIATIONS)
+    words = lexicon("contrast"), lexicon("filler"), ABBREVIATIONS
+    refuser = plain.Refusing(phrases, *words, about=ABOUT, partial=PARTIAL)
     assert fm.abstained(answers, phrases=phrases).tolist() == [refuser.abstained(answer) for answer in answers]
 
 

@@ -92,7 +92,11 @@ class Refusing:
         filler: Sequence[str],
         abbreviations: Sequence[str],
         whole: Sequence[str] = (),
+        *,
+        about: re.Pattern[str],
+        partial: re.Pattern[str],
     ) -> None:
+        self.about, self.partial = about, partial
         self.phrases = {sequence for pattern in phrases for sequence in expand(pattern)}
         self.longest = max(map(len, self.phrases), default=0)
         self.contrast = set(contrast)
@@ -130,6 +134,15 @@ class Refusing:
         """Whether a sentence holds a phrase of those that answer nothing."""
         return any(phrase in " ".join(words(sentence)) for phrase in self.filler)
 
+    def answers(self, sentence: str) -> bool:
+        """Whether a sentence, not on the passages or the question, is a statement of another than the speaker."""
+        first = re.match(r"\W*(\w+)", sentence)
+        ends = re.search(r"[.!…]\W*\Z", sentence)
+        speaks = first is not None and first[1] in ("I", "We", "My", "As", "Я", "Мы")
+        return bool(first and ends and ends.start() > first.start(1) and not speaks) and not (
+            self.is_filler(sentence) or self.about.search(" ".join(words(sentence)))
+        )
+
     def abstained(self, answer: str | None) -> float | None:
         """1 if the answer as a whole is an "I don't know"."""
         if answer is None:
@@ -142,9 +155,14 @@ class Refusing:
         preamble = [words(sentence) for sentence in sentences[:first] if not self.is_filler(sentence)]
         openings = [opening(text) for text in sentences[:first] if not self.is_filler(text)]
         before = sum(map(len, preamble)) + 9 * any(text in ("yes", "да") for text in openings)
+        before += 9 * any(map(self.answers, sentences[:first]))
         later = [text for text, itself in zip(sentences, idk, strict=True) if not itself]
         later = later[first:]
-        answered = any(
+        open_ = [place for place, text in enumerate(sentences) if idk[place] and self.partial.search(text)]
+        rest = (
+            [text for text, itself in list(zip(sentences, idk, strict=True))[open_[0] :] if not itself] if open_ else []
+        )
+        answered = any(map(self.answers, rest)) or any(
             (opening(text) in self.contrast and len(words(text)) > 4)
             or (opening(text) in BUT and names_after_but(text) and not text[-1].isalnum())
             for text in later

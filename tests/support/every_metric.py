@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from fastmetrics.metrics.abstention import PHRASES
+from fastmetrics.metrics.abstention import ABOUT, PARTIAL, PHRASES
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
@@ -49,7 +49,15 @@ FACTS = [
 @cache
 def refusing() -> Refusing:
     """What tells an "I don't know"; made at use, as many tests start new processes that score other things."""
-    return Refusing(PHRASES, lexicon("contrast"), lexicon("filler"), lexicon("abbreviations"), lexicon("abstain_whole"))
+    return Refusing(
+        PHRASES,
+        lexicon("contrast"),
+        lexicon("filler"),
+        lexicon("abbreviations"),
+        lexicon("abstain_whole"),
+        about=ABOUT,
+        partial=PARTIAL,
+    )
 
 
 def text(chance: random.Random) -> str:

@@ -258,7 +258,8 @@ def test_json_of_many_levels_is_found_or_not(levels):
 
 @pytest.mark.parametrize("name", [*EXTRACTORS, "json:a", "regex:(x)"])
 @pytest.mark.parametrize(
-    "piece", ["**a ", "`a", "[a](", "\\boxed{", "{", '{"a": ', "[", "answer is ", "####", "```\n", "1,", "- ", "_", "a_", "*"]
+    "piece",
+    ["**a ", "`a", "[a](", "\\boxed{", "{", '{"a": ', "[", "answer is ", "####", "```\n", "1,", "- ", "_", "a_", "*"],
 )
 def test_hostile_texts_take_no_square_of_their_length(name, piece):
     """What grows with the square of the length takes minutes at this size."""
