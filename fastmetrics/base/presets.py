@@ -17,8 +17,9 @@ class Preset:
     """What the files of a tool hold.
 
     ``paths`` are those of the canonical columns within a record; a latency in seconds is ``latency_s``.  ``records`` is
-    the path of the list of records in a document, ``only`` one that a record has that is a row, and ``reason`` that of
-    why a row has no answer.  ``signs`` are the sets of paths within a record by which a file is recognised; a preset
+    the path of the list of records in a document, ``only`` one that a record has that is a row, ``one_of`` the field
+    of whose values the rows of the first one are read, as others repeat them, and ``reason`` the path of why a row has
+    no answer.  ``signs`` are the sets of paths within a record by which a file is recognised; a preset
     whose files may as well be another tool's has none.
     """
 
@@ -28,6 +29,7 @@ class Preset:
     paths: Mapping[str, str]
     records: str | None = None
     only: str | None = None
+    one_of: str | None = None
     reason: str | None = None
     signs: tuple[tuple[str, ...], ...] = ()
     columns: Mapping[str, str] = field(init=False)
@@ -308,13 +310,14 @@ _ALL = (
     ),
     Preset(
         "lm_eval",
-        "the samples of lm-evaluation-harness (`--log_samples`)",
+        "the samples of lm-evaluation-harness (`--log_samples`), of the first filter",
         {
             "id": "doc_id",
             "question": "doc.question || doc.query || arguments.gen_args_0.arg_0 || arguments[0][0]",
             "answer": "filtered_resps[0]",
             "reference": "target",
         },
+        one_of="filter",
         signs=(("doc_id", "filtered_resps", "target"),),
     ),
     Preset(

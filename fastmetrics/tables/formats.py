@@ -39,6 +39,8 @@ class Reader(ABC):
     preset: Preset | None = None
     """The preset that was named, or by whose signs the file was recognised."""
 
+    note: str | None = None
+    """What the reader of a result should know."""
     unstable: str | None = None
     """Why a run cannot go on in the middle of the rows, if it cannot."""
 

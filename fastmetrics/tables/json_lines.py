@@ -146,6 +146,8 @@ class JsonLinesReader(Reader):
         super().__init__(file)
         self.within: Steps = ()
         self._only: Path | None = None
+        self._chosen: tuple[str, Any] | None = None
+        """A field, and the value that it has in the records that are rows."""
         self.begin()
         first: LineBlock | None = None
         for block in self.blocks():
@@ -164,6 +166,7 @@ class JsonLinesReader(Reader):
         try:
             self.schema = self._infer(first)
             self.know_by(self.schema)
+            self._chosen = self._first_of(first)
             if self.has_records:
                 self.schema = self._infer(first)
         except NoGoodLineError as error:  # its lines are bad rows if there are other files
@@ -190,10 +193,22 @@ class JsonLinesReader(Reader):
         has_list = any(path.startswith(f"{self.preset.records}[]") for path in paths)
         return record_path(named or (self.preset.records if has_list else None))
 
+    def _first_of(self, block: LineBlock) -> tuple[str, Any] | None:
+        """The field of which the preset reads the rows of one value, and its first value."""
+        name = None if self.preset is None else self.preset.one_of
+        if name is None or name not in self.schema.names:
+            return None
+        records = (record for *_, record in self._entries(block, block.line) if isinstance(record, dict))
+        value = next((record[name] for record in records if record.get(name) is not None), None)
+        if value is None:
+            return None
+        self.note = f"{self.file.shown}: the rows of {name} {value!r} are read, and those of others left out"
+        return name, value
+
     @property
     def has_records(self) -> bool:
         """Whether the rows are records within the lines, or some of the lines."""
-        return bool(self.within) or self._only is not None
+        return bool(self.within) or self._only is not None or self._chosen is not None
 
     def where(self, row: int) -> str:
         """The row in messages."""
@@ -247,7 +262,8 @@ class JsonLinesReader(Reader):
                 if isinstance(record, WrongValueError):
                     raise record
                 for one in records_at(record, self.within) if self.within else (record,):
-                    if self._only is None or self._only.value(one) is not None:
+                    fits = self._chosen is None or one.get(self._chosen[0]) == self._chosen[1]
+                    if fits and (self._only is None or self._only.value(one) is not None):
                         found.append((line, one))
             except (PathError, WrongValueError) as error:
                 found.append((line, WrongValueError(str(error))))

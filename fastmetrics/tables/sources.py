@@ -410,6 +410,7 @@ class FileSource(TableSource):
 
     def _notes(self) -> list[str]:
         notes = [f"{name} is read from the files, not from the names of their folders ({name}=…)" for name in self._own]
+        notes += [reader.note for reader in self._readers if reader.note is not None]
         if (preset := self.preset) is not None and not any(file.schema for file in self.files):
             way = f"schema={preset.name!r} (--schema {preset.name})"
             notes.append(f"recognised as {preset.name}: {preset.files}; {way} says so, columns (--columns) name others")

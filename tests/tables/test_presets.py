@@ -632,3 +632,22 @@ def test_a_preset_has_columns_that_exist_and_paths_that_parse(preset: Any) -> No
     for path in [*preset.paths.values(), *filter(None, [preset.only, preset.reason, preset.records])]:
         parse(path)
     assert re.fullmatch(r"[a-z_]+", preset.name)
+
+
+def test_the_rows_of_one_filter_of_lm_eval_are_read(tmp_path: Path) -> None:
+    record = {"target": "Paris", "resps": [["Paris\n"]], "doc": {"question": "Where?"}}
+    names = ("strict-match", "flexible-extract")
+    path = tmp_path / "samples.jsonl"
+    for in_turn in (False, True):
+        lines = [
+            {"doc_id": doc, **record, "filter": name, "filtered_resps": [f"{name} {doc}"]}
+            for doc in range(3)
+            for name in names
+        ]
+        lines.sort(key=lambda line: 0 if in_turn else names.index(line["filter"]))
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        source = open_source(path)
+        assert any("the rows of filter 'strict-match' are read" in note for note in source.notes)
+        scores = fm.score(path, "answer_words", keep="filtered_resps")
+        assert scores["id"].to_pylist() == [0, 1, 2]
+        assert scores["filtered_resps"].to_pylist() == [[f"strict-match {doc}"] for doc in range(3)]
