@@ -26,7 +26,8 @@ def answer_in_context(
         [one] if isinstance(one, str) else [text for text in one or [] if text is not None]
         for one in (contexts, reference)
     )
-    if not passages or not wanted:
+    nothing_retrieved = contexts is not None and len(contexts) == 0 and not isinstance(contexts, str)
+    if not wanted or not (passages or nothing_retrieved):
         return None
     texts = [convention.plain(passage) for passage in passages[:k]]
     found = [any(contains(text, convention.plain(part)) for text in texts) for part in wanted]
