@@ -296,9 +296,8 @@ class _Run:
             "on_error": self.options.files.on_error,
             "part": limits.part_rows,
             "max_row_bytes": self.source.max_row_bytes,
-            "version": __version__,
             "pyarrow": pa.__version__,
-            "sources": self.maker.sources,
+            "sources": {"fastmetrics": __version__, **self.maker.sources},
         }
         return dict(json.loads(json.dumps(record)))
 

@@ -4,7 +4,7 @@
 of the first five. A summary of several score files can thus tell different inputs from one input counted twice. The
 names omit folders and addresses: they would reveal where the data are kept, and the same data at another place would
 produce other bytes. A stream has no name to record. Renaming an input therefore changes the bytes of the output.
-Resuming uses a stricter check, the whole path and the modification time, which stay in the work folder. The metadata
+Resuming uses a stricter check, the whole path and the modification time, which stay beside the parts. The metadata
 are at the end of a Parquet file, otherwise in a file beside the output, once for all parts.
 
 **Streams.** Standard input and pipes (``<(command)``) are first copied to an unnamed file in the folder for temporary

@@ -436,10 +436,12 @@ class OutputWriter:
             self._encoder = None
 
     def discard(self) -> None:
-        """Close an unfinished file."""
+        """Close and delete an unfinished file."""
         if self._encoder is not None:
             self._encoder.discard()
             self._encoder = None
+            if not self._output.folder:
+                self._path.unlink(missing_ok=True)
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

@@ -211,7 +211,6 @@ COMMANDS = [
     (["score", "t.jsonl", "-o", "o.parquet", "--threads", HUGE], "--threads"),
     (["score", "t.jsonl", "-o", "o.parquet", "--threads", "1025"], "--threads"),
     (["score", "t.jsonl", "-o", "o.parquet", "--batch-rows", HUGE], "--batch-rows"),
-    (["score", "t.jsonl", "-o", "o.parquet", "--engine", "ray", "--workers", HUGE], "--workers"),
     (["rank", "r.json", "q.json", "-l", "nan"], "--relevance-level nan: expected a number above 0 to 1,000,000,000"),
     (["rank", "r.json", "q.json", "-l", "inf"], "--relevance-level"),
     (["rank", "r.json", "q.json", "-l", "0"], "--relevance-level"),

@@ -137,7 +137,7 @@ def test_resuming_a_different_run_raises(tmp_path, source):
     end = "; choose overwrite=True to start again"
     assert refusal(job(version="2")) == f"{start}version was '1', is '2'{end}"
     assert refusal(job(), on_error="fail") == f"{start}on_error was 'skip', is 'fail'{end}"
-    assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}part was [100, 67108864], is [50, 67108864]{end}"
+    assert refusal(job(), limits=Limits(part_rows=50)) == f"{start}part was 100, is 50{end}"
     os.utime(source, (1, 1))
     size = source.stat().st_size
     was, now = f"{size:,} bytes of 20[^;]* UTC", f"{size:,} bytes of 1970-01-01 00:00:01.000 UTC"
@@ -153,10 +153,10 @@ def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
     with pytest.raises(StopError):
         go(source, f"{tmp_path}/{name}", failing_at(800))
     work = Path(f"{tmp_path}/{name.rstrip('/')}.partial")
-    parts = sorted((work / "parts").iterdir())
+    parts = sorted(work.glob("part-*.arrow"))
     assert len(parts) >= 3
     victim, data = parts[1], parts[1].read_bytes()
-    record = work / "records" / "000001.json"
+    record = work / "part-000001.json"
     if harm == "truncate":
         victim.write_bytes(data[:-7])
     elif harm == "flip":
@@ -254,7 +254,7 @@ def test_concurrent_runs_with_one_output_raise(tmp_path, source):
         return plain(batch)
 
     go(source, tmp_path / "o.parquet", nested)
-    assert seen == [f"another run (process {os.getpid()}) is writing {tmp_path}/o.parquet"]
+    assert seen == [f"another run is writing {tmp_path}/o.parquet"]
     assert pq.read_table(tmp_path / "o.parquet").num_rows == 997
 
 
@@ -314,7 +314,7 @@ def whole_of(numbers: Path, output: Path) -> bytes:
 def number_of_parts(work: Path) -> int:
     """The number of parts in a work folder, which the run may make or move at any moment."""
     try:
-        return sum(name.endswith(".arrow") for name in os.listdir(work / "parts"))
+        return sum(name.endswith(".json") for name in os.listdir(work) if name.startswith("part-"))
     except FileNotFoundError:
         return 0
 
@@ -342,7 +342,7 @@ def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
     stdout, stderr = start(numbers, tmp_path / "o.csv", 0, 100_000).communicate()
     assert stdout == f"cannot write {tmp_path}/o.csv: File too large\n", stderr
     assert not (tmp_path / "o.csv").exists()
-    assert len(list((tmp_path / "o.csv.partial" / "parts").glob("*.arrow"))) > 0
+    assert list((tmp_path / "o.csv.partial").glob("part-*.json"))
     assert not (tmp_path / "o.csv.partial" / "output.csv").exists()
     assert start(numbers, tmp_path / "o.csv", 0).communicate() == ("", "")
     assert (tmp_path / "o.csv").read_bytes() == whole_of(numbers, tmp_path / "whole.csv")
@@ -367,7 +367,7 @@ def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
         stdout, stderr = start(numbers, output, 0).communicate()
         assert stdout == f"cannot write {output}: No space left on device\n", stderr
         assert not output.exists()
-        assert any((small_disk / "o.parquet.partial" / "records").iterdir())
+        assert list((small_disk / "o.parquet.partial").glob("part-*.json"))
     subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
     assert start(numbers, output, 0).communicate() == ("", "")
     assert output.read_bytes() == whole_of(numbers, tmp_path / "whole.parquet")

@@ -103,9 +103,8 @@ def journals(attacker: Attacker) -> list[str]:
             out = attacker.new()
             (out / "precious").write_text("mine")
             work = out / f"{attacker.target(name)}.partial"
-            (work / "parts").mkdir(parents=True)
-            (work / "owner").write_text("1")
-            for file in ("run.json", "schema.arrow", "finished"):
+            work.mkdir(parents=True)
+            for file in ("run.json", "part-000000.json", "part-000000.arrow", "publishing"):
                 if attacker.chance.random() < 0.7:
                     (work / file).write_text(text)
             faults += refused(f"{name} with {text[:20]!r}", attacker.run(name, out, "--resume"), 0, 4)

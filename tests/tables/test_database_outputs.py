@@ -25,12 +25,6 @@ METRICS = ["token_f1", "keyword_recall"]
 Execute = Callable[..., list[tuple[Any, ...]]]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The work folder of a run that fails stays in the cache, so that --resume finds it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execute]:
     """The address of an empty database, with a separator, and a function that executes statements in it."""
@@ -101,7 +95,7 @@ def test_a_table_is_written_whole_or_not_at_all(
     database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     address, execute = database
-    table, work = f"{address}table=scores", fm.tables.FileSettings(work=tmp_path / "work")
+    table = f"{address}table=scores"
     execute("CREATE TABLE scores (mine integer)")
     commit = Session.commit
 
@@ -109,14 +103,14 @@ def test_a_table_is_written_whole_or_not_at_all(
         raise ConnectionError("the connection was cut")
 
     monkeypatch.setattr(Session, "commit", refuse)
-    with pytest.raises(OutputError, match="the connection was cut; the scores are kept in "):
-        fm.score(ROWS, METRICS, output=table, overwrite=True, files=work)
+    with pytest.raises(OutputError, match="the connection was cut"):
+        fm.score(ROWS, METRICS, output=table, overwrite=True)
     assert execute("SELECT count(*) FROM scores") == [(0,)]
     monkeypatch.setattr(Session, "commit", commit)
-    result = fm.score(ROWS, METRICS, output=table, resume=True, files=work)
-    assert result.resumed_rows == 3
+    with pytest.raises(OutputError, match=r"cannot be resumed: run again without resume=True"):
+        fm.score(ROWS, METRICS, output=table, resume=True)
+    assert fm.score(ROWS, METRICS, output=table, overwrite=True).rows == 3
     assert execute("SELECT count(*) FROM scores") == [(3,)]
-    assert not list((tmp_path / "work").rglob("*.parquet"))
 
 
 def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +238,7 @@ def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> 
 
 @NEEDS["postgres"]
 def test_a_table_that_another_connection_reads_is_not_waited_for(
-    postgres: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
     postgres.execute("CREATE TABLE rows (answer text)", "INSERT INTO rows VALUES ('a')")
@@ -253,21 +247,15 @@ def test_a_table_that_another_connection_reads_is_not_waited_for(
         cursor.execute("SELECT * FROM rows")
         cursor.fetchall()
         with pytest.raises(OutputError, match="lock timeout"):
-            fm.score(
-                ROWS,
-                METRICS,
-                output=postgres.address(table="rows"),
-                overwrite=True,
-                files=fm.tables.FileSettings(work=tmp_path),
-            )
+            fm.score(ROWS, METRICS, output=postgres.address(table="rows"), overwrite=True)
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
 
 
 def test_a_refused_column_leaves_no_database(tmp_path: Path) -> None:
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
-    table, work = f"sqlite:///{tmp_path}/new.db?table=scores", fm.tables.FileSettings(work=tmp_path / "work")
+    table = f"sqlite:///{tmp_path}/new.db?table=scores"
     with pytest.raises(OutputError, match="which no column of sqlite has"):
-        fm.score(rows, METRICS, output=table, keep=["contexts"], files=work)
+        fm.score(rows, METRICS, output=table, keep=["contexts"])
     assert not (tmp_path / "new.db").exists()
 
 

@@ -78,7 +78,6 @@ CASES: dict[str, dict[str, Any]] = {
         "table": [ROWS],
         "output": Out("s.csv"),
         "metrics": "token_f1",
-        "work": Here("work"),
         "cache": Here("cache"),
         **MADE,
     },
@@ -156,7 +155,6 @@ CASES: dict[str, dict[str, Any]] = {
         "of": "question",
         "keep": "id",
         "cache": Here("cache"),
-        "work": Here("work"),
     },
     "answer": {
         "table": [ROWS],
@@ -165,7 +163,6 @@ CASES: dict[str, dict[str, Any]] = {
         "knowledge": [In("knowledge.txt")],
         "template": In("template.txt"),
         "keep": "id",
-        "work": Here("work"),
         **CALLS,
         **MADE,
     },
@@ -205,7 +202,6 @@ CASES: dict[str, dict[str, Any]] = {
         "output": Out("judged.csv"),
         "rubrics": [In("rubric.toml")],
         "sample": 3,
-        "work": Here("work"),
         **CALLS,
         **MADE,
     },
@@ -406,15 +402,9 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
             return f"{address}/{value.name}"
         if isinstance(value, In) or (folder / value.name).exists():
             return str(folder / value.name)
-        if value.name == "work":  # only for an output in a store
-            return str(outputs / "work")
         return str(outputs / value.name)
 
-    arguments = _arguments(case, judge, place)
-    if "--work" in arguments and not (name == "output" and address):
-        at = arguments.index("--work")
-        del arguments[at : at + 2]
-    return program(*arguments)
+    return program(*_arguments(case, judge, place))
 
 
 @pytest.mark.parametrize(
@@ -461,7 +451,7 @@ def test_paths_that_must_be_local_say_so(
     path: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if case in NEEDS and name not in ("work", "plugin"):
+    if case in NEEDS and name != "plugin":
         pytest.importorskip(NEEDS[case])
     address = f"s3://{BUCKET}/local"
     arguments = _arguments(
@@ -469,15 +459,12 @@ def test_paths_that_must_be_local_say_so(
         judge,
         lambda parameter, value: (
             f"{address}/{value.name}"
-            if parameter == name or (name == "work" and isinstance(value, Out))
+            if parameter == name
             else str(folder / value.name)
             if isinstance(value, In) or (folder / value.name).exists()
             else str(tmp_path / value.name)
         ),
     )
-    if name != "work" and "--work" in arguments:
-        at = arguments.index("--work")
-        del arguments[at : at + 2]
     done = program(*arguments)
     assert done.code != 0
     assert f"{path.name}" in done.err

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import fsspec
@@ -16,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError, OptionError, OutputError
+from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables import targets
@@ -25,7 +21,7 @@ from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.run_outputs import read_metadata
 from fastmetrics.tables.table_chunks import Limits
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
-from tests.support.program import ENVIRONMENT, program
+from tests.support.program import program
 from tests.support.toy_scores import FunctionMaker, run
 
 pytestmark = pytest.mark.slow
@@ -90,7 +86,6 @@ def test_remote_objects_equal_local_files(s3: Server, tmp_path: Path, numbers: P
     assert (remote.rows, remote.rejected) == (local.rows, local.rejected) == (989, 11)
     assert (remote.output, remote.rejects) == (address, f"{address.rstrip('/')}.rejects.jsonl")
     assert read_metadata(address) == read_metadata(f"{tmp_path}/out/{name}")
-    assert not list((tmp_path / "cache" / "fastmetrics" / "runs").iterdir()), "nothing is left behind"
 
 
 def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
@@ -150,7 +145,7 @@ def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path
     assert s3.names("probe") == ["s.parquet", "s.parquet.rejects.jsonl"]
 
 
-def test_remote_run_is_resumed_from_its_work_folder(s3: Server, tmp_path: Path, numbers: Path) -> None:
+def test_a_remote_run_that_fails_is_run_again(s3: Server, numbers: Path) -> None:
     def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_rows and batch["id"][0].as_py() >= 600:
             raise StopError
@@ -158,22 +153,15 @@ def test_remote_run_is_resumed_from_its_work_folder(s3: Server, tmp_path: Path, 
 
     address = f"s3://{BUCKET}/resume/s.parquet"
     with pytest.raises(StopError):
-        score(numbers, address, failing, work=tmp_path / "work")
+        score(numbers, address, failing)
     assert s3.names("resume") == []
-    (folder,) = (tmp_path / "work").iterdir()
-    with pytest.raises(OutputError, match=f"{folder} contains an unfinished run; choose resume=True"):
-        score(numbers, address, work=tmp_path / "work")
-    result = score(numbers, address, work=tmp_path / "work", resume=True)
-    assert result.resumed_rows > 400
-    score(numbers, tmp_path / "s.parquet")
-    assert s3.read("resume/s.parquet") == (tmp_path / "s.parquet").read_bytes()
-    assert not list((tmp_path / "work").iterdir())
-    with pytest.raises(OptionError, match=r"is only for outputs in a store"):
-        score(numbers, tmp_path / "t.parquet", work=tmp_path / "work")
+    with pytest.raises(OutputError, match=r"s\.parquet cannot be resumed: run again without resume=True"):
+        score(numbers, address, never, resume=True)
+    assert score(numbers, address).rows == 989
 
 
 @pytest.mark.parametrize("uploads", range(5))
-def test_interrupted_upload_is_completed(s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads) -> None:
+def test_an_interrupted_upload_is_no_output(s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads) -> None:
     """Of a folder that replaces another: without its mark until all is there, and then the same."""
     folder = f"early/{uploads}"
     address = f"s3://{BUCKET}/{folder}/s"
@@ -192,41 +180,13 @@ def test_interrupted_upload_is_completed(s3: Server, tmp_path: Path, numbers: Pa
     with pytest.raises(StopError):
         score(numbers, address, **options)
     assert ("s/_fastmetrics.json" in s3.names(folder)) == (uploads == 0), "the first upload is that of the rejects"
-    if "s/part-000000.parquet" in s3.names(folder):
-        s3.s3.delete_file(f"{BUCKET}/{folder}/s/part-000000.parquet")
     monkeypatch.undo()
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    result = score(numbers, address, never, limits=Limits(part_rows=300), resume=True)
+    result = score(numbers, address, **options)
     assert (result.rows, result.rejected) == (989, 11)
     score(numbers, tmp_path / "s", limits=Limits(part_rows=300))
     assert held(s3, f"{folder}/s") == here(tmp_path / "s")
-
-
-def test_upload_of_a_killed_process_is_completed(s3: Server, tmp_path: Path, numbers: Path) -> None:
-    address = f"s3://{BUCKET}/killed/s"
-    script = (
-        "import os, signal, sys\n"
-        "from fastmetrics.tables import targets\n"
-        "from tests.tables.test_remote_outputs import score\n"
-        "real, count = targets.upload, [0]\n"
-        "def upload(path, url):\n"
-        "    count[0] += 1\n"
-        "    if count[0] > int(sys.argv[1]):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    real(path, url)\n"
-        "targets.upload = upload\n"
-        f"score({str(numbers)!r}, {address!r}, resume=True)\n"
-    )
-    environment = {**ENVIRONMENT, **s3.environment, "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}
-    for uploads in (3, 6):
-        done = subprocess.run([sys.executable, "-c", script, str(uploads)], check=False, env=environment)
-        assert done.returncode == -signal.SIGKILL
-        assert "s/_fastmetrics.json" not in s3.names("killed")
-    score(numbers, address, never, resume=True)
-    score(numbers, tmp_path / "s")
-    assert held(s3, "killed/s") == here(tmp_path / "s")
 
 
 def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
@@ -235,7 +195,7 @@ def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
     s3.put(rows, "hidden/rows.jsonl")
     secret = f"s3://{KEY}:{SECRET}@{BUCKET}/hidden"
     for name in ("s.jsonl", "folder/"):
-        arguments = ("-m", "exact_match", "--on-error", "skip", "--work", tmp_path / "work")
+        arguments = ("-m", "exact_match", "--on-error", "skip")
         done = program("score", f"{secret}/rows.jsonl", "-o", f"{secret}/{name}", *arguments)
         assert (done.code, done.err) == (0, "")
         assert f"s3://***@{BUCKET}/hidden/{name}" in done.out
