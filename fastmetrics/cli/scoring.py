@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fastmetrics.base.display import row_count
-from fastmetrics.base.errors import OptionError
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.cli.options import (
     Arguments,
@@ -173,15 +173,25 @@ def metrics_command(
 
 def _meant(name: str) -> Iterator[str]:
     """What a name says in the sources, if it is one of theirs, and the metric of this name."""
+    from fastmetrics.metrics.judge_scores import JudgedMetric
     from fastmetrics.metrics.plan import parse
     from fastmetrics.metrics.source_names import explained, named
+    from fastmetrics.models.prompts import shipped
 
     meant = named(name)
     specs = {one.spec for one in meant if one.spec}
     if meant and len(specs) != 1:
         yield from map(explained, meant)
         return
-    head, *others = _explained(parse(specs.pop() if specs else name).metric)
+    metric = parse(specs.pop() if specs else name).metric
+    if isinstance(metric, JudgedMetric) and metric.name.removeprefix("judge_") not in {
+        stem.partition(".")[0] for stem in shipped()
+    }:
+        raise UnknownNameError(
+            f"no metric or built-in rubric is called {name!r}; `fastmetrics judge rubrics` lists these, and "
+            f"{metric.name} would be the column of a rubric of your own"
+        )
+    head, *others = _explained(metric)
     yield from [head, *map(explained, meant), *others]
 
 

@@ -128,11 +128,20 @@ class Anchors:
     supported: Flags
     n_answers: int
 
+    @property
+    def counts(self) -> Floats:
+        """The number of each answer's anchors."""
+        return np.bincount(self.rows, minlength=self.n_answers).astype(np.float64)
+
+    @property
+    def unsupported(self) -> Floats:
+        """The number of each answer's anchors that are not supported."""
+        return np.bincount(self.rows[~self.supported], minlength=self.n_answers).astype(np.float64)
+
     @functools.cached_property
     def unsupported_shares(self) -> Floats:
         """The share of each answer's anchors that are not supported; 0 without anchors."""
-        missing = np.bincount(self.rows[~self.supported], minlength=self.n_answers)
-        return divide(missing, np.bincount(self.rows, minlength=self.n_answers), empty=0.0)
+        return divide(self.unsupported, self.counts, empty=0.0)
 
 
 def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:

@@ -138,10 +138,24 @@ def drift(answer: Passages, contexts: Passages) -> Floats:
     return _drift(answer, contexts)
 
 
-def _drift(answer: Passage, contexts: Passage) -> Floats:
+@metric(bounds=(0, 1), better="higher", source="S3, topic drift gate", caution=(UNSPACED, _APART), usual=False)
+def ngram_overlap(answer: Passages, contexts: Passages) -> Floats:
+    """Share of the answer's word pairs that occur in the contexts, by which ``drift`` decides; 1 without pairs.
+
+    >>> import fastmetrics as fm
+    >>> fm.ngram_overlap(["Cats sleep all day.", "The tower was built."], [["The tower was built in 1889."]] * 2)
+    array([0., 1.])
+    """
+    return _overlap(answer, contexts)
+
+
+def _overlap(answer: Passage, contexts: Passage) -> Floats:
     tokens = answer.tokens
-    share = divide(shared_pairs(tokens, contexts), np.maximum(tokens.counts - 1, 0), empty=1.0)
-    drifts = share < LOW_OVERLAP
+    return divide(shared_pairs(tokens, contexts), np.maximum(tokens.counts - 1, 0), empty=1.0)
+
+
+def _drift(answer: Passage, contexts: Passage) -> Floats:
+    drifts = _overlap(answer, contexts) < LOW_OVERLAP
     if drifts.any():
         drifts &= ~has_values_only(answer, contexts)
     return np.where(drifts, DRIFT, 0.0)
@@ -181,6 +195,39 @@ def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
     """The hallucination score from the data of the batch."""
     facts = anchors(answer, contexts, window)
     return np.maximum(facts.unsupported_shares, _drift(answer, contexts))
+
+
+@metric(bounds=(0, 1), better="lower", source="S3, scoring logic", caution=OTHER_VERBS, usual=False)
+def unsupported_share(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
+    """Share of the answer's anchors that its contexts do not support, without the drift; 0 without anchors.
+
+    >>> import fastmetrics as fm
+    >>> fm.unsupported_share(["It was finished in 1889.", "In 1890."], [["It was finished in 1889."]] * 2)
+    array([0., 1.])
+    """
+    return anchors(answer, contexts, window).unsupported_shares
+
+
+@metric(bounds=(0, np.inf), better=None, source="S3, anchor extraction", caution=OTHER_VERBS, usual=False)
+def anchor_count(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
+    """Number of the answer's anchors: its numbers, dates and times, and its claims.
+
+    >>> import fastmetrics as fm
+    >>> fm.anchor_count(["It was finished in 1889."], [["It was finished in 1889."]])
+    array([2.])
+    """
+    return anchors(answer, contexts, window).counts
+
+
+@metric(bounds=(0, np.inf), better="lower", source="S3, evidence matching", caution=OTHER_VERBS, usual=False)
+def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
+    """Number of the answer's anchors that its contexts do not support.
+
+    >>> import fastmetrics as fm
+    >>> fm.unsupported_count(["It was finished in 1890."], [["It was finished in 1889."]])
+    array([2.])
+    """
+    return anchors(answer, contexts, window).unsupported
 
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS)

@@ -18,6 +18,7 @@ from fastmetrics.base.errors import (
     FileFormatError,
     OptionError,
     UnknownNameError,
+    fold,
     quoted,
     shown,
 )
@@ -489,7 +490,7 @@ def plan(
     metrics, suites = listed(request.metrics), listed(request.suites)
     mapping = resolve(names, request.columns, request.schema, needed={"id"})
     common = request.common(mapping)
-    parsed = [_ranged(parse(spec, common), stored) for spec in metrics]
+    parsed = [_ranged(score, stored) for score in _each_once(metrics, common)]
     ids = [mapping["id"]] if "id" in mapping else []
     keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names, mapping)]))
     for name in keep:
@@ -580,6 +581,19 @@ def _reason(names: Names, answer: str, schema: str | None) -> str | None:
 def _kept_name(common: Mapping[str, Any], extract: Sequence[str] | str) -> str:
     """The column that keeps what extractors found: ``extracted`` for those of the run."""
     return "extracted" if extract == common.get("extract") else f"extracted({extract!r})"
+
+
+def _each_once(metrics: Sequence[str], common: Mapping[str, Any]) -> list[Score]:
+    """The scores of specs; one for several names of a metric, such as ``S_rel`` and ``Relevance Score``."""
+    found: dict[str, tuple[Score, set[str]]] = {}
+    scores = []
+    for spec in metrics:
+        score = parse(spec, common)
+        first, spellings = found.setdefault(score.name, (score, set()))
+        if not spellings or fold(spec) in spellings or _source(first) != _source(score):
+            scores.append(score)  # twice by one name is a slip
+        spellings.add(fold(spec))
+    return scores
 
 
 def _check_distinct(scores: Sequence[Score]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -88,9 +88,10 @@ _RUSSIAN_TOO = "English and Russian word lists; the source's are English"
 NAMES: Sequence[Name] = [
     *_metrics(
         "S0",
-        ("Exact match", "exact_match", "mean"),
+        *((name, "exact_match", "mean") for name in ("Exact match", "EM")),
         ("Keyword recall", "keyword_recall", "mean"),
         ("Answer length", "answer_length", "mean"),
+        ("Politeness heuristic", "politeness", "mean"),
         ("Politeness", "politeness", "mean", "the source names two markers; the built-in list has ten, English alone"),
         ("Latency", "latency_ms", "mean"),
         ("Cosine similarity", "token_cosine", "mean", "the source's between questions; here of any two columns"),
@@ -98,6 +99,8 @@ NAMES: Sequence[Name] = [
         ("Recall(G, E)", "keyword_recall", "mean"),
     ),
     *_figures("S0", "match", ("Semantic search", "the stored answer of highest token_cosine; ties to the first row")),
+    *_figures("S0", "answer --bot faq", *((name, "") for name in ("strict semantic-match bot", "Semantic review"))),
+    *_figures("S0", "answer --bot full-context", ("full-context bot", "")),
     *_figures("S0", "answer", ("Full-context prompting", "", "the template is an option")),
     *_figures(
         "S0",
@@ -117,7 +120,8 @@ NAMES: Sequence[Name] = [
         ("final_f", "overlap_faithfulness", "mean", "the fallback; a wrong abstention needs an answerable question"),
         ("Faithfulness (final_f)", "overlap_faithfulness", "mean"),
         ("Avg F1", "token_f1", "mean", "no articles are removed, which SQuAD's squad_f1 does"),
-        ("F1 Score (Avg F1)", "token_f1", "mean"),
+        *((name, "token_f1", "mean") for name in ("F1 Score (Avg F1)", "F1 Score")),
+        ("EM", "exact_match(tokenizer='plain')", "mean"),
         ("Abstain Rate", "abstained", "mean", "the phrases are English and Russian, and an option adds others"),
         ("Avg EM", "exact_match(tokenizer='plain')", "mean", '"after normalization" is that of the same source\'s F1'),
         (
@@ -142,6 +146,7 @@ NAMES: Sequence[Name] = [
     *_figures(
         "S1",
         "summarize --primary",
+        ("N", "the number of rows"),
         ("Primary table", "N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate"),
         ("Paired Analysis", "paired", "shares of rows that are high in both figures, in one, or in neither"),
     ),
@@ -161,6 +166,18 @@ NAMES: Sequence[Name] = [
         ("retrieval_consistency", "retrieval_consistency", "", "mean Jaccard " + _PAIRS),
         ("avg_faithfulness", "judge_answer_faithfulness", "mean"),
         ("avg_answer_relevance", "judge_answer_relevance", "mean"),
+        ("Answer Relevance", "judge_answer_relevance", "mean"),
+        *((name, "judge_answer_faithfulness", "mean") for name in ("Faithfulness (фактичность)", "Фактичность")),
+        *((name, "semantic_similarity", "mean") for name in ("Семантическое сходство", "Similarity")),
+        ("ROUGE-N", "rouge1_f1(tokenizer='by_script')", "mean", "N is a number"),
+        *((name, "bleu", "mean") for name in ("BLEU (Bilingual Evaluation Understudy)",)),
+        *(
+            (name, "ndcg", "mean", "K is a number")
+            for name in (
+                *("DCG", "IDCG", "DCG@K", "IDCG@K", "Normalized Discounted Cumulative Gain", "Ideal DCG"),
+                *("Discounted Cumulative Gain (DCG)", "Ideal DCG (IDCG)", "Discounted Cumulative Gain"),
+            )
+        ),
         ("avg_answer_correctness", "judge_correctness", "mean", "1 to 5, so the bands of 0 to 1 do not apply"),
         ("response_exact_match_rate", "response_exact_match_rate", "", _PAIRS),
         ("response_semantic_consistency", "response_semantic_consistency", ""),
@@ -175,36 +192,51 @@ NAMES: Sequence[Name] = [
     *_figures(
         "S2",
         "logs cache",
-        *((name, "cache_hit_rate") for name in ("cache_hit_rate", "User Experience", "Tier UX")),
+        *((name, "cache_hit_rate") for name in ("cache_hit_rate", "User Experience", "Tier UX", "UX")),
     ),
     *_figures(
         "S2",
         "logs context",
         ("context_preservation", "context_preservation", "sessions of two questions or more"),
-        *((name, "context_preservation") for name in ("User Experience", "Tier UX")),
+        *((name, "context_preservation") for name in ("User Experience", "Tier UX", "UX")),
     ),
     *_figures("S2", "logs chunks", ("chunk_utilization", "utilization_rate")),
     *_figures("S2", "logs topics", ("topic_coverage", ""), ("avg_chunks_per_topic", "avg_chunks_per_topic")),
-    *_figures("S2", "logs domains", ("domain_analysis", "")),
+    *_figures("S2", "logs domains", *((name, "") for name in ("domain_analysis", "Real-users", "Real-Users Data"))),
+    *_figures(
+        "S2",
+        "vectors project",
+        *((name, "") for name in ("visualize_vector_space", "visualize_vector_space.py", "Визуальная валидация")),
+    ),
+    *_figures("S2", "report", ("Dashboard", "one page of charts and rows")),
     *_figures(
         "S2", "vectors project", ("--limit", "--limit, as --sample", "the other rows are placed by their neighbours")
     ),
     *_figures(
         "S2", "vectors project", ("--3d", "--3d, as --dims 3"), ("UMAP", "", "principal components, then neighbours")
     ),
-    *_figures("S2", "score --suites tier0", ("Tier 0", ""), ("Embedding Quality (Intrinsic)", "")),
-    *_figures("S2", "score --suites tier1", ("Tier 1", ""), ("Retrieval Accuracy", "")),
-    *_figures("S2", "score --suites tier2", ("Tier 2", "")),
-    *_figures("S2", "score --suites tier3", ("Tier 3", ""), ("End-to-End", "")),
+    *_figures(
+        "S2",
+        "score --suites tier0",
+        ("Tier 0", ""),
+        ("Embedding Quality (Intrinsic)", ""),
+        ("Качество эмбеддингов", ""),
+    ),
+    *_figures("S2", "score --suites tier1", ("Tier 1", ""), ("Retrieval Accuracy", ""), ("Точность поиска", "")),
+    *_figures("S2", "score --suites tier2", ("Tier 2", ""), ("Качество генерации", "")),
+    *_figures("S2", "score --suites tier3", ("Tier 3", ""), ("End-to-End", ""), ("Сквозное качество", "")),
     *_figures("S2", "vectors search", ("cosine_distance", "1 minus the similarity that it writes")),
     *_figures(
         "S2",
         "judge report",
         ("consistency_score", "consistency", "a tolerance on rubrics that are not 0 to 1"),
         ("error_rate", "error rate"),
-        ("Production judge", "accuracy, precision, recall and F1 with --decisions", "with 95 % intervals"),
-        ("Tier Judge Pipeline", "accuracy, precision, recall and F1 with --decisions"),
-        *((name, "") for name in ("Tier Judge", "LLM Judge Quality")),
+        *(
+            (name, "accuracy, precision, recall and F1 beside labels of 0 and 1", "with 95 % intervals")
+            for name in ("Production judge", "Tier Judge Pipeline", "Judge Pipeline")
+        ),
+        ("F1 Score", "F1 beside labels of 0 and 1"),
+        *((name, "") for name in ("Tier Judge", "LLM Judge Quality", "Качество LLM-судьи")),
         ("repeatability", "consistency"),
         ("judge reliability", "error rate"),
         ("operational viability", "latency"),
@@ -221,13 +253,18 @@ NAMES: Sequence[Name] = [
         ("Hallucination Score", "hallucination", "mean"),
         (
             "S_claims",
-            "hallucination",
+            "unsupported_share",
             "mean",
             "without the drift; a wrong number also fails the claim of its clause; an object of numbers and dates "
             "alone is no claim; a number in brackets, (5), is not negative",
         ),
         ("P_drift", "drift", "mean", "word pairs; an answer of supported values and stop words alone does not drift"),
-        *((name, "drift", "mean") for name in ("NgramOverlap", "Topic Drift Gate")),
+        ("Topic Drift Gate", "drift", "mean"),
+        ("NgramOverlap", "ngram_overlap", "mean"),
+        *((name, "anchor_count", "mean") for name in ("A_total", "Anchor Extraction")),
+        *((name, "unsupported_count", "mean") for name in ("A_unsupported", "Evidence Matching")),
+        ("Verdict Logic", "verdict", "mean"),
+        ("Answer Relevance", "answer_relevance", "mean"),
         ("Verdict", "verdict", "mean", "the flag of the score is above 0.6, FAIL above 0.5: the source names both"),
         ("High Hallucination Risk", "hallucination_risk", "mean"),
     ),
@@ -238,8 +275,8 @@ NAMES: Sequence[Name] = [
             for name in ("K_Q", "ExtractKeywords")
         ),
         *(
-            (name, "hallucination", "claims", "fm.scoring.anchors lists them, and which are supported")
-            for name in ("A_total", "A_unsupported", "Anchors", "Claim-Based Verification")
+            (name, "hallucination", "window", "fm.scoring.anchors lists them, and which are supported")
+            for name in ("Anchors", "Claim-Based Verification", "Assertive Claims")
         ),
     ),
     *_metrics(
@@ -251,6 +288,19 @@ NAMES: Sequence[Name] = [
         ("pronounScore", "pronoun_score", "mean", "the source says no rule; see the metric for ours"),
         ("topicScore", "topic_score", "mean", "the source says no rule; see the metric for ours"),
         ("completenessScore", "writing_completeness", "mean", "parts that do not apply are left out of the mean"),
+        ("Completeness Score", "writing_completeness", "mean", "parts that do not apply are left out of the mean"),
+        *(
+            (f"{name} Score", f"{metric}_score", "mean")
+            for name, metric in (
+                *(("Connector", "connector"), ("Pronoun", "pronoun"), ("Topic", "topic"), ("Length", "length")),
+                *(("Paragraph", "paragraph"), ("Introduction", "introduction"), ("Conclusion", "conclusion")),
+                *(("Diversity", "diversity"), ("Sophistication", "sophistication"), ("Repetition", "repetition")),
+            )
+        ),
+        ("Structure Score", "structure_score", "mean"),
+        ("Vocabulary Score", "vocabulary_score", "mean"),
+        ("Keyword Coverage", "keyword_coverage", "mean"),
+        *((name, "overall_quality", "mean") for name in ("Overall Score Calculation", "Overall Score")),
         ("keywordCoverage", "keyword_coverage", "mean", "the share of the length is at most 1"),
         *((name, "question_score", "mean") for name in ("questionScore", "Question Answering")),
         *((name, "task_score", "mean") for name in ("taskScore", "Task Fulfillment")),
@@ -272,7 +322,13 @@ NAMES: Sequence[Name] = [
     *_options(
         "S4",
         *((name, "length_score", "length_ratio", "") for name in ("optimalRatio", "optimalLength", "expectedLength")),
-        *((name, "overall_quality", "weights", "") for name in ("weights", "DEFAULT_METRIC_WEIGHTS")),
+        *(
+            (name, "overall_quality", "weights", "")
+            for name in (
+                *("weights", "DEFAULT_METRIC_WEIGHTS", "Default Weights", "Configurable Weights", "Weight"),
+                "Weighted Average",
+            )
+        ),
         ("optimalParagraphs", "paragraph_score", "paragraph_words", ""),
         *((name, "connector_score", "connector_share", "") for name in ("Target Ratio", "connectorCount")),
         ("topicShifts", "topic_score", "topic_threshold", ""),
@@ -299,6 +355,28 @@ NAMES: Sequence[Name] = [
 """Every name in the tables and formulas of the sources that stands for a number, and names of what a model judges."""
 
 
+_MARKUP = re.compile(r"\\(?:text|operatorname|mathrm)|[$`*{}]|\\(?=_)")
+_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.)\s+")
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A name, and what it is without the marks of a heading or a formula: ``3. Hallucination Score ($S_{hall}$)``.
+
+    >>> list(_forms("3. Hallucination Score ($S_{hall}$)"))[1:]
+    ['Hallucination Score (S_hall)', 'Hallucination Score', 'S_hall']
+    """
+    yield text
+    plain = _NUMBERED.sub("", _MARKUP.sub("", text).strip())
+    if plain != text:
+        yield plain
+    head, bracket, inner = plain.partition(" (")
+    if bracket and inner.endswith(")"):
+        yield from (head, inner[:-1])
+    head, colon, rest = plain.partition(": ")
+    if colon:
+        yield from (rest.partition(" (")[0], head)
+
+
 def named(name: str, kind: Kind = "source") -> Sequence[Name]:
     """What ``name`` means, by default in the sources, in any letter case; empty for an unknown name.
 
@@ -307,8 +385,12 @@ def named(name: str, kind: Kind = "source") -> Sequence[Name]:
     >>> [one.spec for one in named("MRR", "metric")], [one.spec for one in named("EM", "near")]
     (['reciprocal_rank'], ['exact_match', 'squad_em'])
     """
-    meant = [one for one in _by_name(tuple(SPELLINGS.items())).get(fold(name), ()) if one.kind == kind]
-    return [one for one in meant if one.name == name] or meant
+    known = _by_name(tuple(SPELLINGS.items()))
+    for form in _forms(name):
+        meant = [one for one in known.get(fold(form), ()) if one.kind == kind]
+        if meant:
+            return [one for one in meant if one.name == form] or meant
+    return []
 
 
 @functools.lru_cache(maxsize=1)
@@ -347,6 +429,8 @@ def spec_of(text: str) -> str:
     Raises ``UnknownNameError`` for a name of several metrics, and for one of an option or of a command's figure.
     """
     name, bracket, options = text, "", ""
+    if " " not in text and any(fold(one.spec) == fold(text) for one in named(text, "metric")):
+        return text  # the name of a metric itself, whatever its case
     if not named(text):
         name, bracket, options = text.partition("(")
     meant = named(name)

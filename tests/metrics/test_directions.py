@@ -35,6 +35,7 @@ ROWS = SHARED | {
     "prompt_tokens": [10, 20],
     "completion_tokens": [10, 20],
     "total_tokens": [20, 40],
+    "cost": [0.1, 0.2],
     "judge_answer_faithfulness": [1.0, 0.0],
     "judge_answer_relevance": [1.0, 0.0],
     "judge_correctness": [5.0, 1.0],
@@ -46,7 +47,7 @@ ROWS = SHARED | {
 TELLING = [name for name, metric in REGISTRY.items() if metric.better is not None]
 SILENT = {
     *("abstained", "answer_rate", "confidence", "answer_length", "answer_words"),
-    *("embedding_geometry", "rater_agreement", "tool_call_count", "turns"),
+    *("anchor_count", "embedding_geometry", "rater_agreement", "tool_call_count", "turns"),
 }
 UNANSWERABLE = {"answer": ["I don't know.", GOOD], "answerable": [False] * 2, "reference": [None] * 2}
 IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}

@@ -48,11 +48,8 @@ SAME = [
 ]
 MEANT = [
     ("f1", ["token_f1", "squad_f1", "retrieval_f1"]),
-    ("f1_score", ["token_f1", "squad_f1", "retrieval_f1"]),
     ("recall", ["token_recall", "retrieval_recall", "citation_recall"]),
     ("precision", ["token_precision", "retrieval_precision", "average_precision"]),
-    ("em", ["exact_match", "squad_em"]),
-    ("EM", ["exact_match", "squad_em"]),
     ("rouge1", ["rouge1_f1"]),
     ("rouge-2", ["rouge2_f1"]),
     ("rougeL", ["rougeL_f1"]),

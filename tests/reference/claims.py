@@ -222,15 +222,19 @@ def anchors(
     return anchors_of_answer
 
 
-def drift(answer: str, contexts: list[str]) -> float:
-    """0.2 if less than a fifth of the answer's word pairs are found in the contexts; 0 if all words are held values or
-    stop words beside one."""
-    own = words(answer)
-    pairs = list(itertools.pairwise(own))
+def ngram_overlap(answer: str, contexts: list[str]) -> float:
+    """The share of the answer's word pairs that are found in the contexts."""
+    pairs = list(itertools.pairwise(words(answer)))
     seen: set[tuple[str, str]] = set()
     for context in contexts:
         seen.update(itertools.pairwise(words(context)))
-    share = sum(pair in seen for pair in pairs) / len(pairs) if pairs else 1.0
+    return sum(pair in seen for pair in pairs) / len(pairs) if pairs else 1.0
+
+
+def drift(answer: str, contexts: list[str]) -> float:
+    """0.2 if less than a fifth of the answer's word pairs are found in the contexts; 0 if all words are held values or
+    stop words beside one."""
+    share = ngram_overlap(answer, contexts)
     context_values = [value for context in contexts for value in values(marks(context))]
     held = {k for value in values(marks(answer)) if supported(value, context_values) for k in range(value[3], value[4])}
     tokens = marks(answer)
@@ -239,11 +243,25 @@ def drift(answer: str, contexts: list[str]) -> float:
     return 0.2 if share < 0.2 and not bare else 0.0
 
 
+def anchor_count(answer: str, contexts: list[str]) -> float:
+    """The number of anchors."""
+    return float(len(anchors(answer, contexts, 30, THREE_QUARTERS)))
+
+
+def unsupported_count(answer: str, contexts: list[str]) -> float:
+    """The number of anchors without support."""
+    return float(sum(not anchor[3] for anchor in anchors(answer, contexts, 30, THREE_QUARTERS)))
+
+
+def unsupported_share(answer: str, contexts: list[str], window: int = 30, share: Share = THREE_QUARTERS) -> float:
+    """The share of anchors without support."""
+    all_anchors = anchors(answer, contexts, window, share)
+    return sum(not anchor[3] for anchor in all_anchors) / len(all_anchors) if all_anchors else 0.0
+
+
 def hallucination(answer: str, contexts: list[str], window: int = 30, share: Share = THREE_QUARTERS) -> float:
     """The share of anchors without support, or the drift."""
-    all_anchors = anchors(answer, contexts, window, share)
-    unsupported = sum(not anchor[3] for anchor in all_anchors) / len(all_anchors) if all_anchors else 0.0
-    return max(unsupported, drift(answer, contexts))
+    return max(unsupported_share(answer, contexts, window, share), drift(answer, contexts))
 
 
 def keyword_completeness(question: str, answer: str) -> float:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 import pytest
 
+import fastmetrics as fm
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plan import parse
@@ -72,9 +77,15 @@ METRICS = {
         "S_jaccard": "jaccard",
         "S_comp": "keyword_completeness",
         "S_hall": "hallucination",
-        "S_claims": "hallucination",
+        "S_claims": "unsupported_share",
         "P_drift": "drift",
-        "NgramOverlap": "drift",
+        "NgramOverlap": "ngram_overlap",
+        "A_total": "anchor_count",
+        "A_{unsupported}": "unsupported_count",
+        "3. Hallucination Score ($S_{hall}$)": "hallucination",
+        "D. Topic Drift Gate ($P_{drift}$)": "drift",
+        "1. Relevance Score ($S_{rel}$)": "answer_relevance",
+        "4. Verdict Logic": "verdict",
     },
     "S4": {
         "overallScore": "overall_quality",
@@ -112,7 +123,11 @@ ELSEWHERE = {
     "τ_sim": "option threshold of grounding_overlap",
     "tau_sim": "option threshold of grounding_overlap",
     "K_Q": "option stop_words of keyword_completeness",
-    "A_total": "option claims of hallucination",
+    "8. Tier Judge: Качество LLM-судьи": "fastmetrics judge report",
+    "4. Tier 1: Точность поиска (Retrieval Accuracy)": "fastmetrics score --suites tier1",
+    "strict semantic-match bot": "fastmetrics answer --bot faq",
+    "Dashboard": "fastmetrics report",
+    "Default Weights": "option weights of overall_quality",
     "Tier 2": "fastmetrics score --suites tier2",
     "Embedding Quality (Intrinsic)": "fastmetrics score --suites tier0",
     "LLM Judge Quality": "fastmetrics judge report",
@@ -159,9 +174,74 @@ def test_a_name_explains_its_figure_beside_the_metric():
     head, meant = program("metrics", "avg_nn_distance").out.splitlines()[:2]
     assert head.startswith("embedding_geometry: corpus metric")
     assert meant == "'avg_nn_distance' in the RAG benchmark: embedding_geometry.avg_nn_distance"
-    several = program("metrics", "Completeness Score").out
-    assert "keyword_completeness" in several
-    assert "writing_completeness" not in several
+
+
+SEVERAL = {
+    "Completeness Score": {"keyword_completeness", "writing_completeness"},
+    "2. Completeness Score": {"keyword_completeness", "writing_completeness"},
+    "Answer Relevance": {"judge_answer_relevance", "answer_relevance"},
+    "5.5.2 Answer Relevance (релевантность ответа)": {"judge_answer_relevance", "answer_relevance"},
+    "EM": {"exact_match", "exact_match(tokenizer='plain')"},
+    "F1 Score": {"token_f1", "fastmetrics judge report"},
+    "Faithfulness": {"overlap_faithfulness", "hallucination"},
+    "UX": {"fastmetrics logs cache", "fastmetrics logs context"},
+}
+"""Names of several figures: each is listed, and none is taken."""
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_name_of_several_lists_them_and_means_none(name):
+    with pytest.raises(UnknownNameError) as error:
+        parse(name)
+    done = program("metrics", name)
+    shown = " ".join(f"{done.out}{done.err}".split())
+    assert all(where in text for where in SEVERAL[name] for text in (str(error.value), shown))
+
+
+@pytest.mark.parametrize("document", METRICS)
+def test_all_names_of_a_document_are_columns_of_one_run(document):
+    names = [name for name in METRICS[document] if parse(name).metric.level == "row"]
+    common = {"answer": ["It was built in 1889."], "contexts": [["It was built in 1889."]], "question": ["When?"]}
+    scored = [name for name in names if parse(name).metric.fits(common)]
+    if scored:
+        columns = fm.score(common, scored).column_names
+        assert columns == list(dict.fromkeys(parse(name).name for name in scored))
+
+
+def test_the_terms_of_the_hallucination_score():
+    contexts = [["Acme announced the Widget phone on 5 January 2024. It costs $1,000."]] * 2
+    answers = ["Acme released the Widget phone in 2023 for $900.", "Happy cats everywhere."]
+    found = fm.score(
+        {"answer": answers, "contexts": contexts}, ["A_total", "A_unsupported", "S_claims", "NgramOverlap", "P_drift"]
+    )
+    assert [found[name].to_pylist() for name in found.column_names[:3]] == [[3, 0], [2, 0], [2 / 3, 0]]
+    assert found["ngram_overlap"].to_pylist() == [2 / 8, 0]
+    assert found["drift"].to_pylist() == [0, 0.2]
+
+
+@pytest.mark.parametrize("name", ["judge prompt", "judge_prompt"])
+def test_no_metric_is_made_of_a_name(name):
+    done = program("metrics", name)
+    assert done.code == 2
+    assert "no metric or built-in rubric" in done.err
+
+
+DOCUMENTS = sorted(Path(os.environ.get("FASTMETRICS_SEEDS", "seeds")).glob("*.txt"))
+"""The source documents, where they are at hand."""
+_NAMED = re.compile(
+    r"final_[of]|(?:S|A|P|K)_(?:\{\w+\}|\w+)|[a-z]+Score|avg_\w+|\w+@\d+|ROUGE-\w(?:-F)?|"
+    r"(?:total|std|min|max|density|spread|effective)_\w+|response_\w+|(?:[A-Z]\w+ ){1,2}(?:Score|Rate)"
+)
+
+
+@pytest.mark.skipif(not DOCUMENTS, reason="needs the source documents in FASTMETRICS_SEEDS")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name[:3])
+def test_the_symbols_of_a_document_are_found(document):
+    asked = set(_NAMED.findall(document.read_text())) - {
+        *("total_words", "Final Score", "Maximum Score", "Minimum Score", "expectedScore")
+    }
+    lost = {name for name in asked if not (named(name) or named(name, "metric") or named(name, "near"))}
+    assert not lost
 
 
 def test_options_follow_a_name():
@@ -185,7 +265,7 @@ def test_other_words_are_no_misspelling(name):
         *("context_entity_recall", "noise_sensitivity", "topic_adherence", "aspect_critic", "context_relevance"),
         *("contextual_precision", "contextual_recall", "contextual_relevancy", "knowledge_retention", "toxicity"),
         *("bias", "g_eval", "task_completion", "summarization", "llm-rubric", "icontains", "starts-with", "perplexity"),
-        *("qs_relevance", "comprehensiveness", "cost", "meteor", "mauve", "bleurt", "comet", "glue", "seqeval"),
+        *("qs_relevance", "comprehensiveness", "meteor", "mauve", "bleurt", "comet", "glue", "seqeval"),
         *("code_eval", "nist_mt", "charcut", "reason", "Operations"),
     ],
 )

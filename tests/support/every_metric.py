@@ -280,6 +280,10 @@ VERDICT = {
     "keyword_completeness": some(each(prose, prose), whole(claims.keyword_completeness)),
     "drift": some(each(prose, proses), whole(claims.drift)),
     "hallucination": some(each(prose, proses), whole(claims.hallucination)),
+    **{
+        name: some(each(prose, proses), whole(getattr(claims, name)))
+        for name in ("ngram_overlap", "unsupported_share", "anchor_count", "unsupported_count")
+    },
     "hallucination_risk": some(
         each(prose, proses), whole(lambda answer, contexts: float(claims.hallucination(answer, contexts) > 0.6))
     ),
