@@ -81,8 +81,6 @@ class BatchSizes:
 
     call_rows: int = 512
     """Rows whose model calls are made and looked up together."""
-    exported_calls: int = 4_096
-    """Stored calls exported at a time."""
 
 
 SIZES = BatchSizes()

@@ -72,7 +72,7 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
             report="Report how far judges can be trusted.",
             sample="Write a sheet of judged rows for people to label.",
             rubrics="List the rubrics of judges, or print one.",
-            store="Show, export or prune the store of model calls.",
+            store="Show or prune the store of model calls.",
         ),
     },
     "Vectors and logs": {

@@ -35,7 +35,7 @@ from fastmetrics.cli.options import (
 from fastmetrics.cli.terminal import echo, echo_line, print_folded, print_result
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.call_setup import MODEL, RUBRICS, JudgeOptions
-from fastmetrics.models.call_store import CallStore, export, prune_calls, stored_calls
+from fastmetrics.models.call_store import CallStore, prune_calls, stored_calls
 from fastmetrics.models.dry_run import estimate_judging
 from fastmetrics.models.judge import judge
 from fastmetrics.models.judge_batch import JudgeSettings
@@ -148,21 +148,12 @@ def judge_sample_command(
         echo(guarded(quoted))
 
 
-# ``fastmetrics judge store``: show, export and prune a store of calls.
+# ``fastmetrics judge store``: show and prune a store of calls.
 
 
 def judge_store_command(
     store: Annotated[Path, typer.Argument(help="The store of calls, as in --store.", show_default=False)],
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write all calls to this file, one row per call; the suffix sets the format.",
-            metavar="PATH",
-        ),
-    ] = None,
     prune: Annotated[
         list[str] | None,
         typer.Option(
@@ -172,18 +163,11 @@ def judge_store_command(
         FromText(names),
     ] = None,
     prices: Annotated[str | None, typer.Option(help=help_of(shared.Prices))] = None,
-    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> Any:
     """Without an option, print the number of calls by model, server and outcome, with their tokens."""
-    if output is None and not prune:
+    if not prune:
         return stored_calls(store, prices=prices)
     with CallStore(store, create=False) as calls:
-        if prune:
-            echo_line(f"{prune_calls(calls, prune):,} calls deleted from {store}")
-        if output is not None:
-            rows, quoted = export(calls, output, overwrite=overwrite)
-            echo_line(f"{rows:,} calls written: {output}")
-            if quoted:
-                echo(guarded(quoted))
+        echo_line(f"{prune_calls(calls, prune):,} calls deleted from {store}")
     return None

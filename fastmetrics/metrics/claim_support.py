@@ -129,14 +129,14 @@ class Anchors:
     n_answers: int
 
     @property
-    def counts(self) -> Floats:
+    def counts(self) -> Ints:
         """The number of each answer's anchors."""
-        return np.bincount(self.rows, minlength=self.n_answers).astype(np.float64)
+        return np.bincount(self.rows, minlength=self.n_answers)
 
     @property
-    def unsupported(self) -> Floats:
+    def unsupported(self) -> Ints:
         """The number of each answer's anchors that are not supported."""
-        return np.bincount(self.rows[~self.supported], minlength=self.n_answers).astype(np.float64)
+        return np.bincount(self.rows[~self.supported], minlength=self.n_answers)
 
     @functools.cached_property
     def unsupported_shares(self) -> Floats:

@@ -216,7 +216,7 @@ def anchor_count(answer: Passages, contexts: Passages, *, window: Window = 30) -
     >>> fm.anchor_count(["It was finished in 1889."], [["It was finished in 1889."]])
     array([2.])
     """
-    return anchors(answer, contexts, window).counts
+    return anchors(answer, contexts, window).counts.astype(np.float64)
 
 
 @metric(bounds=(0, np.inf), better="lower", source="S3, evidence matching", caution=OTHER_VERBS, usual=False)
@@ -227,7 +227,7 @@ def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 
     >>> fm.unsupported_count(["It was finished in 1890."], [["It was finished in 1889."]])
     array([2.])
     """
-    return anchors(answer, contexts, window).unsupported
+    return anchors(answer, contexts, window).unsupported.astype(np.float64)
 
 
 @metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS)

@@ -4,11 +4,10 @@
 builds columns from the replies. It is run by the same function as scoring, so it shares outputs, parts, resuming and
 summaries. Only the sender knows the store, the client, the limits, the budget and the circuit breaker. The key of a
 stored call contains the exact messages, so rubrics need no version numbers, and a follow-up question after an
-unreadable reply is a call like any other. When many calls fail, a call that worked before (or a short prompt, if none
-has; for a function, another row) tells whether the server is down or the rows are at fault: only a server that does not
-answer ends the run, and rows whose calls fail keep their status. A resumed run recomputes a part if one of its rows
-failed for a transient reason. Three batches are in progress at a time, so that the last calls of one batch do not idle
-the sender.
+unreadable reply is a call like any other. A server that refuses one call is alive, and the row keeps the status of its
+refusal; only failures without such an answer, one after the other, end the run. A resumed run recomputes a part if one
+of its rows failed for a transient reason. Three batches are in progress at a time, so that the last calls of one batch
+do not idle the sender.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Protocol
 
 import tenacity
 
-from fastmetrics.base.errors import Argument, OptionError, OutputError, ServiceError
+from fastmetrics.base.errors import Argument, OptionError, ServiceError
 from fastmetrics.metrics.prices import REPLY_TOKENS, Price, estimated_tokens
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call, Client, Failure, Model
@@ -126,7 +125,7 @@ class Spending:
     waits_until: float = 0.0
     """Until when the server asks to send nothing, by ``time.monotonic``."""
     on_wait: Callable[[str], None] = logging.getLogger("fastmetrics").warning
-    """Receives why the run waits, if it does so for ``LONG_WAIT`` or more, or for another run."""
+    """Receives why the run waits, if it does so for ``LONG_WAIT`` or more."""
     unstructured: bool = False
     """Whether the server refused structured output and was asked without it."""
 
@@ -251,112 +250,76 @@ def tokens_of(call: Call) -> int:
     return sum(estimated_tokens(message.content) for message in call.messages)
 
 
-# A circuit breaker that tells a server that is down from calls that always fail.
+# A circuit breaker for a server that is down.
 
 
 FIRST = 20
-"""Number of failed requests before any reply after which a server is checked."""
+"""Number of failed requests before any reply after which the run ends."""
 
 IN_A_ROW = 20
-"""Number of consecutive failed calls, each with several attempts, after which a server is checked."""
+"""Number of consecutive failed calls, each with several attempts, after which the run ends."""
 
 
 class CircuitBreaker:
-    """Counts consecutive failures; a reply resets the count.
-
-    Failures alone do not tell whether the server or the calls are at fault.  After a ``suspicion``, the caller
-    therefore checks the server with another call, and reports the result with ``is_alive`` or by raising the error.
-    """
+    """Counts consecutive failures; a reply resets the count, and so does a refusal of one call."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._requests = 0
         self._calls = 0
-        self._most = IN_A_ROW
         self._has_worked = False
-        self._refuses_some = False
 
     def worked(self) -> None:
         """A reply came."""
         self._has_worked = True
         self._requests = self._calls = 0
-        self._most = IN_A_ROW
 
-    def is_alive(self) -> None:
-        """The server answered a check, so the calls are at fault; the next check comes after twice as many."""
-        self._has_worked = self._refuses_some = True
-        self._requests = self._calls = 0
-        self._most *= 2
+    def failed(self, failure: Failure, *, given_up: bool, last: bool = False) -> None:
+        """A request failed, or a call with its last attempt; raises ``ServiceError`` if the server is down.
 
-    def failed(self, failure: Failure) -> None:
-        """A request failed."""
-        self._requests += not failure.limited
-
-    def gave_up(self) -> None:
-        """A call failed, with its last attempt."""
-        self._calls += 1
-
-    def suspicion(self, failure: Failure, *, given_up: bool) -> ServiceError | None:
-        """The error that ends the run after this failure, unless the server answers a check."""
-        if failure.fatal and not self._refuses_some:
-            return ServiceError(f"{self._address} refuses all calls: {failure.reason}")
-        nothing_yet = not self._has_worked and failure.passing
-        if nothing_yet and (self._requests >= FIRST or (given_up and self._requests)):
-            return ServiceError(f"{self._address}: no reply to {self._requests} requests: {failure.reason}")
-        if self._calls >= self._most:
-            return ServiceError(f"{self._address}: {self._calls} consecutive calls failed: {failure.reason}")
-        return None
+        ``last`` is a call after which none is left that may work.
+        """
+        if failure.fatal and not self._has_worked:
+            raise ServiceError(f"{self._address} refuses all calls: {failure.reason}")
+        if not (failure.passing or failure.fatal):
+            self._requests = self._calls = 0
+            return
+        if given_up:
+            self._calls += 1
+        else:
+            self._requests += not failure.limited
+        if not self._has_worked and (self._requests >= FIRST or (last and self._requests)):
+            raise ServiceError(f"{self._address}: no reply to {self._requests} requests: {failure.reason}")
+        if self._calls >= IN_A_ROW:
+            raise ServiceError(f"{self._address}: {self._calls} consecutive calls failed: {failure.reason}")
 
 
-# Rate limits: concurrent calls, adapted to the server's refusals, and requests and tokens per minute.
+# Rate limits: requests and tokens per minute.
 
 
 _MINUTE = 60.0
-_LEAST_BETWEEN_CUTS = 1.0
-"""Minimum seconds between reductions: refusals of calls sent together count as one."""
 
 
 class RateLimits:
-    """Controls when calls may be sent, within one event loop.
+    """Says when a call may be sent, within one event loop: requests and tokens per minute, sent evenly.
 
-    At most ``most`` calls are in progress.  A refusal for too many requests halves that number, at most once a second,
-    and each reply raises it again by a fraction, so that it grows by one per round (additive increase, multiplicative
-    decrease).  ``requests`` and ``tokens`` are those per minute, sent evenly.  ``clock`` and ``sleep`` return the
-    time and wait, in seconds.
+    ``clock`` and ``sleep`` return the time and wait, in seconds.
     """
 
     def __init__(
         self,
-        most: int,
         requests: float | None = None,
         tokens: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._most = most
         self._clock, self._sleep = clock, sleep
         self._pace = 0.0 if requests is None else _MINUTE / requests
         self._per_token = 0.0 if tokens is None else _MINUTE / tokens
-        self.allowed = float(most)
-        """The current maximum of concurrent calls."""
-        self._in_progress = 0
-        self._has_place = asyncio.Event()
         self._next = self._blocked_until = 0.0
-        self._cut = -math.inf
 
-    async def enter(self, tokens: float) -> None:
-        """Wait until a call of about this many tokens may be sent; call ``leave`` when it has returned."""
-        while self._in_progress >= int(self.allowed):
-            self._has_place.clear()
-            await self._has_place.wait()  # wakes all that wait, which are few: the sender starts no more
-        self._in_progress += 1
-        try:
-            await self._wait_for_turn(tokens)
-        except BaseException:
-            self.leave()
-            raise
-
-    async def _wait_for_turn(self, tokens: float) -> None:
+    async def wait(self, tokens: float) -> None:
+        """Wait until a call of about this many tokens may be sent."""
         now = self._clock()
         start = max(now, self._next, self._blocked_until)
         if self._pace or self._per_token:
@@ -366,28 +329,13 @@ class RateLimits:
             now = self._clock()
             start = max(start, self._blocked_until)
 
-    def leave(self) -> None:
-        """Record that a call is no longer in progress."""
-        self._in_progress -= 1
-        self._has_place.set()
-
     def used(self, guessed: float, tokens: float) -> None:
         """Record the actual tokens of a call, in place of the estimate."""
         self._next += (tokens - guessed) * self._per_token
 
-    def worked(self) -> None:
-        """Record a reply: raise the limit slightly."""
-        self.allowed = min(self._most, self.allowed + 1 / self.allowed)
-        self._has_place.set()
-
-    def limited(self, retry_after: float | None) -> None:
-        """Record a refusal for too many requests: reduce the limit, and send nothing for the requested time."""
-        now = self._clock()
-        if now - self._cut >= _LEAST_BETWEEN_CUTS:
-            self._cut = now
-            self.allowed = max(1.0, self.allowed / 2)
-        if retry_after is not None:
-            self._blocked_until = max(self._blocked_until, now + retry_after)
+    def limited(self, retry_after: float) -> None:
+        """Record a refusal: send nothing for the requested time."""
+        self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
 
 
 # Sending calls within limits: each distinct call is sent once, and stored calls are not sent.
@@ -395,18 +343,6 @@ class RateLimits:
 
 _PATIENCE = 1.0
 """Seconds that calls in progress have to stop when nobody waits for them any more."""
-
-_LAST_REPLIES = 120.0
-"""Seconds to wait for the replies to calls in progress if the output cannot be written: they are paid for."""
-
-_SPACE = 60.0
-"""Seconds to wait for space on the disk of the store before replies that are only in memory are lost."""
-
-_BETWEEN_LOOKS = 0.1
-"""Seconds between looks whether another run has ended, the last calls have, or the disk has space."""
-
-_CHECKS = 2
-"""Number of requests that check whether a server answers at all, unless it refuses the first one."""
 
 
 class ModelCalls(Protocol):
@@ -420,41 +356,29 @@ class ModelCalls(Protocol):
 class CallSender:
     """Sends calls to one model, at most ``concurrency`` at a time; thread-safe.
 
-    A call with a stored reply is not sent; equal concurrent calls are sent once, also by several runs that share the
-    store, since these take turns.  Every reply is stored before it is parsed.  ``connect`` creates the client before
-    the first call is sent.  Before failures end the run, a call that worked before, or else ``neutral``, or else
-    another row, checks whether the server answers.  Use it as a context manager: leaving it cancels the calls in
-    progress, or, after an ``OutputError``, waits for their replies.
+    A call with a stored reply is not sent, nor one whose reply another run has stored meanwhile; equal concurrent calls
+    are sent once.  Every reply is stored before it is parsed.  ``connect`` creates the client before the first call is
+    sent.  Use it as a context manager: leaving it cancels the calls in progress.
     """
 
     def __init__(
-        self,
-        model: Model,
-        store: CallStore,
-        budget: Budget,
-        settings: ClientSettings,
-        connect: Callable[[], Client],
-        neutral: Call | None = None,
+        self, model: Model, store: CallStore, budget: Budget, settings: ClientSettings, connect: Callable[[], Client]
     ) -> None:
         self._model, self._store, self._connect = model, store, connect
         self._budget, self._breaker = budget, CircuitBreaker(str(model))
-        self._limits = RateLimits(settings.concurrency, settings.rpm, settings.tpm)
+        self._limits = RateLimits(settings.rpm, settings.tpm)
         self._retries = Retries(settings.tries, settings.pause)
-        self._neutral = neutral
-        self._last = self._before = store.last  # before this sender, and before its turn
+        self._last = store.last
         self._lock = threading.Lock()
         self._under_way: dict[bytes, Future[Answer]] = {}
         self._failed: dict[bytes, Answer] = {}
+        self._own: set[bytes] = set()
         self._broken: BaseException | None = None
         self._thread: threading.Thread | None = None
         # of the loop's thread alone
         self._places = asyncio.Semaphore(settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting: dict[bytes, Call] = {}
-        self._worked: Call | None = None
-        self._checking = asyncio.Lock()
-        self._turn, self._end = asyncio.Event(), asyncio.Event()
-        self._in_progress = 0
+        self._end = asyncio.Event()
 
     def is_old(self, answer: Answer) -> bool:
         """Whether an answer was stored before this sender was made; clocks do not matter."""
@@ -467,22 +391,11 @@ class CallSender:
     def __enter__(self) -> CallSender:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._break(ServiceError("the run has ended"))
         if self._thread is not None:
-            if isinstance(error, OutputError):
-                _wait_until(lambda: not self._in_progress, _LAST_REPLIES)
             self._loop.call_soon_threadsafe(self._end.set)
             self._thread.join(_PATIENCE)
-        unsaved = self._store.unsaved
-        if unsaved:
-            _wait_until(lambda: not self._store.save(), _SPACE if isinstance(error, Exception) else 0.0)
-        if unsaved and isinstance(error, OutputError):
-            left = self._store.unsaved
-            stored = f"the {unsaved:,} results that could not be written were kept, and are stored now"
-            lost = f"{left:,} results that were paid for could not be stored and are lost"
-            outcome = f"; no further calls were made; {lost if left else stored}; make space, and run again"
-            raise OutputError(error.message, outcome) from error
 
     def ask(self, calls: Sequence[Call], *, again: bool = False) -> list[Answer]:
         """The results of the calls, in their order; blocks until all have arrived.
@@ -496,9 +409,9 @@ class CallSender:
                 raise self._broken
             stored = self._store.find(list(distinct))
             answers = {key: answer for key, answer in stored.items() if self._holds(answer, again)}
-            self._worked = next((distinct[key] for key in answers), self._worked)
-            waits = not self._turn.is_set()  # until its turn this run sends nothing
-            self._budget.spending.from_store += sum(waits or one.place <= self._before for one in answers.values())
+            self._budget.spending.from_store += len(answers.keys() - self._own)
+            if answers:
+                self._breaker.worked()
             answers |= {key: self._failed[key] for key in distinct if key in self._failed}
             missing = [call for key, call in distinct.items() if key not in answers]
             self._store.check_writable(len(missing))
@@ -526,32 +439,15 @@ class CallSender:
             self._loop.close()
 
     async def _serve(self) -> None:
-        """Wait for the turn of this run, let calls be sent until its end, and cancel what is left."""
-        try:
-            await self._wait_for_turn()
-        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
-            self._break(error)
+        """Let calls be sent until the end of this run, and cancel what is left."""
         await self._end.wait()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._client.close()
 
-    async def _wait_for_turn(self) -> None:
-        is_new = True
-        while (holder := self._store.take_turn(self._model)) is not None and not self._end.is_set():
-            if is_new:
-                self._budget.spending.on_wait(
-                    f"{holder} asks {self._model} through the store {self._store.path}; waiting for its end"
-                )
-            is_new = False
-            await asyncio.sleep(_BETWEEN_LOOKS)
-        self._before = self._store.last
-        self._turn.set()
-
     def _begin(self, calls: Sequence[Call], again: bool) -> None:
         for call in calls:
-            self._waiting[call.key] = call
             task = self._loop.create_task(self._settle(call, again))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -560,8 +456,6 @@ class CallSender:
         """Find the result of a call, and give it to those who wait for it; an error ends all calls."""
         try:
             async with self._places:
-                await self._turn.wait()
-                self._waiting.pop(call.key, None)
                 answer = await self._result(call, again)
         except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
             self._break(error)
@@ -584,84 +478,41 @@ class CallSender:
 
         async def request() -> Answer | Failure:
             nonlocal attempt
-            came = await self._sent(call, attempt + 1, store=True, again=again)
+            came = await self._sent(call, attempt + 1, again)
             if came.outcome != BUDGET:
                 attempt += 1
             if isinstance(came, Failure):
-                self._breaker.failed(came)
-                await self._check(came, given_up=False)
+                self._breaker.failed(came, given_up=False)
             return came
 
         came = await self._retries.last(request)
         if isinstance(came, Answer):
             return came
-        self._breaker.gave_up()
-        await self._check(came, given_up=True)
+        self._breaker.failed(came, given_up=True, last=len(self._under_way) == 1)
         return self._store.put(call, self._model, Answer(came.outcome, came.reason, time=time.time(), attempt=attempt))
 
-    async def _sent(self, call: Call, attempt: int = 0, *, store: bool, again: bool = False) -> Answer | Failure:
-        """Send a call once, and ``store`` its reply; an answer of the outcome BUDGET if it was not to be sent."""
+    async def _sent(self, call: Call, attempt: int, again: bool) -> Answer | Failure:
+        """Send a call once, and store its reply; an answer of the outcome BUDGET if it was not to be sent."""
         guessed = tokens_of(call) + REPLY_TOKENS
-        await self._limits.enter(guessed)
-        try:
-            if self._broken is not None or not await self._budget.take(call):
-                return Answer(BUDGET, "the budget is spent", attempt=attempt - 1)
-            self._in_progress += 1
-            try:
-                came = await self._client.send(call)
-                return self._received(call, came, guessed, attempt, store, again)
-            finally:
-                self._in_progress -= 1
-        finally:
-            self._limits.leave()
-
-    def _received(
-        self, call: Call, came: Answer | Failure, guessed: int, attempt: int, store: bool, again: bool
-    ) -> Answer | Failure:
-        """Count what a request brought, and store a reply."""
+        await self._limits.wait(guessed)
+        if self._broken is not None or not await self._budget.take(call):
+            return Answer(BUDGET, "the budget is spent", attempt=attempt - 1)
+        came = await self._client.send(call)
         spending = self._budget.spending
         spending.unstructured = not self._client.structured
         if isinstance(came, Failure):
             self._budget.back(call, came.charged)
             if came.retry_after is not None:
                 spending.wait(came.retry_after)
-            if came.limited:
-                self._limits.limited(came.retry_after)
+                if came.limited:
+                    self._limits.limited(came.retry_after)
             return came
         answer = came._replace(time=time.time(), attempt=attempt)
         self._budget.back(call, answer)
         self._limits.used(guessed, (answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
-        self._limits.worked()
-        if store:
-            self._worked = call
-            self._breaker.worked()
-            answer = self._store.put(call, self._model, answer, replace=again)
-        return answer
-
-    async def _check(self, failure: Failure, *, given_up: bool) -> None:
-        """Raise the error that the breaker suspects unless the server answers another call; one check at a time."""
-        if self._breaker.suspicion(failure, given_up=given_up) is None:
-            return
-        async with self._checking:
-            error = self._breaker.suspicion(failure, given_up=given_up)
-            if error is None:  # a reply came meanwhile
-                return
-            if not await self._answers():
-                raise error
-            self._breaker.is_alive()
-
-    async def _answers(self) -> bool:
-        """Whether the server answers a call; a refusal for too many requests, or a spent budget, is no evidence."""
-        reference = self._worked or self._neutral
-        if reference is None:  # a function: the last waiting row, if there is one
-            return not self._waiting or isinstance(await self._sent(self._waiting.popitem()[1], 1, store=True), Answer)
-        for _ in range(_CHECKS):
-            came = await self._sent(reference, store=False)
-            if isinstance(came, Answer) or came.limited:
-                return True
-            if not came.passing:
-                break
-        return False
+        self._breaker.worked()
+        self._own.add(call.key)
+        return self._store.put(call, self._model, answer, replace=again)
 
     def _break(self, error: BaseException) -> None:
         """No further calls are sent: every waiting caller gets the error."""
@@ -670,10 +521,3 @@ class CallSender:
             waiting, self._under_way = list(self._under_way.values()), {}
         for future in waiting:
             future.set_exception(self._broken)
-
-
-def _wait_until(happened: Callable[[], bool], seconds: float) -> None:
-    """Wait for something, at most so long."""
-    end = time.monotonic() + seconds
-    while not happened() and time.monotonic() < end:
-        time.sleep(_BETWEEN_LOOKS)

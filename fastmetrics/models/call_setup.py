@@ -15,7 +15,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.models.call_sender import LONGEST_REPLY, Budget, CallSender
 from fastmetrics.models.call_store import CallStore
-from fastmetrics.models.calls import CallMaker, Message, Model
+from fastmetrics.models.calls import Model
 from fastmetrics.models.clients import (
     BASE_URL,
     CLIENT,
@@ -105,9 +105,6 @@ class BotOptions(CallOptions):
 _PARAMETERS = {"temperature": 0}
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
 """The parameters of a call that limit the tokens of its reply."""
-
-_NEUTRAL = Message("user", "Reply with the word: ready")
-"""The prompt that checks a server of which no call has worked yet."""
 
 
 @dataclass(frozen=True)
@@ -199,5 +196,4 @@ class CallSettings(CallOptions):
     def sender(self, store: CallStore, budget: Budget) -> CallSender:
         """What sends the calls, within their limits."""
         model = self.configured_model
-        neutral = CallMaker(model, None).call([_NEUTRAL])
-        return CallSender(model, store, budget, self.calls, lambda: connect(model, self.calls), neutral)
+        return CallSender(model, store, budget, self.calls, lambda: connect(model, self.calls))

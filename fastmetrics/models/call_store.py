@@ -1,17 +1,13 @@
 """A store on disk of all calls and their results, which several runs may share, so that no call is paid for twice.
 
-**Runs that share a store** take turns: one of those that ask the same model at the same server holds a lock of the file
-system, which ends with its process, and the store says which process that is. The others wait for its end, and then
-find its replies in the store. Whether a reply is older than the run (``--retry``) follows from the order of arrival in
-the store. So no step of a clock repeats a call.
+**Runs that share a store** share it by SQLite's own locks. Each looks into it before it sends a call, so that only a
+call which two of them have on the wire at the same moment may be paid for twice. Whether a reply is older than the run
+(``--retry``) follows from the order of arrival in the store. So no step of a clock repeats a call.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 import os
-import socket
 import sqlite3
 import threading
 import time
@@ -23,18 +19,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import filelock
-import pyarrow as pa
 import tenacity
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, OptionError, OutputError
-from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.models.calls import REPLY, Answer, Call, Model
 from fastmetrics.tables.addresses import as_local, is_url
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.targets import make_private_folder
 
@@ -48,7 +40,7 @@ _PATIENCE = 10.0
 """Seconds to wait for another process to finish writing."""
 
 _SHORT_PATIENCE = 2.0
-"""Seconds to wait if the contents of a store are only shown, exported or pruned."""
+"""Seconds to wait if the contents of a store are only shown or pruned."""
 
 _BETWEEN_TRIES = 0.02
 
@@ -99,25 +91,22 @@ _MARK = 0x666D6373
 
 _COLUMNS = "outcome, body, prompt_tokens, completion_tokens, latency_ms, time, attempt"
 
-_TABLES = (
-    """
-    create table if not exists calls (
-        key blob primary key,
-        model text not null,
-        endpoint text not null,
-        repeat integer not null,
-        outcome text not null,
-        body text not null,
-        prompt_tokens integer,
-        completion_tokens integer,
-        latency_ms real,
-        time real not null,
-        attempt integer not null
-    ) strict
-    """,
-    "create table if not exists turns (asked text primary key, holder text not null) strict",
-)
-"""The calls, and the processes that ask a model now; the row ids of calls are in the order of their results."""
+_TABLE = """
+create table if not exists calls (
+    key blob primary key,
+    model text not null,
+    endpoint text not null,
+    repeat integer not null,
+    outcome text not null,
+    body text not null,
+    prompt_tokens integer,
+    completion_tokens integer,
+    latency_ms real,
+    time real not null,
+    attempt integer not null
+) strict
+"""
+"""The calls; the row ids are in the order of their results."""
 
 
 def _total(name: str) -> str:
@@ -136,20 +125,13 @@ where calls.outcome != '{REPLY}' or (? and excluded.outcome = '{REPLY}')
 returning {_COLUMNS}, rowid
 """
 
-_ROWS = f"""
-select key, model, endpoint, repeat, {_COLUMNS} from calls where (time, key) > (?, ?) order by time, key limit ?
-"""
-
 
 class CallStore:
     """A store of calls in one SQLite file, which several threads and processes may share.
 
-    Of the runs that ask the same model, one has its ``turn`` at a time, so that no call is paid for twice.
-
     A reply is final: only another reply requested on purpose replaces it, and the tokens of a call are then those of
     all its replies.  A failure is recorded until a reply arrives.  Everything written by ``put`` survives the end of
-    the process, even a crash.  Results that cannot be written, on a full disk for example, are kept in memory for
-    ``save``.  A store whose file or folder cannot be written is ``read_only``.
+    the process, even a crash.  A store whose file or folder cannot be written is ``read_only``.
 
     >>> import tempfile, pathlib
     >>> from fastmetrics.models.calls import CallMaker, Message
@@ -166,11 +148,9 @@ class CallStore:
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = local_path(path, "store")
         self._lock = threading.Lock()
-        self._unsaved: dict[bytes, tuple[Any, ...]] = {}
         if not create and not self.path.exists():
             raise OutputError(f"{self.path}: no such store of calls")
         self.read_only = self.path != IN_MEMORY and self.path.exists() and not _is_writable(self.path)
-        self._turn: filelock.BaseFileLock | None = None
         with self._failing():
             patience = _PATIENCE if create else _SHORT_PATIENCE
             self._connection = _connect(self.path, read_only=self.read_only, patience=patience)
@@ -189,8 +169,7 @@ class CallStore:
         try:
             if self._check_mark(create=True):
                 self._connection.execute(f"pragma application_id = {_MARK}")
-            for statement in _TABLES:
-                self._connection.execute(statement)
+            self._connection.execute(_TABLE)
         finally:
             self._connection.execute("commit")
         # readers and one writer work at the same time; SQLite does not wait here for another run that opens the store
@@ -218,8 +197,6 @@ class CallStore:
         """Close the file; closing it twice does nothing."""
         with self._lock:
             self._connection.close()
-            if self._turn is not None:
-                self._turn.release()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -241,24 +218,6 @@ class CallStore:
                 "made; make the file and its folder writable, or choose another ",
                 Argument("store"),
             )
-
-    def take_turn(self, model: Model) -> str | None:
-        """Take the turn of the runs that ask a model, until the store is closed; if another has it, its process."""
-        if self.path == IN_MEMORY:
-            return None
-        # the file stays, since without it two runs might hold locks of one name
-        name = f".{self.path.name}.{hashlib.sha256(str(model).encode()).hexdigest()[:8]}.lock"
-        lock = filelock.FileLock(self.path.with_name(name), mode=0o600, thread_local=False)
-        with self._lock, self._failing():
-            try:
-                lock.acquire(blocking=False)
-            except filelock.Timeout:
-                holder = self._connection.execute("select holder from turns where asked = ?", (str(model),)).fetchone()
-                return "another process" if holder is None else str(holder[0])
-            self._turn = lock
-            holder = f"process {os.getpid()} on {socket.gethostname()}"
-            self._connection.execute("insert or replace into turns values (?, ?)", (str(model), holder))
-        return None
 
     @property
     def last(self) -> int:
@@ -283,39 +242,12 @@ class CallStore:
         """Store the result of a call, and return the stored result.
 
         If a reply is already stored, for example by another process, that reply stays and is returned, unless
-        ``replace`` is set.  Raises ``OutputError`` if the result cannot be written now; ``save`` tries again.
+        ``replace`` is set.  Raises ``OutputError`` if the result cannot be written.
         """
         row = (call.key, model.name, model.endpoint, call.repeat, *answer[:-1], replace)
-        try:
-            written = self._write(row)
-        except OutputError:
-            self._unsaved[call.key] = row
-            raise
-        return Answer(*written[0]) if written else self.find([call.key])[call.key]
-
-    def _write(self, row: tuple[Any, ...]) -> list[Any]:
         with self._lock, self._failing():
-            try:
-                return self._connection.execute(_PUT, row).fetchall()
-            except sqlite3.OperationalError:
-                # a full disk may have room once the changes in the log are in the file itself
-                self._connection.execute("pragma wal_checkpoint(truncate)")
-                return self._connection.execute(_PUT, row).fetchall()
-
-    def save(self) -> int:
-        """Write the results that could not be written before; returns the number that still cannot."""
-        for key, row in list(self._unsaved.items()):
-            try:
-                self._write(row)
-            except OutputError:
-                break
-            del self._unsaved[key]
-        return len(self._unsaved)
-
-    @property
-    def unsaved(self) -> int:
-        """The number of results that are only in memory."""
-        return len(self._unsaved)
+            written = self._connection.execute(_PUT, row).fetchall()
+        return Answer(*written[0]) if written else self.find([call.key])[call.key]
 
     def counts(self) -> list[Mapping[str, Any]]:
         """The number of calls per model, endpoint and outcome, with their tokens and first and last times."""
@@ -329,17 +261,6 @@ class CallStore:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def rows(self, most: int) -> Iterator[list[tuple[Any, ...]]]:
-        """All calls sorted by time, in pages of at most this size; calls stored meanwhile may be included."""
-        last = (-math.inf, b"")
-        while True:
-            with self._lock, self._failing():
-                rows = self._connection.execute(_ROWS, (*last, most)).fetchall()
-            if not rows:
-                return
-            yield rows
-            last = rows[-1][9], rows[-1][0]
-
     def delete(self, conditions: Sequence[str], values: Sequence[Any]) -> int:
         """Delete the calls that meet all SQL conditions and free their disk space; returns their number."""
         where = " and ".join(conditions) or "false"
@@ -350,27 +271,10 @@ class CallStore:
         return deleted
 
 
-# Counting, exporting and deleting the calls in a store.
+# Counting and deleting the calls in a store.
 
 
 _DAY = 86_400.0
-
-SCHEMA = pa.schema(
-    [
-        ("key", pa.string()),
-        ("model", pa.string()),
-        ("endpoint", pa.string()),
-        ("repeat", pa.int64()),
-        ("outcome", pa.string()),
-        ("body", pa.string()),
-        ("prompt_tokens", pa.int64()),
-        ("completion_tokens", pa.int64()),
-        ("latency_ms", pa.float64()),
-        ("time", pa.timestamp("ms", "UTC")),
-        ("attempt", pa.int64()),
-    ]
-)
-"""The columns of an exported store; ``body`` is the reply as the server sent it, or the failure."""
 
 
 @dataclass(frozen=True)
@@ -462,30 +366,6 @@ def overview(store: CallStore, prices: Prices | None = None) -> StoredCalls:
         tokens = (row["prompt_tokens"] or 0, row["completion_tokens"] or 0)
         counts.append({**row, "cost": None if price is None else price.cost(*tokens)})
     return StoredCalls(counts, store.path.stat().st_size, prices is not None)
-
-
-def export(store: CallStore, out: str | Path, *, overwrite: bool = False) -> tuple[int, int]:
-    """Write all calls to a file, sorted by time; returns their number, and the number of guarded CSV cells.
-
-    Raises the errors of ``write_whole``, also if the file is the store.
-    """
-    place = table_target(out, store.path, overwrite=overwrite)
-    written = 0
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        nonlocal written
-        for rows in store.rows(SIZES.exported_calls):
-            columns = list(zip(*rows, strict=True))
-            columns[0] = tuple(key.hex() for key in columns[0])
-            columns[9] = tuple(map(_milliseconds, columns[9]))
-            written += len(rows)
-            arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-    reader = pa.RecordBatchReader.from_batches(SCHEMA, batches())
-    about = {"store of calls": store.path.name}
-    quoted = write_whole(reader, place, about, set())
-    return written, quoted
 
 
 def prune_calls(store: CallStore, conditions: Sequence[str]) -> int:

@@ -158,24 +158,20 @@ class Client(Protocol):
 # Keys in messages: an exception or a reply may repeat the key that it was sent.
 
 
-_SECRET = 12
+_SECRET = 6
 """Minimum length of a key that is treated as a secret; shorter keys, such as "none", are common words."""
 
 
 class KeyMask:
-    """Replaces keys in texts, in any case; also with ``\\u`` escapes, and with escapes of escapes, as in JSON in JSON.
+    """Replaces keys in texts, in any case.
 
-    >>> KeyMask("sk-0123456789")(r'a "sk-0123456789", a "\\u0073k-012345678\\\\u0039"')
+    >>> KeyMask("sk-0123456789")('a "sk-0123456789", a "SK-0123456789"')
     'a "[key]", a "[key]"'
     """
 
     def __init__(self, *keys: str) -> None:
-        patterns = ("".join(map(self._letter, key)) for key in keys if len(key) >= _SECRET)
+        patterns = (re.escape(key) for key in keys if len(key) >= _SECRET)
         self._pattern = re.compile("|".join(patterns) or "(?!)", re.IGNORECASE)
-
-    @staticmethod
-    def _letter(letter: str) -> str:
-        return rf"(?:{re.escape(letter)}|\\+u{ord(letter):04x})"
 
     def __call__(self, text: str) -> str:
         """The text without the keys."""

@@ -210,7 +210,7 @@ CLIENT: dict[str, Any] = {
 }
 MODEL = Model("m", "v_endpoint", {"temperature": 0, "max_tokens": 7})
 RECEIVED: dict[str, dict[str, Any]] = {
-    "RateLimits": {"most": 13, "requests": 17.0, "tokens": 19.0},
+    "RateLimits": {"requests": 17.0, "tokens": 19.0},
     "Retries": {"tries": 29, "pause": 43.0},
     "CircuitBreaker": {"address": "m at v_endpoint"},
     "Budget": {

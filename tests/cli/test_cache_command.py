@@ -8,7 +8,6 @@ import sqlite3
 import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.models import call_store
@@ -66,18 +65,6 @@ def test_cache_show(filled):
     assert left(filled) == {("big", "reply"): 5000, ("small", "reply"): 3, ("small", "http"): 2}
 
 
-def test_all_calls_are_exported_in_any_format(filled, tmp_path):
-    done = program("judge", "store", filled, "-o", tmp_path / "calls.parquet")
-    assert (done.code, done.out) == (0, f"5,005 calls written: {tmp_path / 'calls.parquet'}\n")
-    table = pq.read_table(tmp_path / "calls.parquet")
-    assert (table.num_rows, len(set(table["key"].to_pylist())), table["body"][0].as_py()) == (5005, 5005, "=1")
-    assert table["outcome"].to_pylist().count("http") == 2
-    assert program("judge", "store", filled, "-o", tmp_path / "calls.parquet").code == 4
-    assert program("judge", "store", filled, "-o", tmp_path / "calls.parquet", "--overwrite").code == 0
-    csv = program("judge", "store", filled, "-o", tmp_path / "calls.csv")
-    assert (csv.code, "3 cells that a spreadsheet would run" in csv.out) == (0, True)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("conditions", "deleted"),
@@ -114,8 +101,6 @@ def test_invalid_prune_conditions_and_stores_raise(filled, tmp_path):
 def test_an_empty_store(tmp_path):
     CallStore(tmp_path / "calls.sqlite").close()
     assert "0 calls in " in program("judge", "store", tmp_path / "calls.sqlite").out
-    assert program("judge", "store", tmp_path / "calls.sqlite", "-o", tmp_path / "c.parquet").code == 0
-    assert pq.read_table(tmp_path / "c.parquet").num_rows == 0
 
 
 def test_a_time_that_no_calendar_has_is_shown_as_unknown(tmp_path):
@@ -127,9 +112,6 @@ def test_a_time_that_no_calendar_has_is_shown_as_unknown(tmp_path):
             store.put(call, model, Answer("reply", "{}", time=moment))
     done = program("judge", "store", path)
     assert (done.code, "–" in done.out) == (0, True), done.err
-    assert program("judge", "store", path, "-o", tmp_path / "all.jsonl").code == 0
-    times = [json.loads(line).get("time") for line in (tmp_path / "all.jsonl").read_text().splitlines()]
-    assert sorted(moment is None for moment in times) == [False, True, True]
 
 
 def test_a_store_that_another_process_writes_is_shown_and_not_pruned(tmp_path, monkeypatch):

@@ -152,11 +152,10 @@ def test_a_requested_wait_holds_back_every_call_and_no_longer():
         async def sleep(seconds):
             now[0] += seconds
 
-        limits = RateLimits(4, clock=lambda: now[0], sleep=sleep)
+        limits = RateLimits(clock=lambda: now[0], sleep=sleep)
         limits.limited(0.25)
         for _ in range(3):
-            await limits.enter(1)
-            limits.leave()
+            await limits.wait(1)
         return now[0]
 
     assert asyncio.run(run()) == 0.25
@@ -182,13 +181,13 @@ def test_prompts_of_several_batches_are_sent_once_and_are_no_calls_of_an_earlier
 
 def test_an_estimate_with_the_reply_and_then_the_tokens_count_against_the_limit_per_minute(tmp_path, monkeypatch):
     reserved, counted = [], []
-    enter = RateLimits.enter
+    wait = RateLimits.wait
 
     async def recorded(self, tokens):
         reserved.append(tokens)
-        await enter(self, tokens)
+        await wait(self, tokens)
 
-    monkeypatch.setattr(RateLimits, "enter", recorded)
+    monkeypatch.setattr(RateLimits, "wait", recorded)
     monkeypatch.setattr(RateLimits, "used", lambda self, guessed, tokens: counted.append((guessed, tokens)))
     usage = {"prompt_tokens": 70, "completion_tokens": 3}
     with judge_server(reply=lambda body: completion("x") | {"usage": usage}) as server:

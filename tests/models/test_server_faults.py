@@ -76,8 +76,6 @@ FAULTS = {
     "redirect 307 to another host": ("http", "307: the server redirects to http://other-host.example:8080"),
     "redirect to itself": ("http", "more than 5 redirects"),
     "key": ("ok", "your key is [key]"),
-    "key escaped": ("ok", "key [key]"),
-    "key escaped twice": ("ok", "key [key]"),
     "key in an error that is no JSON": ("http", "500: <p>[key] [key]"),
     "key in a redirect": ("http", "redirects to an address that contains the key"),
 }
