@@ -261,7 +261,7 @@ IN_A_ROW = 20
 
 
 class CircuitBreaker:
-    """Counts consecutive failures; a reply resets the count, and so does a refusal of one call."""
+    """Counts consecutive failures; a reply resets the count, and after one so does a refusal of a single call."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -279,18 +279,17 @@ class CircuitBreaker:
 
         ``last`` is a call after which none is left that may work.
         """
-        if failure.fatal and not self._has_worked:
-            raise ServiceError(f"{self._address} refuses all calls: {failure.reason}")
-        if not (failure.passing or failure.fatal):
+        is_of_call = not (failure.passing or failure.fatal)
+        if is_of_call and self._has_worked:
             self._requests = self._calls = 0
             return
-        if given_up:
-            self._calls += 1
-        else:
-            self._requests += not failure.limited
+        self._calls += given_up
+        self._requests += not (given_up or failure.limited or is_of_call)
         if not self._has_worked and (self._requests >= FIRST or (last and self._requests)):
+            if failure.fatal:
+                raise ServiceError(f"{self._address} refuses all calls: {failure.reason}")
             raise ServiceError(f"{self._address}: no reply to {self._requests} requests: {failure.reason}")
-        if self._calls >= IN_A_ROW:
+        if self._calls >= IN_A_ROW and (last or not is_of_call):
             raise ServiceError(f"{self._address}: {self._calls} consecutive calls failed: {failure.reason}")
 
 

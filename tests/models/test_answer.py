@@ -122,9 +122,8 @@ def test_replies_without_answer_have_status_and_can_be_retried(tmp_path):
             (None, "http", "502: no worker"),
         ]
         count = judge.count
-        fm.answer(table, one)  # asks for the failures, and checks the server with a call that worked before
-        again = {asked(body) for body in judge.bodies[count:]}
-        assert (again >= {"none", "blank", "error"}, len(again)) == (True, 4)
+        fm.answer(table, one)
+        assert {asked(body) for body in judge.bodies[count:]} == {"none", "blank", "error"}
         judge.reply = echo
         found = fm.answer(table, one, retry=["truncated", "refused"])
         kept = {"thought": "It is.", "thought without end": None}
@@ -226,7 +225,7 @@ def test_function_that_always_fails_stops_the_run():
     def lost(question):
         raise OSError("no route")
 
-    with pytest.raises(ServiceError, match="lost at python: 20 consecutive calls failed: OSError: no route"):
+    with pytest.raises(ServiceError, match="lost at python: 50 consecutive calls failed: OSError: no route"):
         fm.answer({"question": [f"{n}" for n in range(50)]}, lost)
     for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
         with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):

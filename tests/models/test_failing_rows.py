@@ -119,11 +119,11 @@ def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, 
 
 @pytest.mark.slow
 @BOTH
-def test_a_run_of_refused_rows_only_is_whole(tmp_path, kind):
-    with judge_server(draw=failing("400", range(100))) as server:
+def test_a_run_of_refused_rows_is_whole_after_a_reply(tmp_path, kind):
+    with judge_server(draw=failing("400", range(1, 100))) as server:
         rows, requests, made = Runs(tmp_path, server, kind, 100).run(concurrency=4)
-        assert dict(made.failed) == {"http": 100}
-        assert all("context length" in reason for _, reason in rows)
+        assert dict(made.failed) == {"http": 99}
+        assert all("context length" in reason for _, reason in rows[1:])
         assert requests == 100
 
 
@@ -208,9 +208,11 @@ def test_rows_for_which_a_function_raises_do_not_end_a_run(tmp_path, store):
         assert not store or len(seen) <= len(numbers) + 2
 
 
-def test_function_that_raises_for_every_row_is_whole():
-    table = {"question": [str(n) for n in range(40)]}
-    assert set(fm.answer(table, broken(range(40), []))["answer_status"].to_pylist()) == {"error"}
+def test_function_that_raises_for_every_row_of_many_ends_the_run():
+    table = {"question": [str(n) for n in range(19)]}
+    assert set(fm.answer(table, broken(range(19), []))["answer_status"].to_pylist()) == {"error"}
+    with pytest.raises(ServiceError, match="40 consecutive calls failed: KeyError"):
+        fm.answer({"question": [str(n) for n in range(40)]}, broken(range(40), []))
 
 
 def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):

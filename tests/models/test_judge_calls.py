@@ -153,9 +153,9 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
 @pytest.mark.parametrize(
     ("fault", "message", "most"),
     [
-        ("401", "refuses all calls: 401: wrong key", 9),
-        ("404", "refuses all calls: 404: the model `nobody` does not exist", 9),
-        ("quota", "refuses all calls: 429: you have no money left", 9),
+        ("401", "refuses all calls: 401: wrong key", 28),
+        ("404", "refuses all calls: 404: the model `nobody` does not exist", 28),
+        ("quota", "refuses all calls: 429: you have no money left", 28),
         ("500", "no reply to 20 requests: 500: out of order", 40),
         ("close", "no reply to 20 requests: the connection failed", 40),
         ("400", "20 consecutive calls failed: 400: maximum context length", 40),

@@ -104,20 +104,25 @@ def test_run_with_only_failures_stops():
     assert failing(1000, worked=True) == [None] * 1000
     after = failing(IN_A_ROW, given_up=True, worked=True)
     assert [error is not None for error in after] == [False] * (IN_A_ROW - 1) + [True]
-    assert failing(2, last=True)[0] == "here: no reply to 1 requests: why"
+    assert failing(1, last=True) == ["here: no reply to 1 requests: why"]
     assert failing(2, last=True, worked=True) == [None] * 2
-    assert failing(1, fatal=True, passing=False) == ["here refuses all calls: why"]
+    assert failing(FIRST, fatal=True, passing=False)[-2:] == [None, "here refuses all calls: why"]
+    assert failing(1, fatal=True, passing=False, last=True) == ["here refuses all calls: why"]
     assert failing(IN_A_ROW - 1, worked=True, fatal=True, passing=False, given_up=True) == [None] * (IN_A_ROW - 1)
     assert failing(1000, limited=True) == [None] * 1000
 
 
 def test_a_reply_and_a_refusal_of_one_call_reset_the_count():
     assert failing(1000, given_up=True, passing=False) == [None] * 1000
+    refused = failing(IN_A_ROW, given_up=True, passing=False, last=True)
+    assert [error is not None for error in refused] == [False] * (IN_A_ROW - 1) + [True]
     breaker = CircuitBreaker("here")
     breaker.worked()
     for turn in range(20):
         assert [said(breaker, True) for _ in range(IN_A_ROW - 1)] == [None] * (IN_A_ROW - 1)
-        breaker.worked() if turn % 2 else said(breaker, True, passing=False)
+        assert turn % 2 or said(breaker, True, passing=False, last=True) is None
+        if turn % 2:
+            breaker.worked()
 
 
 def test_the_longest_wait_that_a_server_asks_for_holds():
