@@ -176,7 +176,7 @@ def test_failing_rows_have_an_exit_code_of_their_own(tmp_path):
                 done = program(*command, *more)
                 assert (done.code, command[command.index("-o") + 1].exists()) == (9, True), done.err
                 assert "2 rows without a reply, since their calls failed (2 http)" in done.err
-                assert "--overwrite" in done.err
+                assert "--resume" in done.err
                 assert ("2 http" in done.out) == (more[1:] == [])
 
 
