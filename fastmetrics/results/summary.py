@@ -21,7 +21,7 @@ from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes
 from fastmetrics.metrics.plan import Plan
-from fastmetrics.metrics.stored_metadata import Declared, Stored, merged
+from fastmetrics.metrics.stored_metadata import Declared, merged
 from fastmetrics.results.heat_maps import scale_of
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (
@@ -271,7 +271,6 @@ def summarize(
     sums, values = _added(scores, requested)
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
-    _check_bounds(sums.states, stored)
     by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
     joined = _Joined.of(sums.states, sums.added, sums.repeats, values)
     states = {**sums.states, **joined.states}
@@ -295,12 +294,6 @@ def summarize(
     unread = unread_notes(sums.unread, sums.n_rows)
     notes = [*sums.notes, *joined.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
     return Summary(sums.n_rows, metrics, corpus, by_label, notes)
-
-
-def _check_bounds(states: Mapping[str, State], stored: Stored) -> None:
-    """Raise ``InputError`` for scores of another system outside the bounds of their metric."""
-    for name, bounds in declared_bounds(states, stored).items():
-        check_bounds(pa.array([states[name].min, states[name].max]), name, bounds)
 
 
 @dataclass(frozen=True)
