@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -293,6 +294,9 @@ def known_true(flags: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pc.and_kleene(flags, flags.is_valid())
 
 
+_DOUBLE = pa.float64()
+
+
 def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags | None = None) -> pa.Array:
     """Numbers or booleans as an Arrow array of the type, null where ``missing``.
 
@@ -302,9 +306,11 @@ def arrow_numbers(values: npt.NDArray[Any], type_: pa.DataType, missing: Flags |
     valid = None
     if missing is not None and missing.any():
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    data = np.ascontiguousarray(values, type_.to_pandas_dtype())
-    if pt.is_boolean(type_):
-        data = np.packbits(data, bitorder="little")
+    if values.dtype == np.float64 and type_ == _DOUBLE:
+        data = np.ascontiguousarray(values)
+    else:
+        data = np.ascontiguousarray(values, type_.to_pandas_dtype())
+        data = np.packbits(data, bitorder="little") if pt.is_boolean(type_) else data
     return pa.Array.from_buffers(type_, len(values), [valid, pa.py_buffer(data)])
 
 
@@ -373,10 +379,11 @@ class Memo:
 
     def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
         """The cached result of ``make`` for ``what`` and these objects."""
-        key = (what, *map(id, beside))
-        if key not in self._values:
-            self._values[key] = beside, make()
-        result: T = self._values[key][1]
+        key = (what, *map(id, beside)) if beside else (what,)
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = beside, make()
+        result: T = found[1]
         return result
 
 
@@ -386,7 +393,7 @@ class Memo:
 # lists of strings and repeated rows are views of the same bytes.
 
 
-_EMPTY = np.zeros(0, np.uint8)
+_EMPTY, _NO_ROWS = np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
 HIGH, ANGLE, PIPE, BRACKET, BRACE, HEADING = 1, 2, 4, 8, 16, 32
 """Signs of a text: it may hold a character beyond ASCII, a ``<`` or a ``|``, or begin with a bracket, with a brace, or
@@ -424,7 +431,13 @@ class Text:
         >>> text_of_strings(["a", "b"]).with_sign(HIGH).tolist()
         [0, 1]
         """
-        return np.arange(len(self)) if self.signs is None else np.flatnonzero(self.signs & signs)
+        if self.signs is None:
+            return np.arange(len(self))
+        return np.flatnonzero(self.signs & signs) if self._all_signs & signs else _NO_ROWS
+
+    @cached_property
+    def _all_signs(self) -> int:
+        return EVERY if self.signs is None else int(np.bitwise_or.reduce(self.signs, initial=0))
 
     def strings(self) -> list[str]:
         """The strings as Python objects; for few rows and for output, not for whole columns on the hot path."""

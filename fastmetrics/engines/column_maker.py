@@ -25,6 +25,8 @@ class ColumnMaker(ABC):
     rows, with the same schema for every batch.
     """
 
+    computes = False
+    """Whether it only computes, and waits for nothing and nobody."""
     rows_each = 1
 
     @property

@@ -170,7 +170,7 @@ def _of_frame(
     schema, tables = source.pieces(maker.columns, maker.columns)
     made: list[pa.RecordBatch] = []
     rows = 0
-    for batch in map_batches(maker, _batches(tables, threads), threads):
+    for batch in map_batches(maker, _batches(tables, threads), threads, at_once=maker.computes):
         made.append(batch)
         rows += batch.num_rows // maker.rows_each
         if progress is not None:

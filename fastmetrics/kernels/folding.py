@@ -188,7 +188,7 @@ PADDING = 2 * BLOCK
 WRONG = 128
 """In place of the signs of a block: it is not UTF-8."""
 
-_U0, _U1, _U3, _U4, _U6, _U7, _U8, _U16, _U32, _U61 = (np.uint64(n) for n in (0, 1, 3, 4, 6, 7, 8, 16, 32, 61))
+_U0, _U1, _U2, _U3, _U4, _U6, _U7, _U8, _U16, _U32, _U61 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 6, 7, 8, 16, 32, 61))
 _BLOCK, _BEYOND, _BYTE, _ALL = (np.uint64(n) for n in (BLOCK, 0x80, 0xFF, (1 << 64) - 1))
 _LESS, _BAR = np.uint64(ord("<")), np.uint64(ord("|"))
 _BEGINS = np.zeros(256, np.uint8)
@@ -225,6 +225,7 @@ def see_texts(data: Bytes, bounds: Any, room: Bytes, blocks: Bytes, signs: Bytes
         return False
     for row in range(np.uint64(len(bounds) - 1)):
         begin, stop = np.uint64(bounds[row]), np.uint64(bounds[row + _U1])
+        prefetch(data, np.uint64(bounds[min(row + _U16, np.uint64(len(bounds) - 1))]))
         found = np.uint8(0)
         if begin < stop:
             # Together the texts may be valid although a character goes over from one to the next.
@@ -296,8 +297,12 @@ def signs_between(blocks: Bytes, k: np.uint64, last: np.uint64) -> np.uint8:
 def see_beginning(data: Bytes, begin: np.uint64, stop: np.uint64) -> np.uint8:
     """The signs of the first bytes of a text."""
     signs = _BEGINS[data[begin]]
-    if signs & HEADING and not heads_thought(data, begin, stop):
-        signs ^= np.uint8(HEADING)
+    if signs & HEADING:
+        # The third letter tells nearly all words apart from thinking, thoughts, here, reasoning and analysis.
+        third = data[begin + _U2] | 0x20 if begin + _U2 < stop else 0
+        is_word = 0x61 <= data[begin] | 0x20 <= 0x7A
+        if (is_word and third not in (0x69, 0x6F, 0x72, 0x61)) or not heads_thought(data, begin, stop):
+            signs ^= np.uint8(HEADING)
     return signs
 
 
@@ -360,6 +365,9 @@ def find_scripts(
     """
     some, last = False, len(words) - LOOK // 8 - 1
     for row in range(len(starts)):
+        ahead = min(row + 16, len(starts) - 1)
+        if signs[ahead] & HIGH:
+            prefetch(data, np.uint64(starts[ahead]))
         if not signs[row] & HIGH:
             continue
         place = starts[row] >> 3

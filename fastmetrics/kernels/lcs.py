@@ -64,7 +64,7 @@ def block_length(b: Ids, start: int, stop: int, masks: Uint64s, carry: Uint64s) 
     return zeros_of(v)
 
 
-@leaf
+@inline
 def lcs_length(a: Lists, b: Lists, row: int, masks: Uint64s, carry: Uint64s) -> int:
     """The length of the longest common subsequence of a pair; ``carry`` has room for the longer list."""
     a_ids, b_ids = a.ids, b.ids

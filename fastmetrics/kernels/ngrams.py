@@ -604,7 +604,7 @@ def size_of_row(a: Lists, b: Lists, groups: Ints, row: int) -> int:
     return max(size, a.stops[row] - a.starts[row] + 1)
 
 
-@leaf
+@inline
 def count_rows(
     a: Lists,
     b: Lists,
@@ -672,14 +672,15 @@ def count_ngrams(
     orders: int,
     together: bool,
     odd: np.uint64,
-    top: int = TOP,
-    longest: int = LONGEST,
+    top: int,
+    longest: int,
 ) -> Counts:
     """Per order and list of b: number of its n-grams matched in the list of a to which its group belongs.
 
     List i of a has the lists ``groups[i]:groups[i + 1]`` of b.  If ``together``, the counts are per list of a, and the
     matches of an n-gram are its maximum count over the lists of b.  Matches are clipped to the n-gram's count in a.
-    ``odd`` is a secret odd number, from which hashes are made.
+    ``odd`` is a secret odd number, from which hashes are made; ``top`` and ``longest`` are ``TOP`` and ``LONGEST``.
+    They have no defaults: Numba looks at the types of a call again each time one is left out.
     """
     n_rows, n_lists = len(a.starts), len(b.starts)
     room, slots, columns = LANES, 0, 2  # of arrays of zeros, which take memory even if they are not used

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ids, Ints
-from fastmetrics.kernels.jit import kernel, leaf
+from fastmetrics.kernels.jit import inline, kernel, leaf
 from fastmetrics.kernels.ngrams import Lists
 
 # Counts over pairs of token lists: shared tokens as sets and as multisets, and distinct tokens.
@@ -13,7 +13,7 @@ from fastmetrics.kernels.ngrams import Lists
 # Words are unsigned indexes, which avoids the test for a negative index.
 
 
-@leaf
+@inline
 def match_one(remaining: Ids, of_b: Ids) -> int:
     """Size of the multiset intersection of the words ``of_b`` with ``remaining``, which loses the matched words.
 
@@ -29,7 +29,7 @@ def match_one(remaining: Ids, of_b: Ids) -> int:
     return shared
 
 
-@leaf
+@inline
 def match_each(remaining: Ids, used: Ids, of_b: Ids) -> int:
     """Like ``match_one`` of ``remaining`` and ``of_b``, without removal.
 

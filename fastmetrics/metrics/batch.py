@@ -163,17 +163,16 @@ class Batch:
             return make()
 
     def scores(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags]:
-        """The scores of a row metric, NaN where it is undefined or a value is unread, and whether each row has all.
-
-        They are computed once for all that read them.
-        """
-        return self._scored(metric, options)[:2]
+        """The scores of a row metric, NaN where it is undefined or a value is unread, and whether each row has all."""
+        return self.scored(metric, options)[:2]
 
     def unread(self, metric: RowMetric, options: Options) -> list[Unread]:
         """The rows of a row metric with a value that could not be read, each for one reason."""
-        return self._scored(metric, options)[2]
+        return self.scored(metric, options)[2]
 
-    def _scored(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags, list[Unread]]:
+    def scored(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags, list[Unread]]:
+        """Both of them, computed once for all that read them."""
+
         def make() -> tuple[Floats, Flags, list[Unread]]:
             scores, present = metric.compute(self, options)
             unread = apart(metric.unread(self, options), present)
@@ -240,6 +239,17 @@ class Batch:
             return None
         sizes = numpy_values(pc.list_value_length(array), null=0)
         return self.remember(("groups", column), lambda: np.concatenate([[0], np.cumsum(sizes)]))
+
+    def complete(self, columns: tuple[str, ...]) -> Flags:
+        """Whether each row has a value in all of these columns."""
+
+        def look() -> Flags:
+            present = np.ones(self.n_rows, np.bool_)
+            for column in columns:
+                present = present & self.present(column)
+            return present
+
+        return self._memory.of(("complete", columns), (), look)
 
     def present(self, column: str) -> Flags:
         """Whether each row has a value: not null, a list not empty, amounts without null.
@@ -455,9 +465,12 @@ def written(bit: int) -> Finder:
     """A finder of rows with text in one of ``scripts``."""
 
     def rows(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | None:
-        texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
-        masks = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
-        return np.bitwise_or.reduce(masks) & bit != 0 if masks else None
+        def make() -> Flags | None:
+            texts = [column for column in columns if COLUMNS[column].kind in ("text", "texts")]
+            masks = [bits for bits in (_bits(batch, column) for column in texts) if bits is not None]
+            return np.bitwise_or.reduce(masks) & bit != 0 if masks else None
+
+        return batch.remember(("written", bit, *columns), make)
 
     return rows
 

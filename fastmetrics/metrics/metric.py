@@ -368,7 +368,7 @@ class Metric:
     def compute(self, batch: Batch, options: Options) -> tuple[Floats, Flags]:
         """One score per row, and whether the row is complete; the score of an incomplete row is NaN."""
         scores, present = self._call(batch, options)
-        return np.where(present, scores, np.nan), present
+        return scores if scores.dtype == np.float64 and present.all() else np.where(present, scores, np.nan), present
 
     def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags, list[Unread]]:
         """Each row's counts or stored data for a corpus metric, whether the row counts, and which are unread."""
@@ -402,15 +402,11 @@ class Metric:
 
     def cautioned(self, name: str, batch: Batch, options: Options) -> dict[str, list[int]]:
         """The numbers of rows that the cautions of a score of this ``name`` concern, and of complete rows."""
-        found = {caution_name(name, place): caution for place, caution in enumerate(self.cautions(options))}
-        if all(caution.rows is None for caution in found.values()):
+        found = [(place, one) for place, one in enumerate(self.cautions(options)) if one.rows is not None]
+        if not found:
             return {}
         batch, columns, present = self._ready(batch, options)
-        return {
-            key: caution.count(batch, options, columns, present)
-            for key, caution in found.items()
-            if caution.rows is not None
-        }
+        return {caution_name(name, place): one.count(batch, options, columns, present) for place, one in found}
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, its columns among the needed ones, and whether each row is complete."""
@@ -418,10 +414,7 @@ class Metric:
         if self.rows.prepare is not None:
             batch = self.rows.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
-        present = np.ones(batch.n_rows, np.bool_)
-        for column in columns:
-            if column not in self.optional:
-                present = present & batch.present(column)
+        present = batch.complete(tuple([column for column in columns if column not in self.optional]))
         if self.rows.either is not None:
             present = present & self.rows.either.rows(batch, options)
         return batch, columns, present

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import HIGH, decoded, is_list, is_text, known_true, plain
+from fastmetrics.base.arrays import HIGH, decoded, is_list, is_text, known_true
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
@@ -46,6 +46,8 @@ def caution_notes(counts: Mapping[str, Sequence[int]], scores: Mapping[str, Scor
 
     Scores of rows come before those of tables, as in the columns of an output, so that its readers make the same notes.
     """
+    if not any(rows for rows, *_ in counts.values()):
+        return []
     groups: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
     for name, score in sorted(scores.items(), key=lambda item: item[1].metric.corpus is not None):
         for place, caution in enumerate(score.metric.cautions(score.options)):
@@ -128,35 +130,44 @@ _RUBRICS = {
 """For the languages of rubrics: the rows in another script, the name of the language, what they are, and advice."""
 
 
+TEXTS = "texts"
+"""In place of what is read as text: texts, which may look like something else."""
+
+
+def read_as(kind: str, type_: pa.DataType) -> str:
+    """What of a column is read as text, by its kind and the type that it has in the user's table: one of ``READ``.
+
+    >>> read_as("text", pa.list_(pa.string())), read_as("text", pa.string()), read_as("number", pa.string())
+    ('one-item lists', 'texts', '')
+    """
+    if kind not in ("text", "texts"):
+        return ""
+    if is_value(type_) or (is_list(type_) and is_value(type_.value_type)):
+        return "numbers"
+    if is_list(type_):
+        return "one-item lists" if kind == "text" else ""
+    return TEXTS if is_text(type_) else ""
+
+
 def column_counts(
-    rows: Batch,
-    used: Mapping[str, str],
-    schema: pa.Schema,
-    *,
-    has_blanks: bool,
-    keys: Collection[str] = (),
+    rows: Batch, used: Mapping[str, str], read: Mapping[str, str], *, has_blanks: bool
 ) -> dict[str, list[int]]:
     """The counts of rows of which the notes on columns tell, each with that of all.
 
-    They are of what looks like structure in a text, of what was no text in the user's ``schema``, and of blank cells.
-    Texts that are only ``keys`` or JSON may be anything.
+    They are of what looks like structure in a text, of what was no text in the user's table and is ``read`` so
+    (``read_as``), and of blank cells.
     """
     counts = {}
     for column, name in used.items():
-        array, kind = rows.columns[column], COLUMNS[column].kind if column in COLUMNS else ""
+        array, what = rows.columns[column], read.get(column)
         if has_blanks and is_text(array.type):
             counts[f"{BLANKS}{name}"] = [array.null_count, len(array)]
-        if kind not in ("text", "texts") or column in keys:
-            continue
-        before, filled = plain(schema.field(name).type), len(array) - array.null_count
-        if is_value(before) or (is_list(before) and is_value(before.value_type)):
-            counts[f"numbers in {name}"] = [filled, filled]
-        elif kind == "text" and is_list(before):
-            counts[f"one-item lists in {name}"] = [filled, filled]
-        elif is_text(plain(array.type)):
-            text = rows.text(column)
-            for structure, found in looks(array, text, kind).items():
+        if what == TEXTS:
+            for structure, found in looks(array, rows.text(column), COLUMNS[column].kind).items():
+                filled = len(array) - array.null_count
                 counts[f"{structure} in {column}={name}"] = [int(np.count_nonzero(found)), filled]
+        elif what:
+            counts[f"{what} in {name}"] = [len(array) - array.null_count] * 2
     return counts
 
 
@@ -262,6 +273,7 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
     >>> column_notes({"script for en": [3, 4]})[0].partition(";")[0]
     'rubrics in English: 3 of 4 rows (75 %) have texts mostly not in Latin letters'
     """
+    counts = {key: pair for key, pair in counts.items() if pair[0]}
     blank = [
         f"{rows:,} of {total:,} in {key.removeprefix(BLANKS)}"
         for key, (rows, total) in counts.items()
@@ -290,7 +302,7 @@ def column_notes(counts: Mapping[str, Sequence[int]]) -> list[str]:
             )
         elif key.startswith(STRIPPED):
             name = key.removeprefix(STRIPPED)
-            empty, _ = counts[f"{CUT}{name}"]
+            empty, _ = counts.get(f"{CUT}{name}", (0, 0))
             more = f"; {empty:,} of them end within a thought, without an answer" if empty else ""
             notes.append(f"{name}: thoughts were left out of {rows:,} {'answer' if rows == 1 else 'answers'}{more}")
         elif key.startswith(NOTHING) and rows:

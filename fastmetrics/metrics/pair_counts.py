@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Ints, Tokens
 from fastmetrics.kernels import token_overlap as overlap
 from fastmetrics.kernels.lcs import lcs_lengths
-from fastmetrics.kernels.ngrams import Lists, count_ngrams
+from fastmetrics.kernels.ngrams import LONGEST, TOP, Lists, count_ngrams
 from fastmetrics.text.tokenize import SECRET
 
 
@@ -62,7 +62,9 @@ def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
 
 def _matches(a: Tokens, b: Tokens, order: int) -> Ints:
     grouped, groups = _grouped(a)
-    return count_ngrams(lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False, SECRET[1])
+    return count_ngrams(
+        lists(grouped), lists(b), groups, max(a.n_words, b.n_words), order, False, SECRET[1], TOP, LONGEST
+    )
 
 
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
@@ -71,7 +73,7 @@ def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     return a.memo.of(
         (clipped, orders),
         (b,),
-        lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True, SECRET[1]),
+        lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True, SECRET[1], TOP, LONGEST),
     )
 
 

@@ -266,6 +266,11 @@ class Plan:
         found = [some["extract"] for some in (*options, *(part.options for part in parts)) if some.get("extract")]
         return list(dict.fromkeys(found))
 
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """What is computed once for the batches of a run."""
+        return {}
+
     @property
     def compares_spelling(self) -> bool:
         """Whether a metric compares answers and references as they are spelled."""

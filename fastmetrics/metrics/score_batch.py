@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,17 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_choices, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
-from fastmetrics.base.token_counts import told
+from fastmetrics.base.token_counts import Told, told
 from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
-from fastmetrics.metrics.notes import column_counts, extraction_counts, reason_counts, spelling_counts, thought_counts
+from fastmetrics.metrics.notes import (
+    column_counts,
+    extraction_counts,
+    read_as,
+    reason_counts,
+    spelling_counts,
+    thought_counts,
+)
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.file_columns import Widened
@@ -38,6 +46,9 @@ from fastmetrics.text.thoughts import without_thoughts
 from fastmetrics.text.tokenize import Vocabularies
 
 T = TypeVar("T")
+
+_SMALL = 1 << 16
+"""Bytes of a table that is scored at once: to start a thread takes longer, and nobody interrupts it."""
 
 _FEW_ROUNDS = 4
 """A table of at most this many rounds of batches over all threads is divided evenly."""
@@ -50,6 +61,8 @@ def fit(plan: Plan, batches: Callable[[], Iterable[pa.RecordBatch]]) -> Plan:
     """
     if plan.latency_unit is None and "latency_ms" in plan.used:
         plan = replace(plan, latency_unit=_latency_unit(rows_of(batch, plan) for batch in batches()))
+    if all(score.metric.rows.fit is None for score in plan.scores):
+        return plan
     scores = []
     for score in plan.scores:
         if score.metric.rows.fit is not None:
@@ -90,28 +103,82 @@ def fitted(plan: Plan, source: TableSource) -> Plan:
             selection = selection.widen(wider.name, wider.type)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a plan reads the batches of one schema: what does not depend on their rows, for all of them."""
+
+    schema: pa.Schema
+    converted: Sequence[tuple[str, Callable[[pa.Array], Mapping[str, pa.Array]]]]
+    """What some columns become."""
+    numeric: frozenset[str]
+    """The columns that hold numbers."""
+    read: Mapping[str, str]
+    """What of each column is read as text."""
+    told: Told
+    """What counts of tokens and latencies tell."""
+    compares_spelling: bool
+
+    @classmethod
+    def of(cls, plan: Plan, schema: pa.Schema) -> Reading:
+        """The reading of a schema, made once for batches in sequence."""
+        known: Reading | None = plan.memory.get("reading")
+        if known is None or not known.schema.equals(schema):
+            known = plan.memory["reading"] = cls._made(plan, schema)
+        return known
+
+    @classmethod
+    def _made(cls, plan: Plan, schema: pa.Schema) -> Reading:
+        converted: list[tuple[str, Callable[[pa.Array], Mapping[str, pa.Array]]]] = []
+
+        def convert(column: str, change: Callable[..., pa.Array], *arguments: Any) -> None:
+            converted.append((column, partial(_changed, column, change, arguments)))
+
+        kinds = {column: COLUMNS[column].kind if column in COLUMNS else "" for column in plan.used}
+        held = {column: plain(schema.field(name).type) for column, name in plan.used.items()}
+        for column, name in plan.used.items():
+            kind, wanted = kinds[column], plan.kinds.get(name)
+            if name in plan.lists:
+                convert(column, as_text_lists, name, kind, plan.lists[name])
+            is_plain = schema.field(name).type in _PLAIN and name not in plan.lists
+            if kind in ("text", "texts") and wanted in ("value", "values") and not is_plain:
+                convert(column, as_texts, name, kind)
+            if wanted == "choices":
+                converted.append((column, partial(as_choices, name=name)))
+            if wanted in ("json", "jsons"):
+                convert(column, partial(as_json, several=wanted == "jsons"))
+        if plan.strip_thoughts and "answer" in plan.used:
+            convert("answer", without_thoughts)
+        unit = plan.latency_unit
+        is_told = unit is None or not math.isnan(unit)
+        if is_told and unit not in (None, 1.0) and "latency_ms" in plan.used:
+            convert("latency_ms", _times, unit)
+        numeric = {column for column, type_ in held.items() if is_value(type_.value_type if is_list(type_) else type_)}
+        read = {column: read_as(kinds[column], held[column]) for column in plan.used if column not in plan.keys}
+        spelt = plan.compares_spelling and is_text(held["answer"])
+        return cls(schema, converted, frozenset(numeric), read, told(plan.used)._replace(latency=is_told), spelt)
+
+
+_PLAIN = (pa.string(), pa.large_string())
+"""The types of texts that are no others' codes."""
+
+
+def _changed(
+    column: str, change: Callable[..., pa.Array], arguments: Sequence[Any], array: pa.Array
+) -> dict[str, pa.Array]:
+    return {column: change(array, *arguments)}
+
+
+def _times(array: pa.Array, unit: float) -> pa.Array:
+    return pc.multiply(decoded(array).cast(pa.float64(), safe=False), unit)
+
+
 def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None) -> Batch:
     """The columns of a record batch that a plan needs, under their canonical names."""
+    reading = Reading.of(plan, batch.schema)
     columns = {column: batch.column(name) for column, name in plan.used.items()}
-    for column, name in plan.used.items():
-        kind = COLUMNS[column].kind if column in COLUMNS else ""
-        if name in plan.lists:
-            columns[column] = as_text_lists(columns[column], name, kind, plan.lists[name])
-        if kind in ("text", "texts") and plan.kinds.get(name) in ("value", "values"):
-            columns[column] = as_texts(columns[column], name, kind)
-        if plan.kinds.get(name) == "choices":
-            columns |= as_choices(columns[column], name)
-        if plan.kinds.get(name) in ("json", "jsons"):
-            columns[column] = as_json(columns[column], several=plan.kinds[name] == "jsons")
-    held = {column: plain(batch.schema.field(name).type) for column, name in plan.used.items()}
-    numeric = {column for column, type_ in held.items() if is_value(type_.value_type if is_list(type_) else type_)}
-    if plan.strip_thoughts and "answer" in columns:
-        columns["answer"] = without_thoughts(columns["answer"])
-    unit = plan.latency_unit
-    is_told = unit is None or not math.isnan(unit)
-    if is_told and unit not in (None, 1.0) and "latency_ms" in columns:
-        columns["latency_ms"] = pc.multiply(decoded(columns["latency_ms"]).cast(pa.float64(), safe=False), unit)
-    return Batch(columns, plan.shared, words, watch, numeric, told(plan.used)._replace(latency=is_told))
+    for column, change in reading.converted:
+        columns |= change(columns[column])
+    return Batch(columns, plan.shared, words, watch, reading.numeric, reading.told)
 
 
 def score_batch(
@@ -124,19 +191,19 @@ def score_batch(
     fingerprints, and the counts of drift and of unread rows.  The function is pure; ``words`` from earlier batches save
     time and do not change the result.  ``watch`` times the representations and metrics.
     """
-    given = rows_of(batch, plan, words, watch)
+    reading, given = Reading.of(plan, batch.schema), rows_of(batch, plan, words, watch)
     rows = given.read({"extract": plan.common.get("extract")})
     arrays = [batch.column(name) for name in plan.copied.values()]
     arrays += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
-    cautions = column_counts(rows, plan.used, batch.schema, has_blanks=plan.has_blanks, keys=plan.keys)
+    cautions = column_counts(rows, plan.used, reading.read, has_blanks=plan.has_blanks)
     if "answer" in plan.used:
         name = plan.used["answer"]
         cautions |= thought_counts(batch.column(name), given, name, stripped=plan.strip_thoughts)
         for extract in plan.extracts:
             cautions |= extraction_counts(given.read({"extract": extract}).columns["answer"], name, extract)
-    if plan.compares_spelling and is_text(plain(batch.schema.field(plan.used["answer"]).type)):
+    if reading.compares_spelling:
         cautions |= spelling_counts(rows)
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
@@ -166,8 +233,8 @@ def score_batch(
                 if column is not None:
                     columns[column] = counts_array(added, counted)
                 continue
-            values, present = given.scores(score.metric, score.options)
-            note(score.name, given.unread(score.metric, score.options))
+            values, present, found = given.scored(score.metric, score.options)
+            note(score.name, found)
             if isinstance(score.metric, FittedMetric):
                 drift[score.name] = score.metric.input_counts(given, score.options)
         arrays.append(arrow_numbers(values, pa.float64(), ~present))
@@ -219,8 +286,10 @@ class Scorer:
             return score_batch(batch, self.plan, words=words)
 
 
-def map_batches(work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.RecordBatch], threads: int) -> Iterator[T]:
-    """``work`` applied to consecutive batches of a table on threads, in order.
+def map_batches(
+    work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.RecordBatch], threads: int, *, at_once: bool = False
+) -> Generator[T, None, None]:
+    """``work`` applied to consecutive batches of a table on threads, in order; ``at_once`` if there is one small batch.
 
     An ``InputError`` about one row of a batch names the row of the table.
     """
@@ -236,11 +305,16 @@ def map_batches(work: Callable[[pa.RecordBatch], T], batches: Iterable[pa.Record
 
     def numbered() -> Iterator[tuple[int, pa.RecordBatch]]:
         first = 0
-        for batch in batches:
+        for batch in chain(head, batches):
             yield first, batch
             first += batch.num_rows
 
-    return ordered(located, numbered(), threads)
+    batches = iter(batches)
+    head = list(islice(batches, 2))
+    if at_once and len(head) == 1 and head[0].nbytes <= _SMALL:
+        yield located((0, head[0]))
+    else:
+        yield from ordered(located, numbered(), threads)
 
 
 def _repeated_bytes(column: pa.ChunkedArray) -> int:
@@ -261,6 +335,29 @@ def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
     rounds = math.ceil(table.num_rows / (rows * threads))
     if threads > 1 and rounds <= _FEW_ROUNDS:
         rows = min(rows, max(SIZES.least_batch_rows, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
-    for batch in table.to_batches(max_chunksize=rows):
-        if batch.num_rows:
+    yield from _together(table.to_batches(max_chunksize=rows), rows)
+
+
+def _together(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches that have rows; small ones that follow each other as one of at most so many rows."""
+    small: list[pa.RecordBatch] = []
+    for batch in batches:
+        if small and sum(part.num_rows for part in small) + batch.num_rows > rows:
+            yield _joined(small)
+            small = []
+        if 2 * batch.num_rows > rows:
+            yield from [_joined(small)] if small else []
+            small = []
             yield batch
+        elif batch.num_rows:
+            small.append(batch)
+    if small:
+        yield _joined(small)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of batches as one batch."""
+    if len(batches) == 1:
+        return batches[0]
+    [batch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return batch

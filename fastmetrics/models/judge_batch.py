@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import pyarrow as pa
 
+from fastmetrics.base.arrays import plain
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
 from fastmetrics.base.input_columns import COLUMNS, copied_columns, named_columns, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, argument
@@ -21,7 +22,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_text_lists
 from fastmetrics.engines.column_maker import ColumnMaker, RunResult
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.notes import column_counts, column_notes, script_counts
+from fastmetrics.metrics.notes import column_counts, column_notes, read_as, script_counts
 from fastmetrics.metrics.plan import text_lists
 from fastmetrics.metrics.score_batch import fingerprints
 from fastmetrics.metrics.stored_metadata import list_specs
@@ -414,7 +415,10 @@ class JudgementMaker(ColumnMaker):
     def _cautions(self, batch: pa.RecordBatch) -> dict[str, list[int]]:
         """The counts of rows that a note tells of."""
         texts = Batch(self._columns(batch))
-        counts = column_counts(texts, self.reads, batch.schema, has_blanks=self.has_blanks)
+        kinds = {column: COLUMNS[column].kind for column in self.reads if column in COLUMNS}
+        types = {column: plain(batch.schema.field(self.reads[column]).type) for column in kinds}
+        read = {column: read_as(kind, types[column]) for column, kind in kinds.items()}
+        counts = column_counts(texts, self.reads, read, has_blanks=self.has_blanks)
         for language in sorted({rubric.language for rubric in self.rubrics}):
             columns = {name for rubric in self.rubrics if rubric.language == language for name in rubric.columns}
             counts |= script_counts(texts, language, sorted(columns & texts.columns.keys() & COLUMNS.keys()))

@@ -112,6 +112,22 @@ class ColumnScores:
         return np.concatenate([np.zeros(0), *self.values(name)])
 
 
+_PLANS: dict[object, tuple[Sequence[Score], Plan]] = {}
+"""The plans of recent calls: they know how the columns are read."""
+_MOST_PLANS = 64
+
+
+def _planned(scores: Sequence[Score], columns: tuple[str, ...]) -> Plan:
+    """The plan of scores of raw columns, that of an earlier call where it has the same."""
+    key = columns, tuple((score.name, id(score.metric), repr(score.options)) for score in scores)
+    known = _PLANS.get(key)
+    if known is None:
+        if len(_PLANS) >= _MOST_PLANS:
+            _PLANS.clear()
+        known = _PLANS[key] = tuple(scores), Plan(tuple(scores), dict(zip(columns, columns, strict=True)))
+    return known[1]
+
+
 def scored_columns(
     scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None, pool: VocabularyPool | None = None
 ) -> ColumnScores:
@@ -119,11 +135,13 @@ def scored_columns(
 
     With a ``pool``, that of a function which other tools call, one thread is the one that calls.
     """
-    planned = Plan(tuple(scores), {name: name for name, values in columns.items() if values is not None})
+    planned = _planned(scores, tuple(name for name, values in columns.items() if values is not None))
     workers, table = cores(threads), table_of_columns(columns, planned.kinds)
     scorer = Scorer(fit(planned, lambda: slices(table)), pool)
     alone = pool is not None and workers == 1
-    batches = list(map(scorer, slices(table)) if alone else map_batches(scorer, slices(table, workers), workers))
+    batches = list(
+        map(scorer, slices(table)) if alone else map_batches(scorer, slices(table, workers), workers, at_once=True)
+    )
     if not batches and any(score.metric.corpus is not None for score in scores):  # no rows have counts too
         batches = [scorer(pa.RecordBatch.from_pylist([], table.schema))]
     return ColumnScores(planned, batches, BatchSums.of(batches))

@@ -43,6 +43,8 @@ class ScoreMaker(ColumnMaker):
     ``about`` returns the metadata about the run after all rows are scored.
     """
 
+    computes = True
+
     def __init__(
         self,
         planned: Plan,

@@ -62,6 +62,9 @@ Kernels receive them as an argument, since machine code is cached on disk; no re
 _FEW_PIECES = 8
 """Words with up to as many pieces: room for so many ids each costs less than to count them."""
 
+_KEPT = 1 << 16
+"""The longest text, in bytes, for which the arrays to work in are kept."""
+
 _NARROW = 1 << 32
 """Bytes of texts whose places are numbers of 32 bits: those of longer ones need another kernel."""
 
@@ -75,6 +78,8 @@ class Vocabulary:
     def __init__(self, convention: Convention) -> None:
         self.convention = convention
         self.memo: dict[Any, Any] = {}
+        self._longest = 512
+        self._work = _work(self._longest)
         self.arrays = vocabulary.Words(
             slots=np.zeros(1 << 14, np.uint64),
             heads=np.zeros(1 << 14, np.uint64),
@@ -156,7 +161,7 @@ class Vocabulary:
             state=np.zeros(3, np.int64),
         )
         data, starts, stops = frozen(text.data), frozen(text.starts), frozen(text.stops)
-        work = _work(int(lengths.max(initial=0)))
+        work = self._room_for(int(lengths.max(initial=0)))
         self._grow(size // 64 - len(self), 0)  # grow in advance for one new word in ten
         while not kernel.tokenize(data, starts, stops, rules, np.uint64(skip), self.arrays, work, output):
             self._grow(int(output.state[1]), int(output.state[2]))
@@ -164,6 +169,15 @@ class Vocabulary:
         tokens = Tokens(output.ids[: bounds[-1]], bounds[:-1], bounds[1:], len(self))
         left = np.flatnonzero(output.left)
         return tokens if len(left) == 0 else self._with_prepared(tokens, text, left, rules, skip)
+
+    def _room_for(self, longest: int) -> kernel.Work:
+        """Arrays to work in, kept for the texts of later batches unless a text is very long."""
+        if longest > _KEPT:
+            return _work(longest)
+        if longest > self._longest:
+            self._longest = min(_KEPT, 2 * longest)
+            self._work = _work(self._longest)
+        return self._work
 
     def _with_prepared(self, tokens: Tokens, text: Text, rows: Ints, rules: Rules, skip: int) -> Tokens:
         """The tokens, with those of the texts ``rows``, which Python prepares, after the others."""
@@ -336,6 +350,8 @@ def _work(longest: int) -> kernel.Work:
 
 def frozen(array: Any) -> Any:
     """A contiguous view without the right to write, the only kind that the kernel is compiled for."""
+    if not array.flags.writeable and array.flags.c_contiguous:
+        return array
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view

@@ -64,7 +64,7 @@ def test_ngram_tables_are_reset_between_rows(n_words: int, most: int, several: b
     ]
     bounds = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
     flat = lists([one for group in groups for one in group])
-    found = ngrams.count_ngrams(lists(answers), flat, bounds, n_words, ORDERS, True, ODD, top)
+    found = ngrams.count_ngrams(lists(answers), flat, bounds, n_words, ORDERS, True, ODD, top, ngrams.LONGEST)
     expected = [[matched(*pair, order) for pair in zip(answers, groups, strict=True)] for order in range(1, ORDERS + 1)]
     assert found.tolist() == expected
 
@@ -100,7 +100,9 @@ def test_a_small_table_takes_many_passes(together: bool) -> None:
     table = np.zeros((5, 128), np.int32)
     ids = np.array(answer, np.int32)
     ngrams.count_long_row(ids, lists(group), (0, 2), 0 if together else -1, ODD, table, shared)
-    expected = ngrams.count_ngrams(lists([answer]), lists(group), np.array([0, 2]), 9, 6, together, ODD)
+    expected = ngrams.count_ngrams(
+        lists([answer]), lists(group), np.array([0, 2]), 9, 6, together, ODD, ngrams.TOP, ngrams.LONGEST
+    )
     assert shared.tolist() == expected.tolist()
     if together:
         assert shared[:, 0].tolist() == [matched(answer, group, order) for order in range(1, 7)]
