@@ -17,12 +17,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,8 +113,13 @@ def work(rows: Path) -> None:
         for line in sys.stdin:
             name = line.strip()
             count, start = counts.get(name, 1), time.process_time()
-            for _ in range(count):
-                calls[name]()
+            try:
+                for _ in range(count):
+                    calls[name]()
+            except Exception:  # noqa: BLE001 - a call of another commit may raise anything
+                traceback.print_exc()
+                print("nan", file=answers, flush=True)
+                continue
             seconds = (time.process_time() - start) / count
             # The first call compiles, the second one says how many calls are long enough to be timed.
             counts[name] = 1 if name not in counts else max(count, int(LEAST_SECONDS / max(seconds, 1e-6)))
@@ -169,7 +176,8 @@ def compare(before: Worker, now: Worker, names: list[str], turns: int) -> Iterat
             side.seconds(name)
         times = [(before.seconds(name), now.seconds(name)) for _ in range(turns)]
         least = [min(side) for side in zip(*times, strict=True)]
-        yield name, least[0], least[1]
+        if not any(map(math.isnan, least)):  # a side that cannot do it has said why
+            yield name, least[0], least[1]
 
 
 def main() -> None:

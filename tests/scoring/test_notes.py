@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
@@ -200,3 +202,38 @@ def test_results_with_a_summary_do_not_warn(tmp_path: Any) -> None:
 def test_readers_of_the_table_itself_are_not_changed() -> None:
     source = FrameSource(pd.DataFrame(ENGLISH))
     assert source.names == ["answer", "reference"]
+
+
+SIGNS = {
+    "thought": ("answer", "<think>2 or 4?</think>4", 1, "holds the thoughts of a model"),
+    "heading": ("answer", "**Thinking Process:** 2 or 4?", 1, "holds the thoughts of a model"),
+    "list": ("reference", '["Paris", "Rome"]', 1, "text is a list, as JSON"),
+    "object": ("answer", '{"city": "Paris"}', 1, "text is an object in JSON"),
+    "chat": ("answer", '[{"role": "user", "content": "a"}]', 1, "text is a history of messages in JSON"),
+    "pipes": ("reference", "Paris | Rome", 60, "texts have parts between pipes"),
+    "script": ("answer", "巴黎是法国的首都", 6, "are in a script without spaces between words"),
+    "spelling": ("reference", "Straße – 3", 1, "holds a reference but for its spelling"),
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("begin", [0, 40])
+def test_a_note_stands_where_some_rows_have_its_sign_and_nowhere_else(sign: str, begin: int, tmp_path: Path) -> None:
+    """What only some bytes tell is seen wherever a text lies, in memory and in a file."""
+    column, text, rows, note = SIGNS[sign]
+    plain = ["thin here, a < b of the anal thou"[:begin] + f" word {n}" for n in range(100)]
+    table = {"answer": list(plain), "reference": list(plain)}
+    assert _notes(table, tmp_path) == []
+    table[column][begin : begin + rows] = [text] * rows
+    if sign == "spelling":
+        table["answer"][begin] = "It is strasse - 3."
+    assert sum(note in one for one in _notes(table, tmp_path)) == 1
+
+
+def _notes(table: dict[str, list[str]], folder: Path) -> list[str]:
+    """The notes on token_f1 of a table in memory, which are those of a file."""
+    _, notes = told(lambda: fm.score(table, "token_f1"))
+    pq.write_table(pa.table(table), folder / "rows.parquet")
+    scored = fm.score(folder / "rows.parquet", "token_f1", output=folder / "scores.parquet", overwrite=True)
+    assert scored.summary.notes == notes
+    return notes
