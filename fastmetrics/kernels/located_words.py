@@ -19,23 +19,40 @@ from fastmetrics.kernels.simd.words import PLACES, list_bits
 
 
 # Classes of code points; the first eight are also the kinds of gaps of one character.
-OTHER, SPACE, COMMA, DOT, HYPHEN, SLASH, COLON, APOSTROPHE, PERCENT, QUESTION, END, CLAUSE, OPEN, CLOSE, LINE = range(
-    15
-)
+(
+    OTHER,
+    SPACE,
+    COMMA,
+    DOT,
+    HYPHEN,
+    SLASH,
+    COLON,
+    APOSTROPHE,
+    PERCENT,
+    QUESTION,
+    END,
+    CLAUSE,
+    OPEN,
+    CLOSE,
+    LINE,
+    OPERATOR,
+) = range(16)
 CURRENCY = 16  # plus the number of the currency
 WORD, DIGIT = 24, 25
 
 # Flags of a gap; its kind is in the low four bits.
 KIND = 15
 HAS_PERCENT, ENDED, DOTTED, PARTED, QUESTIONED, OPENED, CLOSED, NEW_LINE, ITEM, GLUED = (1 << k for k in range(4, 14))
-FREE, NEGATIVE, POINT = (1 << k for k in range(14, 17))
+FREE, NEGATIVE, POINT, HARD = (1 << k for k in range(14, 18))
 """Contents of a gap: percent sign, end of a sentence, full stop, end of a clause, question mark; opening bracket at its
 end, closing bracket at its start; line end; first character as after an item's number; currency sign at its start; a
-place at its end where a minus sign may stand; a minus sign, and the point of a number such as .5, before the word."""
-MONEY = 17  # position of the first bit of the currency
+place at its end where a minus sign may stand; a minus sign, and the point of a number such as .5, before the word; an
+operator or a command of mathematics."""
+MONEY = 18  # position of the first bit of the currency
 
 _SAYS = np.zeros(32, np.int32)
 _SAYS[[PERCENT, DOT, QUESTION, END, LINE]] = HAS_PERCENT, DOTTED, ENDED | QUESTIONED, ENDED, NEW_LINE
+_SAYS[OPERATOR] = HARD
 _SAYS[[COMMA, COLON, CLAUSE, OPEN, CLOSE]] = PARTED
 
 

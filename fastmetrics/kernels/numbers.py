@@ -28,6 +28,8 @@ from fastmetrics.kernels.located_words import Marks
     W_MINUS,
     W_MONTH,
     W_WEEKDAY,
+    W_UNREAD,
+    W_CODE,
     W_SCALE,
     W_PERCENT,
     W_PER,
@@ -39,8 +41,11 @@ from fastmetrics.kernels.located_words import Marks
     W_ARTICLE,
     W_TIMES,
     W_TO,
-) = range(21)
-"""Those before ``W_SCALE`` can begin a value."""
+    W_UNCLEAR,
+    W_HARD,
+) = range(25)
+"""Those before ``W_SCALE`` can begin a value.  Beside an UNCLEAR word a number may be another; a text with a HARD one
+is read in plain spelling (``text.plain_numbers``), in which an UNREAD word stands for what that cannot tell."""
 
 
 def suffix(letters: str) -> int:

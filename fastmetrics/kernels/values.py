@@ -20,8 +20,10 @@ from fastmetrics.kernels.numbers import (
     NOTHING,
     TIMES_TEN,
     W_AND,
+    W_CODE,
     W_FRACTION,
     W_HALF_DAY,
+    W_HARD,
     W_MINUS,
     W_MONTH,
     W_NUMBER,
@@ -29,7 +31,9 @@ from fastmetrics.kernels.numbers import (
     W_ORDINAL,
     W_PARTS,
     W_SCALE,
+    W_UNCLEAR,
     W_UNIT,
+    W_UNREAD,
     W_WEAK,
     W_WEEKDAY,
     E,
@@ -54,10 +58,16 @@ from fastmetrics.kernels.numbers import (
 
 
 @inline
+def is_bracketed(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` is a citation like [1]."""
+    return marks.before[k] & m.OPENED != 0 or marks.after[k] & m.CLOSED != 0
+
+
+@inline
 def is_mark(marks: Marks, k: int) -> bool:
     """Whether word ``k`` is a citation like [1] or the number of a list item."""
     before, after = marks.before[k], marks.after[k]
-    if before & m.OPENED or after & m.CLOSED:
+    if is_bracketed(marks, k):
         return True
     return (
         before & m.NEW_LINE != 0
@@ -89,19 +99,29 @@ class Strings(NamedTuple):
 
 
 class WordSenses(NamedTuple):
-    """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``."""
+    """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``.
+
+    ``known`` is ``UNASKED`` for a word that was not yet looked up in the names of all languages; ``pick`` makes it
+    ``ASKED`` if the word stands beside a number.
+    """
 
     worth: Bytes
     kinds: Bytes
     amounts: Floats
+    known: Bytes
+
+
+UNASKED, KNOWN, ASKED = range(3)
 
 
 class Picked(NamedTuple):
-    """The selected words: their marks, meanings, and positions among all words of all texts."""
+    """The selected words: their marks, meanings, and positions among all words of all texts; and which texts are to be
+    written in plain spelling first."""
 
     marks: Marks
     values: WordValues
     places: Ints
+    hard: Flags
 
 
 @kernel
@@ -145,7 +165,7 @@ def pick_of_text(
     """
     data, begin, stop = strings.data, strings.starts[row], strings.stops[row]
     w_starts, w_stops, before, after, digit, _ = picked.marks
-    first, at, live = np.uint64(strings.first[row]), np.uint64(n), False
+    first, at, live, hard = np.uint64(strings.first[row]), np.uint64(n), False, False
     for w in range(np.uint64(n_words)):
         word = np.uint32(strings.ids[first + w])
         if not live and senses.worth[word] != BEGINS:  # ``live``: the word before is picked and may go on here
@@ -160,16 +180,55 @@ def pick_of_text(
             after[at] = m.gap_at_end(data, classes, w_stops[at], stop)
         picked.values.kinds[at], picked.values.amounts[at] = senses.kinds[word], senses.amounts[word]
         picked.places[at] = total + np.int64(w)
+        if senses.known[word] == UNASKED:
+            senses.known[word] = ASKED
+        hard |= senses.kinds[word] == W_HARD
+        if digit[at]:
+            hard |= (before[at] | after[at]) & m.HARD != 0
+            lead = data[np.uint64(w_starts[at]) - _U1] if w_starts[at] > begin else np.uint8(0)
+            hard |= lead in (40, 91) and w_stops[at] < stop and data[w_stops[at]] == 44  # (1, 2)
+            if w > 0:
+                prior, gap = np.uint32(strings.ids[first + w - _U1]), begin + edges[edge - _U1]
+                hard |= joins(data, begin + edges[edge - _U1 - _U1], gap, gap, w_starts[at])
+                if not live and senses.known[prior] == UNASKED:
+                    senses.known[prior] = ASKED
+                earlier = np.uint32(strings.ids[first + w - min(w, _U1 + _U1)])  # "Februar de 2020"
+                if senses.kinds[prior] == W_OF and senses.known[earlier] == UNASKED:
+                    senses.known[earlier] = ASKED
+            if w + _U1 < np.uint64(n_words):
+                following = begin + edges[edge + _U1 + _U1]
+                ends = begin + edges[edge + _U1 + _U1 + _U1] if w + _U1 + _U1 < np.uint64(n_words) else stop
+                hard |= joins(data, following, ends, w_stops[at], following)
         live = senses.worth[word] != NEITHER
         at += _U1
+    picked.hard[row] = hard
     return np.int64(at)
+
+
+_ASIAN = 0xE0
+"""The first byte of letters of scripts that join numbers and words, or whose letters are no word characters."""
+
+
+@inline
+def joins(data: Bytes, start: int, stop: int, gap: int, end: int) -> bool:
+    """Whether the word ``data[start:stop]`` is a variable beside an operator, or of an Asian script.
+
+    ``data[gap:end]`` is what stands between the word and a number.
+    """
+    if data[start] >= _ASIAN or (start > 0 and data[start - 1] == 92):  # a command such as \log_2
+        return True
+    variable = False
+    if stop - start == 1 and data[start] >= 65:
+        for i in range(gap, end):
+            variable |= data[i] in (42, 43, 45, 47, 61)  # * + - / =
+    return variable
 
 
 # Parsing of dates and times from words: ISO, European and American formats, month names, 12- and 24-hour clocks.
 
 
 AM, PM = suffix("am"), suffix("pm")
-ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th"))
+ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th", "er", "e"))
 
 
 @inline
@@ -226,10 +285,17 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
 
 @inline
 def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
-    """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none; the next word."""
+    """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none, and the next word.
+
+    The date is -1 where a month is shortened to what may be another word, without a year.
+    """
     kinds = words.kinds
     day = day_or_ordinal(data, marks, k, stop)
-    j = k
+    j, year = k, 0
+    if day == 0 and marks.digit[k]:
+        year, j = year_at(data, marks, k, stop), k + 1  # "2024. január 5."
+        if year == 0 or not joined(marks, j, stop):
+            return 0, k
     if day > 0:
         j = k + 1
         if joined(marks, j, stop) and kinds[j] == W_OF:
@@ -238,13 +304,42 @@ def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) 
             return 0, k
     if kinds[j] != W_MONTH:
         return 0, k
-    month = np.int64(words.amounts[j])
-    j += 1
+    amount, dotted = words.amounts[j], marks.after[j] & m.DOTTED != 0 or (j > k and marks.before[j] & m.DOTTED != 0)
+    month, j = np.int64(amount) % OF_NUMBERS, j + 1
     if day == 0 and joined(marks, j, stop):
         day = day_or_ordinal(data, marks, j, stop)
         j += np.int64(day > 0)
-    year = year_at(data, marks, j, stop) if joined(marks, j, stop) else 0
-    return year * 10000 + month * 100 + day, j + np.int64(year > 0)
+    if year > 0:
+        return (year * 10000 + month * 100 + day, j) if day > 0 else (0, k)
+    at = j + np.int64(joined(marks, j, stop) and kinds[j] == W_OF)
+    year = year_at(data, marks, at, stop) if joined(marks, at, stop) else 0
+    if year == 0:
+        if amount % 1 > 0 and not dotted:
+            return (-1, j) if day > 0 and amount % 1 == 0.5 else (0, k)
+        return (month * 100 + day, j) if day > 0 or amount < OF_NUMBERS else (0, k)
+    return year * 10000 + month * 100 + day, at + 1
+
+
+OF_NUMBERS = 100
+"""Added to a month whose name is one beside numbers only; one that is shortened has a half more, a quarter if it is a
+common word of English or Russian, too."""
+
+
+@inline
+def month_of_year(data: Bytes, marks: Marks, k: int, stop: int) -> int:
+    """12/2024, 2024-12 or 2024/12 at word ``k`` as a date without a day; 0 if there is none."""
+    x, nx = plain(data, marks, k, stop)
+    y, ny = plain(data, marks, k + 1, stop)
+    if nx > 0 and ny > 0:
+        mark, more = marks.before[k + 1] & m.KIND, marks.after[k + 1] & m.KIND
+        alone = k + 2 >= stop or not marks.digit[k + 2] or more not in (m.SLASH, m.HYPHEN, m.COLON, m.DOT, m.COMMA)
+        tight = marks.starts[k + 1] == marks.stops[k] + 1  # a dash of two bytes is a range: 2010–11
+        if alone and tight and mark in (m.SLASH, m.HYPHEN):
+            if nx == 4 and ny == 2 and 1900 <= x < 2100 and 1 <= y <= 12:
+                return x * 10000 + y * 100
+            if nx <= 2 and ny == 4 and 1 <= x <= 12 and 1900 <= y < 2100:
+                return y * 10000 + x * 100
+    return 0
 
 
 @inline
@@ -389,6 +484,11 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
     decimals, j = scaled(data, marks, words, decimals, letters, j, stop)
     if decimals == own and j == at and marks.digit[k]:
         decimals += range_shift(data, marks, words, j, stop)
+    elif decimals < own and marks.digit[k] and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.SPACE:
+        smaller, own, letters, at = grouped(data, marks, j, stop)  # "5 million 300 thousand"
+        lower, end = scaled(data, marks, words, own, letters, at, stop)
+        if 0 <= letters < EXPONENT and lower < own and lower > decimals:
+            value, decimals, j = shifted(value, decimals) + shifted(np.float64(smaller), lower), 0, end
     currency, j = money(marks, words, k, j, stop)
     kind = WEAK if weak and j == k + 1 else NUMBER  # "one" is weak, "one million" and "one euro" are not
     return ParsedNumber(kind, signed(marks, k, shifted(value, decimals)), np.float64(currency), j)
@@ -409,8 +509,12 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
     if marks.digit[k]:
         date, other = numeric_date(data, marks, k, stop)
         j = k + 3
+        if date == 0:
+            date, j = month_of_year(data, marks, k, stop), k + 2
     if date == 0:
         date, j = named_date(data, marks, words, k, stop)
+    if date == -1:
+        return put(values, n, UNREAD, np.float64(day_or_ordinal(data, marks, k, stop)), -1.0, k, j), j
     if date == 0 or (date < 10000 and date % 100 == 0 and may_be_verb(data[marks.starts[k]], date)):
         return n, k
     n = put(values, n, DATE, np.float64(date), np.float64(other), k, j)
@@ -429,11 +533,36 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
 
 
 @inline
+def code_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, int, int]:
+    """A version or an address (2.0.1, v2.0.1) at word ``k`` as one number, how many parts it has, and the next word."""
+    part, n = plain(data, marks, k, stop)
+    code, parts, j = words.amounts[k] if n == 0 else np.float64(part), 1, k + 1
+    grouped = n > 0 and n <= 3
+    while j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.DOT:
+        part, n = plain(data, marks, j, stop)
+        code, parts, j = (code * 100_003 + np.float64(part)) % 2.0**52, parts + 1, j + 1
+        grouped = grouped and n == 3  # 1.000.000
+    return code, 0 if grouped else parts, j
+
+
+@inline
+def is_beside(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` stands beside the word before it, as a unit beside its number."""
+    gap = marks.before[k]
+    return gap & m.KIND in (m.SPACE, m.HYPHEN, m.DOT, m.APOSTROPHE) or gap & (m.DOTTED | m.ENDED | m.PARTED) == m.DOTTED
+
+
+@inline
 def value_at(
-    data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, values: Values, n: int
+    data: Bytes, marks: Marks, words: WordValues, k: int, first: int, stop: int, values: Values, n: int
 ) -> tuple[int, int]:
-    """Add the value at word ``k``, if there is one; return the number of values and the next word."""
+    """Add the value at word ``k``, if there is one; return the number of values and the next word.
+
+    The words of the text are ``first:stop``.
+    """
     kinds, digit = words.kinds, marks.digit[k]
+    if kinds[k] == W_UNREAD:
+        return put(values, n, UNREAD, np.inf, words.amounts[k], k, k + 1), k + 1
     if kinds[k] == W_WEEKDAY:
         return put(values, n, WEEKDAY, words.amounts[k], 0.0, k, k + 1), k + 1
     # A number begins a date if a month's name or "of" follows it, or a mark that dates have; only then the slow parsers
@@ -445,6 +574,12 @@ def value_at(
         n, j = date_at(data, marks, words, k, stop, values, n)
         if j > k or kinds[k] == W_MONTH:
             return n, max(j, k + 1)
+    if kinds[k] == W_CODE or (digit and linked == m.DOT):
+        code, parts, j = code_at(data, marks, words, k, stop)
+        if parts > 2 or (parts == 2 and not digit):
+            return put(values, n, CODE, code, np.float64(parts), k, j), j
+        if not digit:
+            return n, k + 1
     if kinds[k] == W_MINUS:
         if (
             k + 1 < stop
@@ -461,9 +596,15 @@ def value_at(
         if minutes >= 0:
             return put(values, n, TIME, np.float64(minutes), np.float64(either), k, j), j
     number = number_at(data, marks, words, k, stop)
+    j = number.end
+    if number.kind > 0 and j < stop and kinds[j] == W_UNCLEAR and is_beside(marks, j):
+        return put(values, n, UNREAD, number.value, words.amounts[j], k, j + 1), j + 1
+    if number.kind > 0 and digit and k > first and kinds[k - 1] == W_UNCLEAR and is_beside(marks, k):
+        return put(values, n, UNREAD, number.value, words.amounts[k - 1], k - 1, j), j
     if number.kind > 0 and not (digit and is_mark(marks, k)):
         n = put(values, n, number.kind, number.value, number.currency, k, number.end)
-    j = number.end
+    elif number.kind > 0 and is_bracketed(marks, k):
+        n = put(values, n, MARK, number.value, number.currency, k, number.end)
     if j < stop and kinds[j] == W_MINUS and is_linked(marks, j):  # "10 minus 5" has no number -5
         j += 1
     return n, j
@@ -506,7 +647,9 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
                 k += 1
                 continue
             # Most numbers are a word of digits between spaces: their value needs none of the parsers.
-            if kind <= W_ORDINAL and is_bare(data, kinds, before, after, digit, starts, stops, k, stop):
+            plain_before = k == bounds[row] or kinds[k - 1] != W_UNCLEAR
+            bare = kind <= W_ORDINAL and is_bare(data, kinds, before, after, digit, starts, stops, k, stop)
+            if bare and plain_before:
                 number, letters = amounts[k], 0
                 if digit[k]:
                     whole, _, letters = digits(data, starts[k], stops[k])
@@ -517,7 +660,7 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
                     n += 1
                     k += 1
                     continue
-            n, k = value_at(data, marks, words, k, stop, values, n)
+            n, k = value_at(data, marks, words, k, bounds[row], stop, values, n)
         v_bounds[row + 1] = n
     return n
 

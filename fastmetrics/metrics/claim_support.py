@@ -27,13 +27,13 @@ source leaves open:
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text, Tokens
+from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text, Tokens, text_of_strings
 from fastmetrics.base.limits import SIZES
 from fastmetrics.kernels import claim_support
 from fastmetrics.kernels import claims as kernels
@@ -41,10 +41,11 @@ from fastmetrics.kernels import values as value_kernels
 from fastmetrics.kernels.claim_support import ClaimRules, claims_hold
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.located_words import Marks
-from fastmetrics.kernels.values import Values
-from fastmetrics.metrics.batch import Batch
+from fastmetrics.kernels.values import Picked, Values
+from fastmetrics.metrics.batch import Batch, Unread
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
+from fastmetrics.text.plain_numbers import STAND_IN, plain
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan, word_list
 
@@ -53,6 +54,8 @@ from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan, word_l
 
 ANCHOR_KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
+_ANCHORS = np.array([0, 0, 1, 2, 3, 0], np.uint8)
+"""The kind of anchor of each kind of value; a version is a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +167,7 @@ def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
     marks = answer.marks
     return Anchors(
         np.concatenate([np.repeat(rows, np.diff(own.bounds))[strong], np.repeat(rows, np.diff(claims.bounds))]),
-        np.concatenate([own.kinds[strong] - 1, np.full(n, ANCHOR_KINDS.index("claim"), np.uint8)]),
+        np.concatenate([_ANCHORS[own.kinds[strong]], np.full(n, ANCHOR_KINDS.index("claim"), np.uint8)]),
         np.concatenate([marks.starts[own.first[strong]], marks.starts[claims.firsts[:n]]]),
         np.concatenate([marks.stops[own.last[strong] - 1], marks.stops[claims.lasts[:n]]]),
         np.concatenate([supported[strong], meets]),
@@ -233,24 +236,126 @@ def values_of(passage: Passage) -> Values:
 
 
 def _values(passage: Passage) -> Values:
-    senses, tokens = passage.senses, passage.tokens
-    picked = pick(passage.text, tokens.ids, tokens.starts, tokens.counts, senses.of_values)
+    text, senses, tokens = passage.text, passage.senses, passage.tokens
+    words = _Words(text, tokens.ids, tokens.starts, tokens.counts)
+    picked = _pick(words, senses)
     if picked is None:  # lower case changes the tokens of some text
-        ids, bounds = passage.ids, passage.marks.bounds
-        picked = pick(passage.text, ids, bounds[:-1], np.diff(bounds), senses.catch_up().of_values)
-        assert picked is not None
-    n = len(picked.places)
+        words = _Words(text, passage.ids, passage.marks.bounds[:-1], np.diff(passage.marks.bounds))
+        picked = _pick(words, senses.catch_up())
+    assert picked is not None
+    values = _found(text, picked)
+    rows = np.flatnonzero(picked.hard)
+    return values if len(rows) == 0 else _with_plain(values, words, rows, passage.vocabulary, senses)
+
+
+class _Words(NamedTuple):
+    """Texts with the ids of their words: those of text i are the ``counts[i]`` from ``ids[first[i]]`` on."""
+
+    text: Text
+    ids: Ids
+    first: Ints
+    counts: Ints
+
+
+def _pick(words: _Words, senses: Senses) -> Picked | None:
+    """The words that can be part of values, when all words beside numbers have been looked up."""
+    picked = pick(*words, senses.of_values)
+    while picked is not None and senses.learn():
+        picked = pick(*words, senses.of_values)
+    return picked
+
+
+def _found(text: Text, picked: Picked) -> Values:
+    """The values among the words of texts; ``first`` and ``last`` count all words."""
+    room = 2 * len(picked.places) + 2  # a date is followed by its year and its day
     values = Values(
-        np.empty(n, np.uint8),
-        np.empty(n),
-        np.empty(n),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.zeros(len(passage.text) + 1, np.int64),
+        np.empty(room, np.uint8),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.zeros(len(text) + 1, np.int64),
     )
-    n = value_kernels.find_values(passage.text.data, picked.marks, picked.values, values)
+    n = value_kernels.find_values(text.data, picked.marks, picked.values, values)
     value_kernels.place(values, n, picked.places)
     return Values(values.kinds[:n], values.a[:n], values.b[:n], values.first[:n], values.last[:n], values.bounds)
+
+
+def _with_plain(values: Values, words: _Words, rows: Ints, vocabulary: Vocabulary, senses: Senses) -> Values:
+    """The values, of some rows those of their texts in plain spelling, at the words where these came from."""
+    texts = words.text.take(rows)
+    written = [plain(text) for text in texts.strings()]
+    spelled = text_of_strings([one.text for one in written])
+    tokens = vocabulary.tokenize(spelled)
+    picked = _pick(_Words(spelled, tokens.ids, tokens.starts, tokens.counts), senses.catch_up())
+    if picked is None:  # a letter that lower case makes two of
+        marks = scan(spelled)
+        own = Passage(spelled, tokens, vocabulary, senses)
+        picked = _pick(_Words(spelled, own.ids, marks.bounds[:-1], np.diff(marks.bounds)), senses.catch_up())
+    assert picked is not None
+    found, marks, originals = _found(spelled, picked), scan(spelled), scan(texts)
+    offsets = np.cumsum(words.counts) - words.counts
+    owners = np.repeat(np.arange(len(rows)), np.diff(found.bounds))
+    for v, row in enumerate(owners.tolist()):
+        places = originals.starts[originals.bounds[row] : originals.bounds[row + 1]] - texts.starts[row]
+        data, one = texts.data[texts.starts[row] : texts.stops[row]].tobytes().decode(), written[row]
+        for bounds, word in ((found.first, found.first[v]), (found.last, found.last[v] - 1)):
+            character = len(spelled.data[spelled.starts[row] : marks.starts[word]].tobytes().decode())
+            byte = len(data[: one.origin(character)].encode())
+            at = max(int(np.searchsorted(places, byte, "right")) - 1, 0)
+            bounds[v] = offsets[rows[row]] + at + (bounds is found.last)
+    owner = np.repeat(np.arange(len(words.text)), np.diff(values.bounds))
+    kept = ~np.isin(owner, rows)
+    every = np.concatenate([owner[kept], rows[owners]])
+    order = np.argsort(every, kind="stable")
+    merged = [np.concatenate([old[kept], new])[order] for old, new in zip(values[:5], found[:5], strict=True)]
+    return Values(*merged, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))]))
+
+
+# What was not read, by reason.
+
+
+def unread_anchors(batch: Batch, options: Mapping[str, Any]) -> Iterator[Unread]:
+    """The rows whose answer has a number of which nobody can tell whether the contexts hold it."""
+    answer, contexts = PassageIn().of(batch, "answer", options), PassageIn().of(batch, "contexts", options)
+    values, _, unknown = supported_values(answer, contexts)
+    places = np.flatnonzero(unknown)
+    rows = np.repeat(np.arange(len(answer.text)), np.diff(values.bounds))[places]
+    first = np.unique(rows, return_index=True)[1]
+    yield from unread_rows(answer.vocabulary, [(values, places[first], rows[first])], batch.n_rows)
+
+
+MATHEMATICS = "hold mathematics that is not read: roots, powers, variables, comparisons"
+BRACKETS = "hold the number in brackets beside others: a citation, or the answer"
+LONG_NUMBER = "hold a number of more than 15 digits"
+SHORT_MONTH = "hold a day beside what may be a shortened month"
+SAME_DIGITS = "have contexts with the digits of a number beside a word that may change it"
+
+
+def unread_rows(vocabulary: Vocabulary, found: Sequence[tuple[Values, Ints, Ints]], n_rows: int) -> Iterator[Unread]:
+    """The rows in which a value could not be read, by reason; each is given by values, its place and its row."""
+    reasons: dict[tuple[str, str], list[int]] = {}
+    columns = [(rows, *(column[places] for column in values[:3])) for values, places, rows in found]
+    for row, kind, a, b in zip(*(np.concatenate(parts).tolist() for parts in zip(*columns, strict=True)), strict=True):
+        if kind == value_kernels.MARK:
+            reason = BRACKETS, "write the answer without brackets"
+        elif kind != value_kernels.UNREAD:
+            reason = SAME_DIGITS, "write numbers out in digits"
+        elif b < 0:
+            reason = SHORT_MONTH, "write the month out"
+        else:
+            word = vocabulary.spelled(int(b)).strings()[0]
+            if a < np.inf:
+                reason = f"hold a number beside {word!r}, which may change it", "write the number out in digits"
+            elif word.startswith(STAND_IN):
+                reason = MATHEMATICS, "math_match compares algebra"
+            else:
+                reason = LONG_NUMBER, "exact_match compares it as a text"
+        reasons.setdefault(reason, []).append(row)
+    for (reason, advice), rows in sorted(reasons.items()):
+        flags = np.zeros(n_rows, np.bool_)
+        flags[rows] = True
+        yield Unread(reason, flags, advice)
 
 
 def _claims(answer: Passage, values: Values) -> Claims:

@@ -20,6 +20,7 @@ from fastmetrics.metrics.claim_support import (
     has_values_only,
     senses_of,
     shared_pairs,
+    unread_anchors,
 )
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import divide, sets
@@ -167,6 +168,7 @@ def _drift(answer: Passage, contexts: Passage) -> Floats:
     source="S3, hallucination score",
     cues=["faithfulness", "factuality"],
     caution=OTHER_VERBS,
+    unread=unread_anchors,
 )
 def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
@@ -197,7 +199,9 @@ def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
     return np.maximum(facts.unsupported_shares, _drift(answer, contexts))
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, scoring logic", caution=OTHER_VERBS, usual=False)
+@metric(
+    bounds=(0, 1), better="lower", source="S3, scoring logic", caution=OTHER_VERBS, usual=False, unread=unread_anchors
+)
 def unsupported_share(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
     """Share of the answer's anchors that its contexts do not support, without the drift; 0 without anchors.
 
@@ -208,7 +212,14 @@ def unsupported_share(answer: Passages, contexts: Passages, *, window: Window = 
     return anchors(answer, contexts, window).unsupported_shares
 
 
-@metric(bounds=(0, np.inf), better=None, source="S3, anchor extraction", caution=OTHER_VERBS, usual=False)
+@metric(
+    bounds=(0, np.inf),
+    better=None,
+    source="S3, anchor extraction",
+    caution=OTHER_VERBS,
+    usual=False,
+    unread=unread_anchors,
+)
 def anchor_count(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
     """Number of the answer's anchors: its numbers, dates and times, and its claims.
 
@@ -219,7 +230,14 @@ def anchor_count(answer: Passages, contexts: Passages, *, window: Window = 30) -
     return anchors(answer, contexts, window).counts.astype(np.float64)
 
 
-@metric(bounds=(0, np.inf), better="lower", source="S3, evidence matching", caution=OTHER_VERBS, usual=False)
+@metric(
+    bounds=(0, np.inf),
+    better="lower",
+    source="S3, evidence matching",
+    caution=OTHER_VERBS,
+    usual=False,
+    unread=unread_anchors,
+)
 def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
     """Number of the answer's anchors that its contexts do not support.
 
@@ -230,7 +248,7 @@ def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 
     return anchors(answer, contexts, window).unsupported.astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS)
+@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS, unread=unread_anchors)
 def hallucination_risk(
     answer: Passages,
     contexts: Passages,

@@ -9,12 +9,12 @@ from fastmetrics.kernels import claim_support
 from fastmetrics.kernels.folding import UNLISTED
 from fastmetrics.kernels.values import WEAK
 from fastmetrics.metrics.batch import UNSPACED, Caution, Words, english_and_russian_words, written
-from fastmetrics.metrics.claim_support import Passage, Passages, shared_pairs, supported_values
+from fastmetrics.metrics.claim_support import Passage, Passages, shared_pairs, supported_values, unread_anchors
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import divide
 
 _NEGATIONS = english_and_russian_words("negations", "novel_word_rate needs none")
-_NUMBERS = english_and_russian_words("number words and months", "numbers in the digits 0 to 9 count in any script")
+_NUMBERS = english_and_russian_words("number words", "numbers in digits count in any language")
 _NAMES = Caution(
     "are in a script other than Latin and Cyrillic, and most others have no capital letters, by which names are found",
     "novel_word_rate needs none",
@@ -98,6 +98,7 @@ def novel_name_rate(answer: Passages, contexts: Passages) -> Floats:
     source="Nan et al. 2021, 1 - precision against the source, over numbers, dates and times",
     cues=["number_precision", "numeric_accuracy", "factuality"],
     caution=_NUMBERS,
+    unread=unread_anchors,
 )
 def novel_number_rate(answer: Passages, contexts: Passages) -> Floats:
     """Share of the answer's numbers, dates and times that no context contains.

@@ -12,7 +12,7 @@ from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
 from fastmetrics.metrics.batch import UNSPACED, Batch
-from fastmetrics.metrics.claim_support import Passage, PassageIn, Passages
+from fastmetrics.metrics.claim_support import Passage, PassageIn, Passages, unread_anchors
 from fastmetrics.metrics.hallucination import (
     OTHER_VERBS,
     KeywordsIn,
@@ -103,7 +103,7 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=OTHER_VERBS)
+@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=OTHER_VERBS, unread=unread_anchors)
 def verdict(
     question: Questions,
     answer: Answers,

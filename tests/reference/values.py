@@ -11,7 +11,12 @@ THIN = "[ \u00a0\u2000-\u200a\u202f]"
 def day_at(tokens: list[Word], k: int) -> int:
     """5 or 5th."""
     number = tokens[k].number() if k < len(tokens) and tokens[k].digit else None
-    if number is None or number[1] > 2 or not 1 <= number[0] <= 31 or number[2] not in ("", "st", "nd", "rd", "th"):
+    if (
+        number is None
+        or number[1] > 2
+        or not 1 <= number[0] <= 31
+        or number[2] not in ("", "st", "nd", "rd", "th", "er", "e")
+    ):
         return 0
     return number[0]
 
@@ -53,9 +58,27 @@ def joined(tokens: list[Word], k: int) -> bool:
     return not re.search(r"[!?…。！？\n%‰]", gap) and not gap.startswith("]") and not gap.endswith("[")
 
 
+def month_of_year(tokens: list[Word], k: int) -> int:
+    """12/2024, 2024-12 or 2024/12, where no third number follows."""
+    one, two = plain(tokens, k), plain(tokens, k + 1)
+    if one is None or two is None or tokens[k + 1].before not in ("-", "/"):
+        return 0
+    if k + 2 < len(tokens) and tokens[k + 2].digit and tight(tokens[k + 2].before) in tuple("/-:.,"):
+        return 0
+    for (year, n), (month, size), most in ((one, two, (2,)), (two, one, (1, 2))):
+        if n == 4 and 1900 <= year < 2100 and 1 <= month <= 12 and size in most:
+            return int(year * 10000 + month * 100)
+    return 0
+
+
 def named_date(tokens: list[Word], k: int) -> tuple[int, int]:
     """Dates with the name of a month."""
-    day, j = day_at(tokens, k), k
+    day, j, first_year = day_at(tokens, k), k, 0
+    if not day and tokens[k].digit:
+        number, j = plain(tokens, k), k + 1
+        first_year = number[0] if number and number[1] == 4 and number[0] >= 1000 else 0
+        if not first_year or not joined(tokens, j):
+            return 0, k
     if day:
         j = k + 1
         if joined(tokens, j) and tokens[j].kind == "of":
@@ -69,11 +92,14 @@ def named_date(tokens: list[Word], k: int) -> tuple[int, int]:
     if not day and joined(tokens, j):
         day = day_at(tokens, j)
         j += day > 0
+    if first_year:
+        return (first_year * 10000 + month * 100 + day, j) if day else (0, k)
     year = 0
-    if joined(tokens, j):
-        number = plain(tokens, j)
+    at = j + (joined(tokens, j) and tokens[j].kind == "of")
+    if joined(tokens, at):
+        number = plain(tokens, at)
         year = number[0] if number and number[1] == 4 and number[0] >= 1000 else 0
-    return year * 10000 + month * 100 + day, j + (year > 0)
+    return year * 10000 + month * 100 + day, at + 1 if year else j
 
 
 def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
@@ -422,6 +448,8 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
             date, other = numeric_date(tokens, k)
             j = k + 3
             stamped = date > 0 and stamp(tokens, k + 2)
+        if date == 0 and word.digit:
+            date, j = month_of_year(tokens, k), k + 2
         if date == 0:
             date, j = named_date(tokens, k)
         alone = date < 10000 and date % 100 == 0
@@ -444,6 +472,15 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
             continue
         if word.kind == "month":
             k += 1
+            continue
+        parts = 1
+        while word.digit and k + parts < len(tokens) and plain(tokens, k + parts) and tokens[k + parts].before == ".":
+            parts += 1
+        numbers = [plain(tokens, k + part) for part in range(parts)]
+        thousands = numbers[0] is not None and numbers[0][1] <= 3 and all(one[1] == 3 for one in numbers[1:] if one)
+        if parts > 2 and not thousands:
+            marks_of_text.append(("code", ".".join(str(one and one[0]) for one in numbers), 0.0, k, k + parts))
+            k += parts
             continue
         if word.kind == "minus":
             following = tokens[k + 1] if k + 1 < len(tokens) and may_be_signed(tokens[k + 1].before) else None
@@ -492,6 +529,6 @@ def supported(anchor: tuple, context: list[tuple]) -> bool:
                     return True
         if kind == "time" and other == "time" and (a == x or ((b or y) and a % 720 == x % 720)):
             return True
-        if kind == "weekday" and other == "weekday" and a == x:
+        if kind in ("weekday", "code") and other == kind and a == x:
             return True
     return False

@@ -1,6 +1,7 @@
 """Hypothesis strategies for hostile text, and every container a column of text may come in."""
 
 import random
+import re
 import string
 from collections.abc import Iterator
 from typing import Any
@@ -156,3 +157,16 @@ def coded_lists(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, 
         if not isinstance(flat, pa.ChunkedArray):
             ends = np.concatenate([[0], np.cumsum(np.asarray(values.value_lengths().fill_null(0)))])
             yield f"lists of a {name}", pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, mask=mask)
+
+
+_HARD = re.compile(
+    r"[\\^{}<>≤≥≠±∓√∛∜+÷⁄∕ꙮ\u0800-\U0010ffff]|[^\W_a-zA-Z0-9](?<![а-яёА-ЯЁ½⅓⅔¼¾⅕-⅞])"
+    r"|(?:[^\W\d_a-zA-Z]|[½⅓⅔¼¾⅕-⅞])\d|\d[^\W\d_a-zA-Z]|[(\[]\d+,|\b[A-Za-z]\W{0,4}[-*/=]\W{0,4}\d|\d\W{0,4}[-*/=]\W{0,4}[A-Za-z]\b"
+    r"|\d+[xyzni]\b|\bv\d|\d{16}|\dh\d|\bbillions?\b|\btrillions?\b"
+)
+
+
+def is_plain(text: str | None) -> bool:
+    """Whether a text has none of what is written in plain spelling before its numbers are read, for which tables have
+    the right values."""
+    return text is None or re.search(r"\d|illion", text) is None or _HARD.search(text) is None
