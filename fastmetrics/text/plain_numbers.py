@@ -119,10 +119,10 @@ def _names(script: str) -> _Names:
     from babel import localedata
 
     found: dict[str, set[tuple[str, float | None]]] = defaultdict(set)
-    votes: dict[tuple[str, float | None], int] = defaultdict(int)
+    votes: dict[tuple[str, tuple[str, float | None]], int] = defaultdict(int)
     hours: dict[str, bool] = {}
     periods: dict[str, set[int]] = defaultdict(set)
-    counted = set()
+    counted: set[str] = set()
     english = _units(localedata.load("en", merge_inherited=False))
     for code in _languages().get(script, []):
         data = localedata.load(code, merge_inherited=False)

@@ -479,7 +479,8 @@ def values(tokens: list[Word]) -> list[tuple[str, float, float, int, int]]:
         numbers = [plain(tokens, k + part) for part in range(parts)]
         thousands = numbers[0] is not None and numbers[0][1] <= 3 and all(one[1] == 3 for one in numbers[1:] if one)
         if parts > 2 and not thousands:
-            marks_of_text.append(("code", ".".join(str(one and one[0]) for one in numbers), 0.0, k, k + parts))
+            code = sum(one[0] * 100_003.0**place for place, one in enumerate(numbers) if one)
+            marks_of_text.append(("code", code, 0.0, k, k + parts))
             k += parts
             continue
         if word.kind == "minus":
