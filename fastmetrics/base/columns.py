@@ -47,7 +47,7 @@ from fastmetrics.base.arrays import (
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in
-from fastmetrics.base.text_structure import is_value
+from fastmetrics.base.text_structure import FLAGS, is_value
 
 # The types that a column of each kind may have.
 #
@@ -57,7 +57,7 @@ from fastmetrics.base.text_structure import is_value
 
 
 def _is_flag(type_: pa.DataType) -> bool:
-    return bool(pt.is_boolean(type_) or pt.is_integer(type_) or pt.is_floating(type_))
+    return bool(pt.is_boolean(type_) or pt.is_integer(type_) or pt.is_floating(type_)) or is_text(type_)
 
 
 def _is_count(type_: pa.DataType) -> bool:
@@ -106,7 +106,7 @@ _FITS: Mapping[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "number": ("numbers", _is_count),
     "amounts": ("numbers or lists of numbers", lambda type_: _is_count(type_) or _list_of(_is_count)(type_)),
     "numbers": ("lists of numbers", _list_of(_is_count)),
-    "flag": ("true or false", _is_flag),
+    "flag": (FLAGS, _is_flag),
     "time": ("times: dates, ISO 8601, or seconds since 1970", _is_time),
     "vector": ("lists of numbers", _list_of(_is_coordinate)),
     "vectors": (

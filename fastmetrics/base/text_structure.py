@@ -277,6 +277,47 @@ def _in_text(rows: list[list[Any] | None]) -> list[list[Any] | None]:
     return [None if row is None else [None if item is None else str(item) for item in row] for row in rows]
 
 
+# Reading texts that are flags.
+
+
+_YES = "true yes y t 1 1.0 ja wahr oui vrai si sí sì sim да истина evet pass passed 是 はい 예"
+_NO = "false no n f 0 0.0 nein falsch non faux não nao нет ложь hayır fail failed 否 いいえ 아니요"
+_FLAGS = {word: words == _YES for words in (_YES, _NO) for word in words.split()}
+FLAGS = "true or false (also yes/no, ja/nein, oui/non, si/no, да/нет, pass/fail, 1/0)"
+
+
+def flag_of(text: str) -> bool:
+    """The flag that a word is, in any case.
+
+    >>> flag_of("Yes"), flag_of(" нет "), flag_of("FAIL")
+    (True, False, False)
+
+    Raises ``ValueError`` for any other text, with what was expected.
+    """
+    found = _FLAGS.get(text.strip().casefold())
+    if found is None:
+        raise ValueError(f"expected {FLAGS}, got {text[:40]!r}; write this value as true or false")
+    return found
+
+
+def as_flags(column: pa.Array, name: str) -> pa.Array:
+    """A column of texts as flags, a blank one as null; of another type as it is.
+
+    Raises ``InputError`` for a text that is no flag.
+    """
+    column = decoded(column)
+    if not is_text(column.type):
+        return column
+    known: dict[str, bool | None] = {}
+    for text in pc.unique(column).drop_null().to_pylist():
+        try:
+            known[text] = flag_of(text) if text.strip() else None
+        except ValueError as error:
+            row = pc.index(column, pa.scalar(text, column.type)).as_py()
+            raise InputError(f"column {name!r}: {error}", row=row) from None
+    return pa.array([None if text is None else known[text] for text in column.to_pylist()], pa.bool_())
+
+
 # Reading numbers, flags and lists of one text as text.
 
 

@@ -356,6 +356,10 @@ class NumbersIn:
         """The column's numbers."""
         return batch.numbers(column)
 
+    def unread(self, batch: Batch, column: str, options: Options) -> Iterator[Unread]:
+        """The rows with a number that is none of floats, such as 1e999."""
+        yield Unread("hold a number beyond the range of floats", np.isinf(batch.numbers(column).values))
+
 
 @dataclass(frozen=True)
 class ScoresIn:

@@ -38,6 +38,7 @@ DEEP: Any = object()
 _ABSENT: Any = object()
 _LONG = r"(?:^|[\[,:\s])-?[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}"
 """A number that a float may not hold, or what looks like one in a string."""
+_DIGITS = re.compile(rb"([0-9])[0-9]{15,}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)", re.DOTALL
@@ -105,8 +106,9 @@ def is_json(text: bytes) -> bool:
 
 def _is_valid(text: bytes) -> bool:
     """Whether a text of any depth is JSON."""
+    short = _DIGITS.sub(rb"\1\1", text)  # the parser converts numbers, and has limits
     try:
-        for _ in ijson.basic_parse(io.BytesIO(text)):
+        for _ in ijson.basic_parse(io.BytesIO(short)):
             pass
     except (ijson.JSONError, ValueError):
         return False

@@ -25,7 +25,7 @@ from fastmetrics.base.arrays import Flags, Floats, decoded, is_text, numpy_value
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Optional
 from fastmetrics.base.token_counts import COMPLETION, COUNTS, PROMPT, READ, REASONING, TOTAL, WRITTEN
-from fastmetrics.metrics.batch import Batch, Caution, Number, Numbers, Options, Unread
+from fastmetrics.metrics.batch import Batch, Caution, Number, Numbers, NumbersIn, Options, Unread
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.parameters import Either
 from fastmetrics.metrics.prices import MILLION, PriceTable, prices_of
@@ -42,6 +42,7 @@ class LatencyIn:
     def unread(self, batch: Batch, column: str, options: Options) -> Iterator[Unread]:
         """The rows of no latency."""
         values = batch.numbers(column).values
+        yield from NumbersIn().unread(batch, column, options)
         yield Unread("have a negative latency", values < 0)
         yield Unread(
             "have a start or an end that is no time, or only one of them has a time zone",

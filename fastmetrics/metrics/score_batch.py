@@ -24,7 +24,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
-from fastmetrics.base.text_structure import as_choices, as_json, as_text_lists, as_texts, is_value
+from fastmetrics.base.text_structure import as_choices, as_flags, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
 from fastmetrics.base.token_counts import Told, told
 from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
@@ -142,6 +142,8 @@ class Reading:
             is_plain = schema.field(name).type in _PLAIN and name not in plan.lists
             if kind in ("text", "texts") and wanted in ("value", "values") and not is_plain:
                 convert(column, as_texts, name, kind)
+            if kind == "flag":
+                convert(column, as_flags, name)
             if wanted == "choices":
                 converted.append((column, partial(as_choices, name=name)))
             if wanted in ("json", "jsons"):

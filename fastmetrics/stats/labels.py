@@ -14,6 +14,7 @@ from fastmetrics.base.arrays import is_text, narrowest, rounded
 from fastmetrics.base.columns import as_array, as_arrow, as_numbers, index_columns, is_column, with_index
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.input_columns import is_id
+from fastmetrics.base.text_structure import as_flags
 from fastmetrics.stats.summed_scores import Scores
 
 ROW = "row"
@@ -29,7 +30,7 @@ def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> 
     table_data = data
     if is_column(data):
         labels = as_arrow(data, "label")
-        if is_text(labels.type):
+        if is_text(labels.type) and not _are_flags(labels):
             advice = "several files are named by Path objects"
             raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
         table_data = {"label": labels}
@@ -108,6 +109,15 @@ def _is_label(kind: pa.DataType) -> bool:
     return any(is_type(kind) for is_type in types)  # an all-null column may contain labels
 
 
+def _are_flags(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether a column holds nothing but flags, in words."""
+    try:
+        as_flags(as_array(column), "label")
+    except InputError:
+        return False
+    return True
+
+
 def _is_list(kind: pa.DataType) -> bool:
     listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     return bool(listed and _is_label(kind.value_type))
@@ -126,6 +136,8 @@ def ratings_of(
         keys = {*others, ROW, *index_columns(table.schema)}
         free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
         fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
+        texts = [field.name for field in free if is_text(field.type)] if not fit else []
+        fit += [name for name in texts if _are_flags(table.column(name))]
         if len(fit) != 1:
             could = f"; candidates: {', '.join(fit) or 'none'}"
             raise ColumnError("set the column of labels with ", Argument("label"), could)
@@ -151,6 +163,10 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
         columns = {label: table.column(label)}
     else:
         columns = dict(ratings)
+    try:
+        columns = {name: pa.chunked_array([as_flags(as_array(column, name), name)]) for name, column in columns.items()}
+    except InputError as error:
+        raise InputError(f"labels, row {error.row}: {error.message}") from None
     for name, column in columns.items():
         if not _is_label(column.type):
             raise ColumnError(f"column {name!r} of the labels holds {column.type}, not numbers or booleans")

@@ -28,7 +28,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import Argument, FileFormatError, MissingExtraError, UnknownNameError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.text_structure import printed_list, text_list
+from fastmetrics.base.text_structure import flag_of, printed_list, text_list
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
 from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, coerce
 from fastmetrics.tables.formats import Format, Reader
@@ -38,7 +38,6 @@ from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch
 # Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV.
 
 
-_FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
 
@@ -99,9 +98,10 @@ def _to_number(value: str) -> float:
 
 
 def _to_flag(value: str) -> bool:
-    if value.strip().lower() not in _FLAGS:
-        raise WrongValueError(f"expected true or false, got {value[:40]!r}")
-    return _FLAGS[value.strip().lower()]
+    try:
+        return flag_of(value)
+    except ValueError as error:
+        raise WrongValueError(str(error)) from None
 
 
 def _to_list(value: str) -> Any:

@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
 from fastmetrics.base.paths import Path, PathError, spelled
-from fastmetrics.base.text_structure import is_value, number_text
+from fastmetrics.base.text_structure import FLAGS, flag_of, is_value, number_text
 
 
 @dataclass(frozen=True)
@@ -281,6 +281,11 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
         return float(value)
     if pt.is_boolean(type_) and (isinstance(value, bool) or (kind == "flag" and number and value in (0, 1))):
         return bool(value)
+    if kind == "flag" and isinstance(value, str):
+        try:
+            return flag_of(value) if value.strip() else None
+        except ValueError as error:
+            raise WrongValueError(str(error)) from None
     if kind == "amounts" and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.float64()))
     if kind in ("value", "values") and isinstance(value, str | list | int | float):
@@ -306,7 +311,7 @@ _EXPECTED = {
     "number": "a number",
     "amounts": "a number or a list of numbers",
     "numbers": "a list of numbers",
-    "flag": "true or false",
+    "flag": FLAGS,
     "vector": "a list of numbers",
     "vectors": "a list of numbers, or a list of such lists",
 }

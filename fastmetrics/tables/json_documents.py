@@ -20,7 +20,7 @@ from fastmetrics.base.presets import may_be_known
 from fastmetrics.tables.encoders import TextEncoder
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline, record_of
+from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline, record_of, values_of
 from fastmetrics.tables.table_chunks import too_long
 from fastmetrics.tables.text_values import DEPTH
 
@@ -87,7 +87,7 @@ def _items(file: DataFile, stream: pa.NativeFile, place: str) -> Iterator[bytes]
     except (ijson.IncompleteJSONError, UnicodeError) as error:
         if "premature EOF" in str(error):
             raise
-        value = json.loads(head_of(file, None))
+        value = values_of(head_of(file, None))
         for step in place.split(".")[:-1]:
             value = value.get(step) if isinstance(value, dict) else None
         yield from map(_line, value[count:] if isinstance(value, list) else ())
@@ -97,8 +97,16 @@ _LONE = re.compile(rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL)
 """The escape of half a surrogate pair, which the parser would replace in silence."""
 
 
+_LONG = re.compile(rb"[0-9]{1000}")
+"""A part of a number that may have too many digits for Python and for the parser."""
+
+
 class _Joined:
-    """A stream behind bytes that were already read from it; half of a surrogate pair in it is a ``UnicodeError``."""
+    """A stream behind bytes that were already read from it.
+
+    Half of a surrogate pair, and what may be a number of too many digits, are a ``UnicodeError``: the document is then
+    read as a whole.
+    """
 
     def __init__(self, start: bytes, stream: pa.NativeFile) -> None:
         self._start, self._stream = start, stream
@@ -110,6 +118,8 @@ class _Joined:
         seen = self._last + data
         if b"\\u" in seen and any(match.end() + 6 <= len(seen) or not data for match in _LONE.finditer(seen)):
             raise UnicodeError("half of a surrogate pair")
+        if _LONG.search(data) is not None:
+            raise UnicodeError("a number of many digits")
         self._last = seen[-11:]
         return data
 
@@ -129,8 +139,8 @@ def _has_list(file: DataFile, keys: Steps) -> bool:
     import ijson
 
     place = ".".join(map(str, keys))
-    with reading(file.shown), file.open()[0] as stream, suppress(ijson.IncompleteJSONError):
-        return any(prefix == place and event == "start_array" for prefix, event, _ in ijson.parse(stream))
+    with reading(file.shown), file.open()[0] as stream, suppress(ijson.IncompleteJSONError, UnicodeError):
+        return any(prefix == place and event == "start_array" for prefix, event, _ in ijson.parse(_Joined(b"", stream)))
     return False
 
 

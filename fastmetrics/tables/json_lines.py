@@ -364,18 +364,36 @@ def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.Reco
     return None
 
 
+def values_of(text: str | bytes) -> Any:
+    """The value of a text of JSON; an integer of more digits than Python converts stays a text.
+
+    Raises ``json.JSONDecodeError`` for any other text.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=_integer)
+
+
+def _integer(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
 def record_of(line: bytes) -> dict[str, Any]:
     """The JSON object on a line; raises a ``WrongValueError`` with the reason for anything else."""
     if is_deep(line):
         raise WrongValueError(f"nested more than {DEPTH} levels deep")
     try:
-        record = json.loads(line.decode())
+        record = values_of(line.decode())
     except UnicodeDecodeError as error:
         raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
-    except ValueError:
-        raise WrongValueError("malformed JSON: a number of too many digits") from None
     if record is None:
         return {}
     if not isinstance(record, dict):

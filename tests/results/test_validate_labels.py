@@ -137,13 +137,13 @@ def test_unmatched_labels_raise() -> None:
     with pytest.raises(ColumnError, match="candidates: c, d"):
         validate(scores, {"c": [1, 0], "d": [1, 0]})
     with pytest.raises(ColumnError, match="candidates: none"):
-        validate(scores, {"c": ["yes", "no"]})
+        validate(scores, {"c": ["good", "bad"]})
     with pytest.raises(ColumnError, match="unknown column 'corect'; did you mean 'correct'"):
         validate(scores, {"correct": [1, 0]}, label="corect")
-    with pytest.raises(ColumnError, match="column 'c' of the labels holds string"):
-        validate(scores, {"c": ["yes", "no"]}, label="c")
-    with pytest.raises(ColumnError, match="column 'c' of the labels holds string"):
-        validate(scores, {"c": ["yes", "no"], "d": ["yes", "no"]}, raters=["c", "d"])
+    with pytest.raises(InputError, match="labels, row 0: column 'c': expected true or false"):
+        validate(scores, {"c": ["good", "bad"]}, label="c")
+    with pytest.raises(InputError, match="labels, row 1: column 'd': expected true or false"):
+        validate(scores, {"c": ["yes", "no"], "d": ["yes", "maybe"]}, raters=["c", "d"])
     with pytest.raises(UnknownNameError, match="unknown metric 'f2'; known: f1"):
         validate(scores, [1, 0], metrics=["f2"])
     with pytest.raises(UnknownNameError, match="unknown metric 'f2'"):
