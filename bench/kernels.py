@@ -228,7 +228,7 @@ BENCHES: dict[str, dict[str, Bench]] = {
         "summarize": lambda rows: fm.summarize(rows.runs["a"]),
         "permutation": _compare("a", "b"),
         "unpaired": _compare("a", "b", pairing="none"),
-        "studentised": _compare("a", "b", interval="studentised"),
+        "percentile": _compare("a", "b", interval="percentile"),
         "clusters": _compare("a", "b", cluster="group"),
         "three_systems": _compare("a", "b", "c"),
         "corpus_metrics": lambda rows: fm.compare(rows.corpora, **RESAMPLES),

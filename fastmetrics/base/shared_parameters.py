@@ -90,7 +90,7 @@ Flags = Annotated[
     Sequence[str] | str | None, Help("Columns of 0 and 1 that are flags, as columns of true and false are: passed.")
 ]
 Interval = Annotated[
-    Literal["auto", "t", "percentile", "bca", "studentised"],
+    Literal["auto", "t", "percentile"],
     Help("Kind of the intervals; auto chooses the one that fits the data."),
 ]
 Judged = Annotated[Any, Help("Judged files or tables.")]

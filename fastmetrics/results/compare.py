@@ -252,7 +252,7 @@ def compare(
     duplicated or not shared, ``UnknownNameError`` for unknown names; unless ``allow_differences``, also for other
     questions under an id and other options of a metric.
 
-    Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Efron 1987; Holm 1979; Piepho 2004.
+    Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Holm 1979; Piepho 2004.
     """
     argument("pairing", pairing, Choice(*PAIRINGS))
     argument("missing", missing, Choice("ignore", "worst"))

@@ -17,9 +17,9 @@ from fastmetrics.base.display import interval
 from fastmetrics.base.errors import some
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
-from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread, whole
+from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread
 
-# Bootstrap intervals of a mean, over rows or clusters: percentile, BCa and studentised.
+# The bootstrap interval of a mean, over rows or clusters.
 
 
 _RESAMPLES_AT_ONCE = 256
@@ -28,27 +28,15 @@ _ALONE = 1 << 22
 
 
 def bootstrap_interval(
-    sample: Sample, kind: str, confidence: float, resamples: int, seed: int, threads: int | None
+    sample: Sample, confidence: float, resamples: int, seed: int, threads: int | None
 ) -> tuple[float, float]:
-    """The bootstrap interval of the mean: ``percentile``, ``bca`` or ``studentised``.
-
-    BCa (Efron 1987) corrects the percentiles for bias and skewness.  The studentised interval (bootstrap-t) is mean −
-    t*·s, with quantiles t* of (mean* − mean)/s*; a resample without spread is infinitely far.  NaN for fewer than 2
-    rows or clusters.
-    """
+    """The percentile bootstrap interval of the mean; NaN for fewer than 2 rows or clusters."""
     if len(sample.units) < 2:
         return math.nan, math.nan
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if kind == "studentised":
-        ratios = _studentised(sample, resamples, seed, threads)
-        low, high = np.quantile(ratios, tails, method="inverted_cdf").tolist()
-        return sample.mean - high * sample.spread.error, sample.mean - low * sample.spread.error
     sums, rows = _resampled(sample.units, sample.sizes, resamples, seed, threads)
     means = sums / (sample.scale * rows)
-    if kind == "bca":
-        tails = shifted_tails(tails, _share_below(sample, sums, rows), sample.spread.skew / 6)
     rounding = sample.mean - float(sample.units.sum() / (sample.scale * sample.n))
-    low, high = (np.quantile(means, tails) + rounding).tolist()
+    low, high = (np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2]) + rounding).tolist()
     return low, high
 
 
@@ -64,51 +52,6 @@ def _resampled(
         resampled_clusters(units, sizes, key, first, out, rows[first : first + len(out)])
 
     return drawn(draw, len(sizes), resamples, seed, threads), rows
-
-
-def _share_below(sample: Sample, sums: Ints, rows: Ints | int) -> float:
-    """The share of resampled means below the mean, and half of those equal to it.
-
-    Each unit was rounded by up to a half, so means that differ by no more than this rounding are equal.
-    """
-    apart = sums / rows - sample.units.sum() / sample.n
-    equal = np.abs(apart) <= len(sample.units) / np.minimum(rows, sample.n)
-    return float(((apart < 0) & ~equal).mean() + 0.5 * equal.mean())
-
-
-def shifted_tails(tails: Floats, below: float, skew: float) -> Floats:
-    """The tails of BCa: shifted by the share of resampled values below the value, and by a sixth of the skew."""
-    normal = NormalDist()
-    if not 0 < below < 1:
-        return tails
-    bias = normal.inv_cdf(below)
-    shifted = [bias + normal.inv_cdf(tail) for tail in tails]
-    return np.array([normal.cdf(bias + z / (1 - skew * z)) for z in shifted])
-
-
-def _studentised(sample: Sample, resamples: int, seed: int, threads: int | None) -> Floats:
-    """(mean* − mean)/s* of each resample, where s* has the scale of the sample's standard error."""
-    residuals, exponent = sample.residuals
-    sizes = sample.sizes
-    columns = [residuals, residuals**2]
-    if sizes is not None:
-        columns += [residuals * sizes, sizes.astype(np.float64) ** 2]
-    sums: list[Floats] = []
-    rows: Ints | int = 1
-    for column in columns:
-        units, scale = whole(column)
-        totals, rows = _resampled(units, sizes, resamples, seed, threads)
-        sums.append(totals / scale)
-    count = len(residuals)
-    centre = sums[0] / rows
-    cross, sizes_squared = (centre * count, count) if sizes is None else sums[2:]
-    squares = sums[1] - 2 * centre * cross + centre**2 * sizes_squared
-    squares = np.where(squares > 1e-12 * columns[1].sum(), squares, 0.0)
-    errors = np.sqrt(squares * count / (count - 1)) / rows
-    own = math.sqrt(columns[1].sum() * count / (count - 1)) / sample.n
-    unit = math.ldexp(sample.spread.error, -exponent) / own
-    far = np.where(centre == 0, 0.0, np.copysign(np.inf, centre))
-    return np.divide(centre, errors * unit, out=far, where=errors > 0)
 
 
 def drawn(
@@ -138,7 +81,7 @@ def drawn(
 # - ``worst_case``: the same if all values agree
 
 
-INTERVALS = ("auto", "t", "percentile", "bca", "studentised")
+INTERVALS = ("auto", "t", "percentile")
 """The kinds of intervals; ``auto`` lets the data decide."""
 
 NAMES: Mapping[str, str] = {
@@ -149,8 +92,6 @@ NAMES: Mapping[str, str] = {
     "worst_case": "the worst case of what was not seen",
     "t": "Student's t",
     "percentile": "percentile bootstrap",
-    "bca": "BCa bootstrap",
-    "studentised": "studentised bootstrap",
     "combined": "the combined intervals of both runs",
     "normal": "normal approximation",
     "order": "order statistics",
@@ -203,7 +144,7 @@ def mean_interval(
     if kind in ("auto", "t"):
         interval = spread_interval(sample.mean, sample.spread, confidence, kind)
     else:
-        low, high = bootstrap_interval(sample, kind, confidence, resamples, seed, threads)
+        low, high = bootstrap_interval(sample, confidence, resamples, seed, threads)
         interval = Interval(low, high, kind)
     low, high = (-math.inf, math.inf) if sample.bounds is None else sample.bounds
     note = level_note(interval.kind, sample.spread.freedom, len(sample.units), clustered=sample.sizes is not None)
@@ -356,7 +297,7 @@ def has_long_tail(interval: Interval, high: bool) -> bool:
 def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -> str | None:
     """Why an interval of this kind may not hold its level, for these degrees of freedom and rows or clusters."""
     what = "clusters" if clustered else "rows"
-    least = _FEW_RESAMPLED if kind in ("t", "percentile", "bca") else LEAST_CLUSTERS if clustered else LEAST_ROWS
+    least = _FEW_RESAMPLED if kind in ("t", "percentile") else LEAST_CLUSTERS if clustered else LEAST_ROWS
     if count < FEWER:
         return f"unreliable: no kind of interval holds its level for fewer than {FEWER} {what}"
     if freedom + 1 >= least:

@@ -24,7 +24,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import InputError
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import ROUNDING, Bounds, Interval, Sample, Spread, between, whole, without_noise
-from fastmetrics.stats.mean_interval import drawn, exact_interval, mean_interval, shape_note, shifted_tails
+from fastmetrics.stats.mean_interval import drawn, exact_interval, mean_interval, shape_note
 from fastmetrics.stats.sums import exact_sum
 
 # Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
@@ -347,9 +347,9 @@ def counts_interval(
 ) -> Interval:
     """The interval of the difference, by one of ``INTERVALS``; ``bounds`` are those of the metric.
 
-    ``auto``, ``t`` and ``studentised`` treat the values without each row (or cluster), the jackknife, like a mean;
-    ``percentile`` and ``bca`` take quantiles of the values of resampled rows, without the undefined ones.  NaN for
-    fewer than 2 rows or clusters, or if the difference is undefined.
+    ``auto`` and ``t`` treat the values without each row (or cluster), the jackknife, like a mean; ``percentile`` takes
+    quantiles of the values of resampled rows, without the undefined ones.  NaN for fewer than 2 rows or clusters, or if
+    the difference is undefined.
     """
     delta = pair.values[1] - pair.values[0]
     without = _without(pair) if len(pair.first) > 1 else np.zeros(0)
@@ -359,16 +359,12 @@ def counts_interval(
     limits = None if bounds is None else between(bounds)
     sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, limits)
     interval = mean_interval(sample, confidence, kind, resamples=resamples, seed=seed, threads=threads)
-    if kind not in ("percentile", "bca") or interval.kind != kind:
+    if kind != "percentile" or interval.kind != kind:
         return replace(interval, low=interval.low + delta - sample.mean, high=interval.high + delta - sample.mean)
     values = _resampled(pair, resamples, seed, threads)
     if not len(values):
         return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for resampled rows")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if kind == "bca":
-        below = float((values < delta).mean() + 0.5 * (values == delta).mean())
-        tails = shifted_tails(tails, below, sample.spread.skew / 6)
-    low, high = np.quantile(values, tails).tolist()
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return replace(interval, low=low, high=high)
 
 

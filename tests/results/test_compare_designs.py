@@ -103,7 +103,7 @@ def test_command_equals_function(tmp_path):
         paths.append(str(tmp_path / f"{name}.parquet"))
         pq.write_table(table, paths[-1])
     for options, named, runs in (
-        (["--interval", "bca"], {"interval": "bca"}, paths[:2]),
+        (["--interval", "percentile"], {"interval": "percentile"}, paths[:2]),
         (["--margin", "0.05"], {"margin": 0.05}, paths[:2]),
         (["--pairing", "none"], {"pairing": "none"}, [paths[0], paths[2]]),
     ):

@@ -124,7 +124,7 @@ def test_threads_do_not_matter_for_shared_work():
     for clusters in (None, np.arange(3000) // 2):
         pair = PairedCounts.of(*counts, lambda sums: sums[:, 0] / sums[:, 1], clusters)
         found = [
-            (swap_p(pair, 3000, 1, n), counts_interval(pair, 0.9, "bca", resamples=3000, seed=1, threads=n))
+            (swap_p(pair, 3000, 1, n), counts_interval(pair, 0.9, "percentile", resamples=3000, seed=1, threads=n))
             for n in (1, 2, 3)
         ]
         assert found[0] == found[1] == found[2]

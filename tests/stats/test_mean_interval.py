@@ -231,7 +231,7 @@ def test_outputs_name_the_kind():
         assert fm.results.summarize_by(scores, metrics="token_f1", interval=kind)[0].interval == kind
 
 
-@pytest.mark.parametrize("kind", ["auto", "t", "studentised"])
+@pytest.mark.parametrize("kind", ["auto", "t"])
 def test_intervals_end_at_the_bounds(kind):
     values = np.array([1.0, 1.0, 0.95, 0.9, 0.5])
     inside, free = (mean_interval(Sample.of(values, None, bounds), 0.95, kind) for bounds in ((0.0, 1.0), None))
@@ -243,7 +243,7 @@ def test_bootstrap_intervals_have_the_number_of_samples():
     sample = Sample.of(np.random.default_rng(0).random(50))
     for resamples in (100, 2_000):
         found = mean_interval(sample, 0.95, "percentile", resamples=resamples, seed=1, threads=1)
-        assert (found.low, found.high) == bootstrap_interval(sample, "percentile", 0.95, resamples, 1, 1)
+        assert (found.low, found.high) == bootstrap_interval(sample, 0.95, resamples, 1, 1)
 
 
 @pytest.mark.parametrize("hits", [0, 29, 30, 70, 71, 100])

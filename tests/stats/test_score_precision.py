@@ -7,11 +7,8 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.stats.estimates import Sample
-from fastmetrics.stats.mean_interval import bootstrap_interval
 
 RNG = np.random.default_rng(8)
 
@@ -99,18 +96,7 @@ def test_constant_shift_has_no_t_test():
         assert math.isnan(found.p) if shift else found.p == 1.0
 
 
-def test_bca_does_not_depend_on_the_scale_of_ties():
-    """Resampled means that equal the mean count half, whatever rounding does to them."""
-    values = np.array([0.0, 0.1, 0.1, 0.2, 0.2, 0.2, 0.3, 0.3, 0.4, -0.1])
-    plain = bootstrap_interval(Sample.of(values), "bca", 0.95, 4000, 1, 1)
-    for scale in (3.0, 0.7, 1e-3, 1e7):
-        scaled = bootstrap_interval(Sample.of(values * scale), "bca", 0.95, 4000, 1, 1)
-        assert tuple(np.array(scaled) / scale) == pytest.approx(plain, rel=1e-9)
-    theirs = stats.bootstrap((values,), np.mean, n_resamples=20_000, rng=np.random.default_rng(0)).confidence_interval
-    assert plain == pytest.approx((theirs.low, theirs.high), abs=0.02)
-
-
-@pytest.mark.parametrize("interval", ["auto", "t", "percentile", "bca", "studentised"])
+@pytest.mark.parametrize("interval", ["auto", "t", "percentile"])
 def test_summaries_do_not_depend_on_the_order_of_rows(interval):
     table = pa.table({"m": RNG.exponential(1, 60), "session": RNG.integers(0, 9, 60), "language": ["en", "ru"] * 30})
     turned = table.take(RNG.permutation(60))
