@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, arrow_numbers, numpy_values
 from fastmetrics.kernels.byte_search import gather
+from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.tokenize import frozen
 
 NONE, SEVERAL, UNCLEAR, LONE = -1, -2, -3, 32
@@ -34,67 +35,16 @@ _WORD = r"0-9a-zà-öø-\x{1fff}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7
 than it matches a batch by them.
 """
 
-_CUES = (
-    r"answers?|solution|choice|ch[oi]+se[ns]?|choosing|pick(?:s|ed|ing)?|select(?:s|ed|ing|ion)?|correct|verdict|result"
-    r"|(?:right|best) (?:one|letter|option)|antwort|lösung|wähle|wählen|réponse|choisi[st]?|choix|respuesta|elijo"
-    r"|elegimos"
-    r"|escojo|risposta|scelgo|resposta|escolho|gabarito|ответ[\w]*|выб[ие]р[\w]*|выбор|верн[\w]+|правильн[\w]+"
-    r"|cevab?p?ı?"
-    r"|yanıtı?|doğru|الإجابة|الجواب|الصحيح|الصحيحة|उत्तर|जवाब"
-)
-"""What states the choice that follows, with only links between."""
 
-_ENDS = (
-    r"(?:go|goes|going|lean[\w]*|points?|votes?|opt[\w]*|settl[\w]+|stick[\w]*|left|decid[\w]+|bet) (?:to|towards?"
-    r"|for|on"
-    r"|with)|leaves|leaving|either|both|dirais|diría|agit de|pense|crois|creo|penso|credo|acho|denke|glaube|думаю"
-    r"|считаю|полагаю|скорее"
-    r" всего|therefore|thus|hence|so|then|consequently|accordingly|ergo|finally|conclusion|ultimately|overall|also"
-    r"|daher"
-    r"|deshalb|folglich|somit|demnach|deswegen|donc|ainsi|conséquent|alors|finalement|tanto|luego|así|entonces|eso"
-    r"|conclusión|portanto|logo|então|assim|quindi|dunque|perciò|pertanto|allora|следовательно|поэтому|значит|итак"
-    r"|образом|тогда|отсюда|вывод|итого|итог|dolayısıyla|yüzden|yani|öyleyse|sonuç|إذن|لذلك|وبالتالي|इसलिए|अतः"
-)
-"""What draws a conclusion: the choice that ends its clause is stated."""
+def _words(name: str) -> str:
+    return "|".join(lexicon(f"choice_{name}"))
 
-_SAYS = (
-    r"is|s|are|was|be|been|equals|being|gives?|yields?|get|gets|got|say|says|saying|guess|vote|option|letter|likely"
-    r"|probably|definitely|certainly|must|think|believe|suspect|conclude|matches|ist|muss|würde"
-    r"|sei|sein|nehme|ergibt|bleibt|möglichkeit|buchstabe|option|für|est|être|soit|lettre|la|pour|es|ser|sea|letra"
-    r"|opción"
-    r"|alternativa|con|é|è|sia|lettera|opzione|opção|com|это|вариант[\w]*|букв[\w]+|остается|остаётся|получаем|является"
-    r"|будет|seçenek|şık|هي|هو|الخيار|विकल्प|है|but|sondern|mais|sino|mas|ma|а|rather"
-)
-"""What says so of the choice right behind it, if that ends its clause."""
 
-_LINKS = (
-    r"either|both|entweder|soit|либо|is|are|was|were|be|been|would|should|could|might|may|must|will|has|have|had|to"
-    r"|the|a|an|it|its|this|that|which|one"
-    r"|i|we|you|me|my|our|s|d|re|ll|ve|m|correct|right|best|final|true|most|likely|probably|perhaps|maybe|definitely"
-    r"|clearly|certainly|only|indeed|just|therefore|thus|hence|so|then|now|actually|options?|choices?|letter|answers?"
-    r"|question|of|for|in|on|with|as|think|believe|say|guess|suspect|conclude|get|find|choose|pick|select|go|going|opt"
-    r"|text|textbf|mathbf|mathrm|rm|bf|left|here|ist|sind|wäre|es|das|die|der|den|ich|wir|man|muss|sein|bleibt|nur"
-    r"|wähle|nehme|denke|glaube|richtige?|korrekte?|antwort|option|möglichkeit|buchstabe|lautet|wohl|wahrscheinlich"
-    r"|vermutlich|dass|für|c|l|est|la|le|il|elle|je|nous|on|pense|crois|que|qu|serait|doit|être|ce|réponse|lettre|bonne"
-    r"|correcte|juste|probablement|pour|donc|el|lo|yo|creo|pienso|debe|ser|sería|respuesta|opción|letra|correct[ao]"
-    r"|alternativa|probablemente|é|o|eu|acho|deve|seria|resposta|opção|corret[ao]|è|io|penso|credo|che|sia|essere"
-    r"|risposta|opzione|lettera|corrett[ao]|giusta|это|есть|будет|должен|должна|быть|я|мы|думаю|считаю|что|скорее|всего"
-    r"|наверное|вероятно|правильн[\w]+|верн[\w]+|ответ[\w]*|вариант[\w]*|букв[\w]+|под|остается|остаётся|только"
-    r"|является"
-    r"|doğru|cevap|yanıt|şık|seçenek|bence|bu|en|هي|هو|الصحيحة|الصحيح|الخيار|النهائية|है|सही|विकल्प"
-)
-"""What may stand between a cue and the choice."""
-
-_NOT = (
-    r"not|cannot|never|neither|nor|(?:rul[\w]+|cross[\w]*) out|exclud[\w]+|eliminat[\w]+|reject[\w]*|discard[\w]*|wrong"
-    r"|incorrect|false|rather than|instead of|unlike|besides|except|nicht|weder|noch|kein[\w]*|falsch|ausschließen"
-    r"|statt"
-    r"|pas|ni|jamais|exclu[\w]+|élimin[\w]+|plutôt que|no (?:es|son|era|puede|creo|elijo|sea)|tampoco|descart[\w]+"
-    r"|elimin[\w]+|não|nem|non|né|escludo|не|ни"
-    r"|исключ[\w]+|değil|ليس|ليست|नहीं"
-)
-"""What denies the choice that follows, with only links between that draw no conclusion."""
-
+_CUES = _words("cues")
+_ENDS = _words("ends")
+_SAYS = _words("says")
+_LINKS = _words("links")
+_NOT = _words("not")
 _GAP = r"(?:[^\w.!?;。！？；]|\.\.+)+"
 _EDGE = r"(?:^|[^\w])"
 _MARKS = r"[ \t\"'“”‘’«»*_`~$(\[{<>\\]"
@@ -132,11 +82,7 @@ _SPACED = r"0-9a-zà-öø-\x{1fff}"
 _IN_WORD = rf"^(?:[{_SPACED}]|['’](?:[0-9a-ce-zà-öø-\x{{1fff}}]|d(?:[^\w]|[a-hj-tv-z]))|-[\w]|[+#]|\.[a-z](?:[^a-z]|$))"
 _AFTER_WORD = rf"(?:[{_SPACED}]|[\w]-|(?:^|[^\w])[a-z]\.|[\w]['’])$"
 _CLOSE = r"[ \t\"'“”‘’«»*_`~$)\]}>]*"
-_BECAUSE = (
-    r"because|since|as|for|but|and|or|which|given|due|is|are|not|rather|instead|over|weil|denn|da|aber|und|oder|ist"
-    r"|sein|wählen|nehmen|richtig|korrekt|est|es|é|è|car|parce"
-    r"|puisque|mais|et|ou|porque|ya|pues|pero|y|o|perché|poiché|pois|так|потому|поскольку|ибо|а|и|или|но"
-)
+_BECAUSE = _words("because")
 _ENDED = (
     rf"^{_CLOSE}(?:$|[.,;:!?)…。，；：！？、|\n\r&/—–-]|(?:{_BECAUSE})(?:[^\w]|$)|[\x{{3040}}-\x{{d7a3}}]|['’]d[iıuü]r)"
 )
@@ -150,29 +96,9 @@ _IS = (
 )
 _WORKS = (
     rf"^{_CLOSE}(?:(?:option|answer|choice|alone) )?(?:{_IS} (?:correct|right|true|best|answer|choice|option|solution"
-    r"|valid|accurate|appropriate|likely)|are (?:both |all )?(?:correct|right|true)|the (?:only |most )*(?:correct"
-    r"|right|best|likely)|it is|wins|fits|works|remains|is left"
-    r"|ist (?:die |der |das |also |daher )*(?:richtig|korrekt|beste|wahr|zutreffend|antwort|lösung)|stimmt|trifft zu"
-    r"|est (?:donc |la |le )*(?:bonne|correct|juste|vraie|meilleur|exact|réponse)"
-    r"|es (?:la |el )*(?:respuesta|correct|verdader|mejor|adecuad|opción)"
-    r"|(?:é|está) (?:a |o )*(?:resposta|corret|cert|verdadeir|melhor)|è (?:la |il )*(?:risposta|corrett|giust"
-    r"|ver[ao]|esatt)"
-    r"|(?:[—–-] |это |является )*(?:правильн|верн|подходит|лучш)|(?:şıkkı |seçeneği )?doğru"
-    r"|(?:选项|選項|项|項)?(?:是|为|為|才是)?(?:正确|正確|对的|對的|最佳|答案|符合)|が正解|が正しい|가 정답|이 정답)"
+    rf"|valid|accurate|appropriate|likely)|{_words('works')})"
 )
-_FAILS = (
-    rf"^{_CLOSE}(?:(?:option|answer|choice) )?(?:(?:(?:is|are|was|were|seems?|looks|would be|must be)"
-    r"(?: (?:clearly|definitely|probably|obviously|therefore|thus|also|both|all|simply|the|a|an))*) (?:not|never|wrong"
-    r"|incorrect|false|invalid|impossible|out|eliminated|excluded|ruled out|unlikely|irrelevant|unrelated|inaccurate)"
-    r"|(?:is|are|does|do|was|can|could|would|will|wo)n['’]t|can['’]t|cannot|(?:can|could|does|do|would|will"
-    r"|must) not|fails?"
-    r"|(?:ist|sind|wäre) (?:nicht|falsch|kein|ausgeschlossen|unwahr)|scheidet|passt nicht|kann nicht|entfällt|fällt weg"
-    r"|n['’]est pas|ne |est (?:faux|fausse|incorrect|exclu)|sont fau|no |es (?:incorrect|fals)|son (?:incorrect|fals)"
-    r"|(?:queda|se) descart|não |(?:é|está) (?:errad|fals|incorret)|non |è (?:sbagliat|errat|fals|esclus)"
-    r"|(?:[—–-] )?(?:не|неверн[\w]*|неправильн[\w]*|ошибочн[\w]*|отпадает|отпадают|исключ[\w]*|ложн[\w]*)(?:[^\w]|$)"
-    r"|yanlış|değil|(?:选项|選項|项|項)?(?:是|显然|明显|也|都)?(?:不|错|錯|可?排除|被排除)"
-    r"|は違|は間違|は誤|은 아니|는 틀)"
-)
+_FAILS = rf"^{_CLOSE}(?:(?:option|answer|choice) )?(?:{_words('fails')})"
 _RELATED = (
     r"(?:^|[^\w])(?:of|in|than|from|like|about|by|as|under|to|with|for|via|von|als|wie|zu|aus|de|que|dans|avec|en|di"
     r"|in|con|от|чем|из|о|об|к|с)(?: (?:the|der|die|la|el|a))?(?: (?:option|choice|answer|letter|opción|вариант[\w]*))?"
@@ -186,7 +112,7 @@ _TELLS = (
     r"^[^\w]*(?:says|states|claims|suggests|refers|describes|mentions|means|talks|involves|implies"
     r"|represents)(?:[^\w]|$)"
 )
-_AND = r"and|or|nor|und|oder|noch|et|ou|ni|y|o|u|e|и|или|ни|либо|ve|veya|أو|و|या|और"
+_AND = _words("and")
 _INNER = r"[ \t\"'“”‘’«»*_`~$()\[\]{}<>]"
 _JOINED = (
     rf"^{_INNER}*(?:[,/&+、，]{_INNER}*(?:(?:{_AND}) )?|[ \t)\]*_]+(?:{_AND}) |[与和或跟및]|또는)"
