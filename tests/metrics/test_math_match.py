@@ -7,9 +7,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
-from tests.support.optional_parts import needs
 
-pytestmark = [needs("math_verify"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def made_pairs(seed, n):
