@@ -3,7 +3,7 @@
 ::
 
     scripts/bench --against COMMIT                     every family, three runs
-    scripts/bench --against COMMIT --only token_f1     those whose name holds a text
+    scripts/bench --against COMMIT --only token_f1     those whose name matches a pattern
 
 COMMIT is anything that git knows, or the folder of a checkout.  Each side has one process, which waits while the other
 one works; a ratio is that of the least processor times of five turns, above 1 where this checkout is faster, and its
@@ -19,6 +19,7 @@ import inspect
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -184,7 +185,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--against", metavar="COMMIT", required=True)
-    parser.add_argument("--only", default="", metavar="TEXT", help="the families whose names hold a text")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="the families whose names match a pattern")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--json", type=Path, default=RESULT, help="where the table is written")
@@ -198,7 +199,7 @@ def main() -> None:
         pq.write_table(data.table(ROWS), rows)
         for run in range(options.runs):  # a new pair of processes each: hashes and places in memory differ
             before, now = Worker(other, rows), Worker(ROOT, rows)
-            names = [name for name in now.names if name in before.names and options.only in name]
+            names = [name for name in now.names if name in before.names and re.search(options.only, name)]
             for name, old, new in compare(before, now, names, options.turns):
                 found.setdefault(name, []).append((old, new))
                 print(f"{run + 1} {name:45} {1000 * old:10.2f} ms {1000 * new:10.2f} ms  {old / new:5.2f}", flush=True)
