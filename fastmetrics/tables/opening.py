@@ -321,12 +321,12 @@ def _hive(step: str) -> tuple[str, str | None]:
 
 def _spooled(stream: BinaryIO, path: str, allowed: AllowedFormats) -> DataFile:
     """The copied file of a stream, with format and compression from its first bytes."""
-    with reading(path):
+    with reading(path), plainly():
         first = stream.read(_HEAD)
     compression, kind = compression_of(first), allowed.by_name(path)[0]
     if compression is None:  # streams may be endless
         kind = kind or allowed.by_bytes(first, path)
-    with reading(path):
+    with reading(path), plainly():
         copy, checksum = spool(stream, path, first)
     file = DataFile(copy, path, "", compression, checksum=checksum)
     if kind is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import socketserver
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -264,6 +266,21 @@ def test_web_servers_need_not_tell_the_length(failing: ObjectStore, tmp_path: Pa
     failing.lengthless = kind
     local = read(open_source(tmp_path / name), KINDS)[0]
     assert read(open_source(f"{failing.endpoint}/{name}"), KINDS)[0].equals(local)
+
+
+def test_a_chunked_body_that_ends_early_is_no_traceback() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = b"10\r\nid,answer\n1,yes\n\r\nFF\r\nabc"
+
+    class Cut(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(answer if self.request.recv(1 << 16).startswith(b"HEAD") else answer + body)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Cut) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(FileFormatError, match=r"cannot be read: ClientPayloadError: .* not completed"):
+            open_source(f"http://127.0.0.1:{server.server_address[1]}/t.csv")
+        server.shutdown()
 
 
 def test_web_errors_say_what_the_server_answers(failing: ObjectStore) -> None:
