@@ -63,7 +63,7 @@ def test_the_latest_run_is_the_last_of_the_trend(folder):
 def test_times_order_the_runs(folder, tmp_path):
     (tmp_path / "timed").mkdir()
     for day, rows, began in (("0", "bad", "2026-01-09T00:00:00"), ("9", "good", "2026-01-05T00:00:00")):
-        with mock.patch("fastmetrics.scoring.score.now", lambda began=began: began):
+        with mock.patch("fastmetrics.scoring.score_runs.now", lambda began=began: began):
             fm.score(f"{rows}.jsonl", output=f"timed/day-{day}.parquet", metrics="token_f1", times=True)
     found = fm.gate("timed", "token_f1 >= 0.6", latest=True)
     assert (found.passed, found.scores) == (False, "day-0")
