@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.column_maker import Progress, RunResult
+from fastmetrics.base.progress import Progress
+from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.table_chunks import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score

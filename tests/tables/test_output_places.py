@@ -288,7 +288,7 @@ def test_files_beside_an_output_in_a_store_stay(tmp_path, suffix) -> None:
     store.pipe(f"{address}{suffix}", b"of another")
     rows = {"id": [1], "answer": ["a"], "reference": ["a"]}
     with pytest.raises(OutputError, match=rf"o\.csv{suffix}"):
-        fm.score(rows, "token_f1", output=address, files=fm.tables.FileSettings(work=tmp_path))
+        fm.score(rows, "token_f1", output=address)
     assert store.cat(f"{address}{suffix}") == b"of another"
-    fm.score(rows, "token_f1", output=address, files=fm.tables.FileSettings(work=tmp_path), overwrite=True)
+    fm.score(rows, "token_f1", output=address, overwrite=True)
     assert store.cat(address).startswith(b'"id","token_f1"')
