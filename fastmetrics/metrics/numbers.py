@@ -149,7 +149,7 @@ def _verdicts(pairs: Sequence[tuple[str, str]], seconds: float, workers: int = 2
                 _asked(process, ("1", "1"), _START)
             reply = _asked(process, pair, seconds)
             if reply is None:
-                process.wait()
+                process.communicate()
                 process, verdicts[place] = None, TOO_LONG
             else:
                 verdicts[place] = UNPARSED if reply == "null" else int(reply == "true")
