@@ -135,7 +135,7 @@ def _compiled(pattern: str) -> tuple[str, int]:
     except (re.error, OverflowError, RecursionError) as error:
         raise NotAllowedError(str(error)) from error
     try:
-        pc.match_substring_regex(pa.array([""]), translated)
+        pc.match_substring_regex(arrow_texts([""]), translated)
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise NotAllowedError(f"RE2, which has no look-around and no backreferences, says: {reason}") from error

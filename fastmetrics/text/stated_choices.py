@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, arrow_numbers, numpy_values
+from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, arrow_numbers, arrow_texts, numpy_values
 from fastmetrics.kernels.byte_search import gather
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.tokenize import frozen
@@ -416,7 +416,7 @@ def lone_letters(texts: pa.Array) -> Ids:
     return numpy_values(pc.index_in(alone, _LETTERS), null=NONE).astype(np.int32)
 
 
-_LETTERS = pa.array([chr(65 + place) for place in range(26)], pa.large_string())
+_LETTERS = arrow_texts(chr(65 + place) for place in range(26))
 
 
 def lone_numbers(texts: pa.Array) -> Ids:
