@@ -102,7 +102,7 @@ class WordSenses(NamedTuple):
     """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``.
 
     ``known`` is ``UNASKED`` for a word that was not yet looked up in the names of all languages; ``pick`` makes it
-    ``ASKED`` if the word stands beside a number.
+    ``ASKED`` if the word stands beside a number.  An ``ENGLISH`` word tells what a ``LONG_SCALE`` is: "billion".
     """
 
     worth: Bytes
@@ -111,7 +111,7 @@ class WordSenses(NamedTuple):
     known: Bytes
 
 
-UNASKED, KNOWN, ASKED = range(3)
+UNASKED, KNOWN, ASKED, ENGLISH, LONG_SCALE = range(5)
 
 
 class Picked(NamedTuple):
@@ -165,7 +165,7 @@ def pick_of_text(
     """
     data, begin, stop = strings.data, strings.starts[row], strings.stops[row]
     w_starts, w_stops, before, after, digit, _ = picked.marks
-    first, at, live, hard = np.uint64(strings.first[row]), np.uint64(n), False, False
+    first, at, live, hard, long = np.uint64(strings.first[row]), np.uint64(n), False, False, False
     for w in range(np.uint64(n_words)):
         word = np.uint32(strings.ids[first + w])
         if not live and senses.worth[word] != BEGINS:  # ``live``: the word before is picked and may go on here
@@ -182,7 +182,9 @@ def pick_of_text(
         picked.places[at] = total + np.int64(w)
         if senses.known[word] == UNASKED:
             senses.known[word] = ASKED
-        hard |= senses.kinds[word] == W_HARD
+        long |= senses.known[word] == LONG_SCALE
+        # A word of hours changes only digits: no "time" in "the first time".
+        hard |= senses.kinds[word] == W_HARD and (senses.worth[word] == BEGINS or (live and digit[at - _U1]))
         if digit[at]:
             hard |= (before[at] | after[at]) & m.HARD != 0
             lead = data[np.uint64(w_starts[at]) - _U1] if w_starts[at] > begin else np.uint8(0)
@@ -201,8 +203,21 @@ def pick_of_text(
                 hard |= joins(data, following, ends, w_stops[at], following)
         live = senses.worth[word] != NEITHER
         at += _U1
-    picked.hard[row] = hard
+    picked.hard[row] = hard or (long and not is_english(strings, row, n_words, edges, senses))
     return np.int64(at)
+
+
+@leaf
+def is_english(strings: Strings, row: int, n_words: int, edges: Ints, senses: WordSenses) -> bool:
+    """Whether a text of ``n_words`` words has an English one, or none but numbers and "billion"."""
+    first, begin, others = strings.first[row], strings.starts[row], False
+    for w in range(n_words):
+        known = senses.known[np.uint32(strings.ids[first + w])]
+        if known == ENGLISH:
+            return True
+        letters = strings.data[begin + edges[2 * w]] >= 65 and edges[2 * w + 1] - edges[2 * w] > 1
+        others |= known != LONG_SCALE and letters
+    return not others
 
 
 _ASIAN = 0xE0

@@ -45,7 +45,7 @@ from fastmetrics.kernels.values import Picked, Values
 from fastmetrics.metrics.batch import Batch, Unread
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
-from fastmetrics.text.plain_numbers import STAND_IN, plain
+from fastmetrics.text.plain_numbers import STAND_IN, Plain, plain
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan, word_list
 
@@ -283,9 +283,30 @@ def _found(text: Text, picked: Picked) -> Values:
 
 def _with_plain(values: Values, words: _Words, rows: Ints, vocabulary: Vocabulary, senses: Senses) -> Values:
     """The values, of some rows those of their texts in plain spelling, at the words where these came from."""
-    texts = words.text.take(rows)
-    written = [plain(text) for text in texts.strings()]
-    spelled = text_of_strings([one.text for one in written])
+    strings = words.text.take(rows).strings()
+    written = {text: one for text in dict.fromkeys(strings) if (one := plain(text)).text != text}
+    changed = np.array([text in written for text in strings], np.bool_)
+    if not written:
+        return values
+    number = {text: i for i, text in enumerate(written)}
+    rows, same = rows[changed], np.array([number[text] for text in strings if text in number])
+    found = _spelled(written, vocabulary, senses)
+    sizes = np.diff(found.bounds)[same]
+    offsets, begins = np.cumsum(sizes) - sizes, np.cumsum(words.counts) - words.counts
+    taken = np.repeat(found.bounds[same] - offsets, sizes) + np.arange(sizes.sum())
+    owners, shifts = np.repeat(rows, sizes), np.repeat(begins[rows], sizes)
+    new = (*(column[taken] for column in found[:3]), *(column[taken] + shifts for column in found[3:5]))
+    owner = np.repeat(np.arange(len(words.text)), np.diff(values.bounds))
+    kept = ~np.isin(owner, rows)
+    every = np.concatenate([owner[kept], owners])
+    order = np.argsort(every, kind="stable")
+    merged = [np.concatenate([old[kept], more])[order] for old, more in zip(values[:5], new, strict=True)]
+    return Values(*merged, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))]))
+
+
+def _spelled(written: Mapping[str, Plain], vocabulary: Vocabulary, senses: Senses) -> Values:
+    """The values of texts in plain spelling; ``first`` and ``last`` count the words of each text as it was."""
+    texts, spelled = text_of_strings(written), text_of_strings([one.text for one in written.values()])
     tokens = vocabulary.tokenize(spelled)
     picked = _pick(_Words(spelled, tokens.ids, tokens.starts, tokens.counts), senses.catch_up())
     if picked is None:  # a letter that lower case makes two of
@@ -294,22 +315,15 @@ def _with_plain(values: Values, words: _Words, rows: Ints, vocabulary: Vocabular
         picked = _pick(_Words(spelled, own.ids, marks.bounds[:-1], np.diff(marks.bounds)), senses.catch_up())
     assert picked is not None
     found, marks, originals = _found(spelled, picked), scan(spelled), scan(texts)
-    offsets = np.cumsum(words.counts) - words.counts
-    owners = np.repeat(np.arange(len(rows)), np.diff(found.bounds))
-    for v, row in enumerate(owners.tolist()):
+    for row, (data, one) in enumerate(written.items()):
         places = originals.starts[originals.bounds[row] : originals.bounds[row + 1]] - texts.starts[row]
-        data, one = texts.data[texts.starts[row] : texts.stops[row]].tobytes().decode(), written[row]
-        for bounds, word in ((found.first, found.first[v]), (found.last, found.last[v] - 1)):
-            character = len(spelled.data[spelled.starts[row] : marks.starts[word]].tobytes().decode())
-            byte = len(data[: one.origin(character)].encode())
-            at = max(int(np.searchsorted(places, byte, "right")) - 1, 0)
-            bounds[v] = offsets[rows[row]] + at + (bounds is found.last)
-    owner = np.repeat(np.arange(len(words.text)), np.diff(values.bounds))
-    kept = ~np.isin(owner, rows)
-    every = np.concatenate([owner[kept], rows[owners]])
-    order = np.argsort(every, kind="stable")
-    merged = [np.concatenate([old[kept], new])[order] for old, new in zip(values[:5], found[:5], strict=True)]
-    return Values(*merged, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))]))
+        for v in range(found.bounds[row], found.bounds[row + 1]):
+            for bounds, word in ((found.first, found.first[v]), (found.last, found.last[v] - 1)):
+                character = len(spelled.data[spelled.starts[row] : marks.starts[word]].tobytes().decode())
+                byte = len(data[: one.origin(character)].encode())
+                at = max(int(np.searchsorted(places, byte, "right")) - 1, 0)
+                bounds[v] = at + (bounds is found.last)
+    return found
 
 
 # What was not read, by reason.
@@ -344,7 +358,7 @@ def unread_rows(vocabulary: Vocabulary, found: Sequence[tuple[Values, Ints, Ints
         elif b < 0:
             reason = SHORT_MONTH, "write the month out"
         else:
-            word = vocabulary.spelled(int(b)).strings()[0]
+            word = vocabulary.spelled(int(b)).take(np.zeros(1, np.int64)).strings()[0]
             if a < np.inf:
                 reason = f"hold a number beside {word!r}, which may change it", "write the number out in digits"
             elif word.startswith(STAND_IN):

@@ -314,7 +314,7 @@ def plain(text: str) -> Plain:
     text = _ascii_digits(text)
     scripts = {_script(letter) for letter in set(text) if letter.isalpha()}
     pieces, starts, origins, copied, at, size = [], [], [], [], 0, 0
-    bare = re.search(r"(?<!\\)[^\W\d_]{2}", re.sub(_WRAPPERS, " ", text)) is None
+    bare = _WORDS.search(_WRAPPERS.sub(" ", text) if "\\" in text else text) is None
     for begin, end, instead in sorted(_changes(text, scripts, bare), key=lambda change: change[0]):
         if begin < at:
             continue
@@ -331,15 +331,16 @@ def plain(text: str) -> Plain:
     return Plain("".join([*pieces, text[at:]]), starts, origins, copied)
 
 
-_SAME = str.maketrans("٫٬．％：−", ".,.%:-")
+_WORDS = re.compile(r"(?<!\\)[^\W\d_]{2}")
+_SAME = dict(zip("٫٬．％：−", ".,.%:-", strict=True))
+_OTHER_DIGITS = re.compile(rf"[{''.join(_SAME)}]|[^\D0-9]")
 
 
 def _ascii_digits(text: str) -> str:
     """The text with digits of all scripts as ASCII; it has as many characters."""
     if text.isascii():
         return text
-    text = text.translate(_SAME)
-    return "".join(str(unicodedata.decimal(one)) if one > "\x7f" and one.isdecimal() else one for one in text)
+    return _OTHER_DIGITS.sub(lambda found: _SAME.get(found[0]) or str(unicodedata.decimal(found[0])), text)
 
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
@@ -351,7 +352,8 @@ _MONTH_NAMES = (
 
 def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, int, str]]:
     """What is to be written in another way: begin, end, and what stands there instead; an earlier begin comes first."""
-    yield from _asian_dates(text)
+    if "Asia" in scripts:
+        yield from _asian_dates(text)
     for script in sorted(scripts):
         names = _names(script)
         yield from _times(text, names)
@@ -359,15 +361,16 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
         if script == "Asia":
             yield from _asian_names(text, names)
     yield from _long_scales(text)
-    for found in re.finditer(r"(?<![\w.])(\d{1,2})h([0-5]\d)\b", text):
-        yield found.start(), found.end(), f"{found[1]}:{found[2]}"
+    for found in re.finditer(r"(\d\d?)h([0-5]\d)\b", text):
+        if re.match(r"[\w.]", text[: found.start()][-1:]) is None:
+            yield found.start(), found.end(), f"{found[1]}:{found[2]}"
     for found in _TAIL.finditer(text):
-        known = not found[0].isascii() or found[0].lower() in _READ_TAILS
-        sense = ("hard", None) if known else sense_beside_number(found[0].lower())
-        if (sense is not None and sense[0] != "hard") or not found[0].isascii():
-            yield found.start(), found.start(), " "
-    for found in re.finditer(r"(?<=[^\W\d_a-zA-Z])(?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])(?=\d)", text):
-        yield found.start(), found.start(), " "
+        known = not found[1].isascii() or found[1].lower() in _READ_TAILS
+        sense = ("hard", None) if known else sense_beside_number(found[1].lower())
+        if (sense is not None and sense[0] != "hard") or not found[1].isascii():
+            yield found.start(1), found.start(1), " "
+    for found in _HEAD.finditer(text):
+        yield found.end(), found.end(), " "
     whole = text.strip().strip("$")
     if (
         bare
@@ -378,7 +381,8 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
     yield from _mathematics(text, bare)
 
 
-_TAIL = re.compile(r"(?<=\d)(?:[^\W\d_]+)(?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])")
+_TAIL = re.compile(r"\d([^\W\d_]+)(?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])")
+_HEAD = re.compile(r"[^\W\d_a-zA-Z](?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])(?=\d)")
 
 
 def _asian_dates(text: str) -> Iterator[tuple[int, int, str]]:
@@ -420,7 +424,8 @@ def _time_pattern(hours: tuple[str, ...], periods: tuple[str, ...]) -> re.Patter
 @functools.lru_cache(maxsize=64)
 def _may_be_time(hours: tuple[str, ...], periods: tuple[str, ...]) -> re.Pattern[str]:
     early = _alternatives(tuple(name for name in periods if name > "\u0800"))
-    return re.compile(rf"\d\s?(?:{_alternatives(hours)}|d[ea]l?\s)|(?:{early})\s*\d", re.IGNORECASE)
+    late = rf"\d\s?(?:{_alternatives(hours)}|d[ea]l?\s)"
+    return re.compile(late if early == "(?!)" else rf"{late}|(?:{early})\s*\d", re.IGNORECASE)
 
 
 def _times(text: str, names: _Names) -> Iterator[tuple[int, int, str]]:
@@ -449,9 +454,17 @@ def _times(text: str, names: _Names) -> Iterator[tuple[int, int, str]]:
         yield begin, found.end(), f" {hour}:{minute:02}{sure} "
 
 
+@functools.cache
+def _asian_patterns() -> tuple[str, str]:
+    """The words of scale and the names of months of Asian scripts, as parts of patterns."""
+    senses = _names("Asia").senses.items()
+    scale, month = (_alternatives(tuple(w for w, sense in senses if sense[0] == kind)) for kind in ("scale", "month"))
+    return scale, month
+
+
 def _asian_names(text: str, names: _Names) -> Iterator[tuple[int, int, str]]:
     """Numbers with words of scale, and names of months, in scripts that join them or whose letters are no words."""
-    scale = _alternatives(tuple(word for word, sense in names.senses.items() if sense[0] == "scale"))
+    scale, month = _asian_patterns()
     for found in re.finditer(rf"{_NUMBER}\s?(?:{scale})(?:\s?{_NUMBER}\s?(?:{scale}))*(?:{_NUMBER})?", text):
         total = 0.0
         for number, words in re.findall(rf"({_NUMBER})\s?((?:{scale})*)", found[0]):
@@ -459,7 +472,6 @@ def _asian_names(text: str, names: _Names) -> Iterator[tuple[int, int, str]]:
             value = float(number.replace(",", "") if "," in number else number)
             total += round(value * 10**power, 6)
         yield found.start(), found.end(), f" {total:.6f} ".replace(".000000", "")
-    month = _alternatives(tuple(word for word, sense in names.senses.items() if sense[0] == "month"))
     for found in re.finditer(rf"(?<=\d)[\s.]*({month})|({month})(?=\s*\d)", text):
         name = found[1] or found[2]
         number = int(names.senses[name][1] or 0) % 100
@@ -471,19 +483,24 @@ def _alternatives(words: tuple[str, ...]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
-_ENGLISH = re.compile(
-    r"\b(?:the|and|of|with|that|this|from|were|are|its|they|which|has|is|was|in|to|about|over)\b", re.I
+LONG_SCALES = ("billion", "billions", "trillion", "trillions")
+"""10⁹ and 10¹² in English, 10¹² and 10¹⁸ in most languages beside it."""
+ENGLISH = (
+    *("the", "and", "of", "with", "that", "this", "from", "were", "are", "its"),
+    *("they", "which", "has", "is", "was", "in", "to", "about", "over"),
 )
+"""Words that show that a text is English."""
+_ENGLISH = re.compile(rf"\b(?:{'|'.join(ENGLISH)})\b", re.I)
+_LONG_SCALE = re.compile(rf"\b(?:{'|'.join(LONG_SCALES)})\b", re.I)
 
 
 def _long_scales(text: str) -> Iterator[tuple[int, int, str]]:
-    """ "Billion" is 10⁹ in English, and 10¹² in most languages beside it."""
-    for found in re.finditer(r"\b(?:billions?|trillions?)\b", text, re.IGNORECASE):
-        english = _ENGLISH.search(text) is not None or re.search(r"[^\W\d_]{2}", text.replace(found[0], "")) is None
+    for found in _LONG_SCALE.finditer(text) if "illion" in text.lower() else ():
+        if _ENGLISH.search(text) or re.search(r"[^\W\d_]{2}", text.replace(found[0], "")) is None:
+            continue
         word = _ONE[found[0][0].lower(), found[0][-1] in "sS"]
         alone = re.search(r"\d[\s\xa0-]*$", text[: found.start()]) is None
-        longer = "" if english or alone else "thousand " if found[0][0] in "bB" else "million "
-        yield found.start(), found.end(), longer + word
+        yield found.start(), found.end(), ("" if alone else "thousand " if found[0][0] in "bB" else "million ") + word
 
 
 _ONE = {("b", False): "миллиард", ("b", True): "млрд", ("t", False): "триллион", ("t", True): "трлн"}
@@ -516,14 +533,16 @@ _CHANGES = re.compile(
 )
 
 
-_SIGNS = re.compile(
-    r"[\\^√∛∜²³¹⁰⁴-⁹±∓<>≤≥≠π∞+÷]|\d[xyzni](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s*[-*/=]\s*\d|\d\s*[-*/=]\s*[A-Za-z](?![A-Za-z])"
+_SIGNS = (
+    re.compile(r"[\\^√∛∜²³¹⁰⁴-⁹±∓<>≤≥≠π∞+÷]"),
+    re.compile(r"\d(?:[xyzni]|\s*[-*/=]\s*[A-Za-z])(?![A-Za-z])"),
+    re.compile(r"[A-Za-z](?<![A-Za-z]{2})\s*[-*/=]\s*\d"),
 )
 """What a text has that is mathematics in part."""
 
 
 def _mathematics(text: str, bare: bool) -> Iterator[tuple[int, int, str]]:
-    if not bare and _SIGNS.search(text) is None:
+    if not bare and not any(signs.search(text) for signs in _SIGNS):
         return
     tags = [found.span() for found in _TAG.finditer(text)]
     for begin, end in tags:

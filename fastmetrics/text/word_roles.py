@@ -17,7 +17,7 @@ from fastmetrics.kernels.numbers import WordValues
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
-from fastmetrics.text.plain_numbers import is_hard, is_stand_in, sense_beside_number
+from fastmetrics.text.plain_numbers import ENGLISH, LONG_SCALES, is_hard, is_stand_in, sense_beside_number
 from fastmetrics.text.tokenize import Vocabulary
 
 # Properties of every word of a vocabulary, from word lists and spelling.
@@ -90,9 +90,10 @@ class Senses:
         for bit, ids in negations:
             self.negations[ids] = bit
         self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
-        begins = (kinds < numbers.W_SCALE) | (kinds == numbers.W_HARD)
-        self.worth[self._values[0]] = np.where(begins, figures.BEGINS, figures.FOLLOWS)
+        self.worth[self._values[0]] = np.where(kinds < numbers.W_SCALE, figures.BEGINS, figures.FOLLOWS)
         self.known[self._values[0]] = figures.KNOWN
+        for known, some in ((figures.ENGLISH, ENGLISH), (figures.LONG_SCALE, LONG_SCALES)):
+            self.known[vocabulary.tokenize(text_of_strings(some)).ids] = known
 
     @property
     def n_stems(self) -> int:

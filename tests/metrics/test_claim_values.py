@@ -33,7 +33,7 @@ def check(table: list[tuple[str, list[str]]]) -> int:
 
 @pytest.mark.parametrize("frame", ["{}", "xy {} yx", "{}.", "xy {}, 5 yx", "1. {}\n2. {}", "({})"])
 def test_parsed_values_equal_the_definition(frame: str) -> None:
-    check([(frame.replace("{}", value), ["q"]) for value in FAMILIES[-1]])
+    check([(text, ["q"]) for text in (frame.replace("{}", value) for value in FAMILIES[-1]) if is_plain(text)])
 
 
 @pytest.mark.parametrize("n_numbers", [1, 3, 40])
