@@ -511,10 +511,13 @@ def _of_columns(
         places = {name: names.index(name) for name in columns}
         return [aligned_table({name: as_arrow(column(at, keys[at]), name) for name, at in places.items()})]
 
+    def first(values: Any) -> Any:
+        # the values of Arrow are not touched: damaged ones are found when they are read
+        return values.type if isinstance(values, pa.Array | pa.ChunkedArray) else next(iter(values), None)
+
     def firsts() -> dict[str, Any]:
         columns = {name: column(at, keys[at]) for at, name in enumerate(names)}
-        sized = {name: values for name, values in columns.items() if hasattr(values, "__len__")}
-        return {name: next(iter(values), None) for name, values in sized.items()}
+        return {name: first(values) for name, values in columns.items() if hasattr(values, "__len__")}
 
     return Frame(names, pieces, index, attributes, firsts)
 

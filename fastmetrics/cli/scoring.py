@@ -174,12 +174,15 @@ def metrics_command(
 def _meant(name: str) -> Iterator[str]:
     """What a name says in the sources, if it is one of theirs, and the metric of this name."""
     from fastmetrics.metrics.judge_scores import JudgedMetric
+    from fastmetrics.metrics.metric import REGISTRY
     from fastmetrics.metrics.plan import parse
     from fastmetrics.metrics.source_names import explained, named
     from fastmetrics.models.prompts import shipped
 
     meant = named(name)
     specs = {one.spec for one in meant if one.spec}
+    if name in REGISTRY:  # what sources mean by it stands behind
+        specs = {name}
     if meant and len(specs) != 1:
         yield from map(explained, meant)
         return

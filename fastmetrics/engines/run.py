@@ -6,7 +6,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, ordered
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
 from fastmetrics.metrics.score_batch import map_batches, slices
-from fastmetrics.tables.encoders import KEY, dump, undefined_as_null
+from fastmetrics.tables.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.file_columns import Selection, Widened
 from fastmetrics.tables.run_outputs import Output, PartsFolder, compare, describe_inputs
 from fastmetrics.tables.sources import FrameSource, TableSource
@@ -261,7 +261,8 @@ class _Run:
         with self.output.work(keep=keep) as work:
             parts = PartsFolder(work if keep else None, self.output.path, resume=self.options.resume)
             record = self._record()
-            selection = replace(selection, schema=parts.begin(record, selection.schema))
+            with self._timed("write"):
+                selection = replace(selection, schema=parts.begin(record, selection.schema))
             while True:
                 try:
                     resumed, guarded, metadata = self._write(selection, parts, work)
@@ -269,7 +270,8 @@ class _Run:
                 except Widened as wider:  # a later row needs a wider type: start again with it
                     selection = selection.widen(wider.name, wider.type)
                     self.done = 0
-                    parts.restart(record, selection.schema)
+                    with self._timed("write"):
+                        parts.restart(record, selection.schema)
         self.seconds["total"] = time.perf_counter() - began
         rejected = sum(part.rejects.count("\n") for part in parts.parts)
         return RunResult(
@@ -399,7 +401,8 @@ class _Run:
     def _timed(self, stage: str) -> Iterator[None]:
         began = time.perf_counter()
         try:
-            yield
+            with writing(self.output.path) if stage == "write" else nullcontext():
+                yield
         finally:
             self.seconds[stage] += time.perf_counter() - began
 

@@ -337,7 +337,10 @@ def slices(table: pa.Table, threads: int = 1) -> Iterator[pa.RecordBatch]:
     rounds = math.ceil(table.num_rows / (rows * threads))
     if threads > 1 and rounds <= _FEW_ROUNDS:
         rows = min(rows, max(SIZES.least_batch_rows, math.ceil(table.num_rows / (max(rounds, 1) * threads))))
-    yield from _together(table.to_batches(max_chunksize=rows), rows)
+    batches = table.to_batches(max_chunksize=rows)
+    # Arrow cannot join dictionaries that hold nulls
+    joins = not any("dictionary<" in str(type_) for type_ in table.schema.types)
+    yield from _together(batches, rows) if joins else (batch for batch in batches if batch.num_rows)
 
 
 def _together(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

@@ -21,7 +21,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -335,36 +335,40 @@ class Output:
 
         Raises ``OutputError`` if another run writes this output, or if the folder has other files.
         """
+        if self._parts is None or not keep:
+            with ExitStack() as stack:
+                with writing(self.path):  # but not what the run raises
+                    hidden = stack.enter_context(self._target.unfinished())
+                yield hidden
+            return
+        import filelock
+
         with writing(self.path):
-            if self._parts is None or not keep:
-                with self._target.unfinished() as hidden:
-                    yield hidden
-                return
             make_private_folder(self._parts)
             if not _is_ours(self._parts):
                 raise OutputError(
                     f"{self._parts} is not the work folder of a run, and a run would empty it; move it away"
                 )
-            import filelock
-
             lock = filelock.FileLock(self._parts / "lock", thread_local=False)
             try:
                 lock.acquire(blocking=False)
             except filelock.Timeout:
                 raise OutputError(f"another run is writing {self.path}") from None
-            try:
-                yield self._parts
+        try:
+            yield self._parts
+            with writing(self.path):
                 clear(self._parts)
-            finally:
-                if not _has_parts(self._parts):
-                    shutil.rmtree(self._parts, ignore_errors=True)
-                lock.release()
+        finally:
+            if not _has_parts(self._parts):
+                shutil.rmtree(self._parts, ignore_errors=True)
+            lock.release()
 
     @contextmanager
     def writer(self, work: Path, signed: pa.Schema) -> Iterator[OutputWriter]:
         """What writes the output into the folder of a run; ``signed`` is its schema with the signature."""
         self._target.check_types(signed)
-        writer = OutputWriter(self, work, signed)
+        with writing(self.path):
+            writer = OutputWriter(self, work, signed)
         try:
             yield writer
         finally:

@@ -92,6 +92,7 @@ def test_each_field_is_read_back() -> None:
         **{"keep_counts": True, "strip_thoughts": True},
         **{"extracted": {"extracted": "boxed"}},
         **{"counts": {"a": [1, 2, 3]}, "cautions": {"a": [1, 2]}, "metrics": {"a": RowCounts(4, 3, 2, 1)}},
+        "unread": {"a": {"b": [1, 2, 0]}},
         "missing_queries": MissingQueries(1, 2, "zero"),
         "missing_by_ranking": {"a": MissingQueries(1, 2, "zero")},
         "drift": {"a": InputDrift(5, [InputShares("token_f1", [0.5, 0.5], [1, 2])])},

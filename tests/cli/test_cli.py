@@ -216,7 +216,7 @@ WRONG = [
     ),
     (
         ["-m", "idk_citations(pattern=3)"],
-        "idk_citations: option 'pattern' expects a regular expression of at most 1,000 characters, got 3",
+        "idk_citations: option 'pattern' expects a regular expression of RE2 of at most 1,000 characters, got 3",
     ),
     (["-m", "abstained(phrases=['i (know'])"], "phrase 'i (know': expected closed brackets without nesting"),
     (["-m", "abstained(phrases=['...'])"], "phrase '...': expected at least one required word"),
@@ -278,8 +278,11 @@ def test_invalid_outputs_raise(tmp_path):
         ("file/o.parquet", 4, f"cannot write {tmp_path}/file/o.parquet: there is no folder {tmp_path}/file"),
         ("no/o.parquet", 4, f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"),
         ("file", 4, f"{tmp_path}/file exists and is not a folder"),
-        ("", 2, "output '': expected the name of a file or folder; scores cannot go to standard output"),
-        ("-", 2, "output '-': expected the name of a file or folder; scores cannot go to standard output"),
+        (
+            "",
+            2,
+            "output '': expected the name of a file or folder; commands write JSON lines to standard output with -o -",
+        ),
     ):
         done = program("score", "t.jsonl", "-o", name)
         assert (done.code, done.out, done.err) == (code, "", f"error: {message}\n")

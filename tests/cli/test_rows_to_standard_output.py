@@ -61,7 +61,9 @@ SQUAD = [
 
 @pytest.mark.parametrize("form", ["records", "columns", "table", "pandas", "file"])
 def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: str) -> None:
-    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    import pandas as pd
+    import pyarrow as pa
+
     forms = {
         "records": lambda: SQUAD,
         "columns": lambda: {name: [row[name] for row in SQUAD] for name in SQUAD[0]},

@@ -240,7 +240,7 @@ def test_invalid_answer_calls_raise(tmp_path):
     with pytest.raises(ColumnError, match="answering needs the column 'question'; the table has: 'a'"):
         fm.answer({"a": ["x"]}, upper)
     with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of an output column.* keep="):
-        fm.answer({"question": ["x"], "answer": ["y"]}, upper)
+        fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=["answer"])
     assert fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=[])["answer"].to_pylist() == ["X"]
     with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of the question, got str"):
         fm.answer({"question": ["x"]}, "faq")

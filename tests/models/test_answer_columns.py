@@ -276,7 +276,7 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
 
 def test_repeats_need_a_free_name_and_a_positive_number():
     with pytest.raises(ColumnError, match="the kept column 'repeat' has the name of an output column"):
-        fm.answer({"question": ["q"], "repeat": [1]}, str.upper, repeats=2)
+        fm.answer({"question": ["q"], "repeat": [1]}, str.upper, repeats=2, keep=["repeat"])
     assert fm.answer({"question": ["q"], "repeat": [1]}, str.upper)["repeat"].to_pylist() == [1]
     for repeats in (0, -1, 1.5):
         with pytest.raises(OptionError, match="repeats="):

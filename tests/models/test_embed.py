@@ -87,7 +87,7 @@ def test_invalid_model_or_table_raises(tmp_path: Path):
         embed(5, Embedder(Counting()), ["answer"])
     table = pa.table({"answer": ["a"], "answer_embedding": [[1.0]]})
     with pytest.raises(ColumnError, match="the column 'answer_embedding' already exists"):
-        embed(table, Embedder(Counting()), ["answer"])
+        embed(table, Embedder(Counting()), ["answer"], keep=["answer_embedding"])
 
 
 def test_nothing_to_embed():

@@ -79,7 +79,7 @@ def test_invalid_embed_inputs_raise(tmp_path):
     embedder = fm.Embedder(Counting())
     for of, keep, message in (
         ("txt", None, "unknown column 'txt'.*text"),
-        ("answer", None, "the column 'answer_embedding' already exists.*keep="),
+        ("answer", ["answer_embedding"], "the column 'answer_embedding' already exists.*keep="),
     ):
         with pytest.raises(ColumnError, match=message):
             fm.embed(path, embedder, of, output=tmp_path / "o.parquet", keep=keep)

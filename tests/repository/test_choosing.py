@@ -45,6 +45,7 @@ def test_first_metrics_exist_and_the_default_suite_has_none_that_the_page_advise
         "extract",
         "normalize",
         "model",
+        "math",
     }
     known |= {"retrieved_ids", "relevant_ids", "response_", "ndcg", "retrieval_recall"}
     named = set(re.findall(r"`([a-z]\w*)(?:@\w+)?\*?`", advised))

@@ -110,7 +110,7 @@ def test_corrections():
 def test_the_output_says_why():
     found = one("token_f1.equivalent <= 0.01")
     assert found.reason == (
-        f"the mean change is 0.0040 over 120 rows, but its 90 % interval reaches {found.high:.4f}, so these rows do "
+        f"the mean change is 0.00400 over 120 rows, but its 90 % interval reaches {found.high:.4f}, so these rows do "
         "not show that it is between -0.01 and 0.01 (token_f1.delta.point reads the mean itself)"
     )
     falls = one("token_f1.equivalent <= 0.01", after=BEFORE + CHANGE - 0.006)

@@ -9,7 +9,6 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.models.dry_run import estimate_judging
 from fastmetrics.tables.addresses import parse
-from fastmetrics.tables.outputs import target
 from fastmetrics.tables.remote_files import store
 from tests.support.judge_server import completion, judge_server
 from tests.support.program import jsonl
@@ -43,11 +42,6 @@ def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
     row = 2 * SIZES.call_rows + 4
     with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
         fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
-
-
-def test_outputs_of_one_name_in_two_buckets_have_work_folders_of_their_own():
-    addresses = ("s3://a/o.parquet", "s3://b/o.parquet", "s3://a/p/o.parquet", "gs://a/o.parquet")
-    assert len({target(address, folder=False).work for address in addresses}) == 4
 
 
 @pytest.mark.slow

@@ -166,24 +166,6 @@ def test_ids_with_colliding_hashes_are_compared_by_bytes():
     assert kernels.same_text(ids, 1, ids, 1)
 
 
-def key_of(text: bytes) -> int:
-    """The key of an id in whole numbers modulo 2**64: blocks of eight bytes, then the rest."""
-    all_bits, mix = 2**64 - 1, 0xD6E8FEB86659FD93
-    whole = len(text) // 8 * 8
-    key = 0x9E3779B97F4A7C15 * (len(text) + 1) & all_bits
-    for at in range(0, whole, 8):
-        key = (key ^ int.from_bytes(text[at : at + 8], "little")) * mix & all_bits
-        key ^= key >> 32
-    key = (key ^ int.from_bytes(text[whole:], "big")) * mix & all_bits
-    return key ^ key >> 32
-
-
-def test_keys_of_texts_equal_their_definition():
-    texts = ["a", "doc-12", "twelve bytes", "x" * 16, "", "é" * 21]
-    keys = rankings([texts]).ids.keys
-    assert keys.tolist() == [key_of(text.encode()) for text in texts]
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
