@@ -295,13 +295,18 @@ def _with_plain(values: Values, words: _Words, rows: Ints, vocabulary: Vocabular
     offsets, begins = np.cumsum(sizes) - sizes, np.cumsum(words.counts) - words.counts
     taken = np.repeat(found.bounds[same] - offsets, sizes) + np.arange(sizes.sum())
     owners, shifts = np.repeat(rows, sizes), np.repeat(begins[rows], sizes)
-    new = (*(column[taken] for column in found[:3]), *(column[taken] + shifts for column in found[3:5]))
+    kinds, a, b, first, last, _ = found
+    new: list[Any] = [kinds[taken], a[taken], b[taken], first[taken] + shifts, last[taken] + shifts]
     owner = np.repeat(np.arange(len(words.text)), np.diff(values.bounds))
     kept = ~np.isin(owner, rows)
     every = np.concatenate([owner[kept], owners])
     order = np.argsort(every, kind="stable")
-    merged = [np.concatenate([old[kept], more])[order] for old, more in zip(values[:5], new, strict=True)]
-    return Values(*merged, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))]))
+    kinds, a, b, first, last = (
+        np.concatenate([old[kept], more])[order] for old, more in zip(values[:5], new, strict=True)
+    )
+    return Values(
+        kinds, a, b, first, last, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))])
+    )
 
 
 def _spelled(written: Mapping[str, Plain], vocabulary: Vocabulary, senses: Senses) -> Values:
@@ -366,10 +371,10 @@ def unread_rows(vocabulary: Vocabulary, found: Sequence[tuple[Values, Ints, Ints
             else:
                 reason = LONG_NUMBER, "exact_match compares it as a text"
         reasons.setdefault(reason, []).append(row)
-    for (reason, advice), rows in sorted(reasons.items()):
+    for (said, advice), rows in sorted(reasons.items()):
         flags = np.zeros(n_rows, np.bool_)
         flags[rows] = True
-        yield Unread(reason, flags, advice)
+        yield Unread(said, flags, advice)
 
 
 def _claims(answer: Passage, values: Values) -> Claims:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -144,7 +144,11 @@ def _verdicts(pairs: Sequence[tuple[str, str]], seconds: float, workers: int = 2
             if place < 0:
                 break
             if process is None:
-                pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+                pipes: dict[str, Any] = {
+                    "stdin": subprocess.PIPE,
+                    "stdout": subprocess.PIPE,
+                    "stderr": subprocess.DEVNULL,
+                }
                 process = subprocess.Popen([sys.executable, "-c", _WORKER], text=True, encoding="utf-8", **pipes)
                 _asked(process, ("1", "1"), _START)
             reply = _asked(process, pair, seconds)

@@ -491,12 +491,17 @@ ENGLISH = (
 )
 """Words that show that a text is English."""
 _ENGLISH = re.compile(rf"\b(?:{'|'.join(ENGLISH)})\b", re.I)
+_FOREIGN = re.compile(
+    r"[^\W\d_a-zA-Z]|\bBillion\s+[A-Z][a-z]*[^\Ws]\b|\b[Kk]ron[eo]r\b|\b(?:[Dd]er|[Dd]as|[Ee]s|[Ii]m|[Ll]es?|[Uu]ne|"
+    r"und|von|mit|ist|sind|ein|eine|einer|den|dem|etwa|rund|la|des|du|d|et|est|sont|environ|og|av|af|til|er|och|som)\b"
+)
+"""Words that show that a text with a "billion" is not English: those of German, French and the North."""
 _LONG_SCALE = re.compile(rf"\b(?:{'|'.join(LONG_SCALES)})\b", re.I)
 
 
 def _long_scales(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _LONG_SCALE.finditer(text) if "illion" in text.lower() else ():
-        if _ENGLISH.search(text) or re.search(r"[^\W\d_]{2}", text.replace(found[0], "")) is None:
+        if _ENGLISH.search(text) or _FOREIGN.search(text) is None:
             continue
         word = _ONE[found[0][0].lower(), found[0][-1] in "sS"]
         alone = re.search(r"\d[\s\xa0-]*$", text[: found.start()]) is None

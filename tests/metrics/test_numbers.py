@@ -190,6 +190,12 @@ SCALES = [
     *[("5 triệu", 5e6), ("5 tỷ", 5e9), ("5 juta", 5e6), ("5 miliar", 5e9), ("3만", 3e4), ("3억", 3e8), ("5億円", 5e8)],
     *[("1亿2000万人", 1.2e8), ("答案是5万", 5e4), ("5 millió", 5e6), ("5 milliárd", 5e9), ("5 εκατομμύρια", 5e6)],
     *[("5 מיליון", 5e6), ("5 ล้าน", 5e6), ("2 billion", 2e9), ("2 billion people in the world", 2e9)],
+    *[
+        ("170 billion dollars", 1.7e11),
+        ("5 trillion yen", 5e12),
+        ("1 Billion Euro", 1e12),
+        ("Das sind 2 billion", 2e12),
+    ],
 ]
 
 
