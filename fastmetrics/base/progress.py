@@ -86,8 +86,8 @@ def reported(items: Iterable[T], stage: str, unit: str, total: int) -> Iterator[
         report(WorkDone(stage, number, unit, total))
 
 
-AFTER = 1.0
-"""Seconds until a bar is drawn first; a short run needs none."""
+AFTER = 2.0
+"""Seconds until a bar is drawn first: a short run, half of which is its start, needs none, nor the import of rich."""
 REDRAWN_EVERY = 0.2
 PRINTED_EVERY = 10.0
 """Seconds between two lines where standard error is no terminal."""

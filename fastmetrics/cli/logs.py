@@ -9,13 +9,6 @@ import typer
 
 from fastmetrics.cli.options import Arguments, AsJson, OptionsOf, Overwrite, Picture, Table, draw, picture_place
 from fastmetrics.cli.terminal import ResultOfCheck
-from fastmetrics.logs.cache import cache_hit_rate
-from fastmetrics.logs.chunks import chunk_utilization
-from fastmetrics.logs.context import context_preservation
-from fastmetrics.logs.dataset import check_dataset
-from fastmetrics.logs.domains import domain_analysis
-from fastmetrics.logs.session_report import sessions
-from fastmetrics.logs.topics import topic_coverage
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target
 
@@ -30,8 +23,8 @@ class LogOptions:
     overwrite: Overwrite = False
     as_json: AsJson = False
 
-    def analysed(self, arguments: Arguments, function: Any, *inputs: Any) -> Any:
-        """The figures of a function, written to the output if there is one.
+    def analysed(self, arguments: Arguments, function: str, *inputs: Any) -> Any:
+        """The figures of a public function, written to the output if there is one.
 
         Raises ``OutputError`` before anything is read if the output may not be written.
         """
@@ -50,18 +43,18 @@ def logs_check_command(
     table: Table,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything is found.")] = False,
-    arguments: Annotated[Arguments, OptionsOf(check_dataset)],
+    arguments: Annotated[Arguments, OptionsOf("check_dataset")],
     options: LogOptions,
 ) -> Any:
     """Doubled rows and ids, leaks, empty contexts, truncated answers, other languages, contradicting labels."""
-    figures = options.analysed(arguments, check_dataset, table)
+    figures = options.analysed(arguments, "check_dataset", table)
     return ResultOfCheck(figures, figures.clean or not strict)
 
 
 def logs_chunks_command(
     log: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(chunk_utilization)],
+    arguments: Annotated[Arguments, OptionsOf("chunk_utilization")],
     options: LogOptions,
     table: Annotated[
         str | None, typer.Option(help="Write a table of chunks with their use to this file.", metavar="PATH")
@@ -72,51 +65,51 @@ def logs_chunks_command(
     options.place(log, chunks)
     written = [log, chunks, options.output]
     place = None if table is None else table_target(table, written, overwrite=options.overwrite)
-    figures = options.analysed(arguments, chunk_utilization, log, chunks)
+    figures = options.analysed(arguments, "chunk_utilization", log, chunks)
     if place is not None:
         write_whole(figures.to_arrow(), place, {"usage": figures.k}, {"chunk"})
     return figures
 
 
 def logs_domains_command(
-    log: Table, *, arguments: Annotated[Arguments, OptionsOf(domain_analysis)], options: LogOptions
+    log: Table, *, arguments: Annotated[Arguments, OptionsOf("domain_analysis")], options: LogOptions
 ) -> Any:
     """Count words, answers, ratings, scripts, languages, repeats, and questions over time."""
-    return options.analysed(arguments, domain_analysis, log)
+    return options.analysed(arguments, "domain_analysis", log)
 
 
 def logs_topics_command(
-    log: Table, *, arguments: Annotated[Arguments, OptionsOf(topic_coverage)], options: LogOptions
+    log: Table, *, arguments: Annotated[Arguments, OptionsOf("topic_coverage")], options: LogOptions
 ) -> Any:
     """Print what the knowledge base has on each topic."""
-    return options.analysed(arguments, topic_coverage, log, arguments["chunks"])
+    return options.analysed(arguments, "topic_coverage", log, arguments["chunks"])
 
 
 def logs_cache_command(
     log: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(cache_hit_rate)],
+    arguments: Annotated[Arguments, OptionsOf("cache_hit_rate")],
     plot: Picture = None,
     options: LogOptions,
 ) -> Any:
     """Count the questions that resemble an earlier question with a good answer."""
     picture = picture_place(plot, log, options.output)
-    figures = options.analysed(arguments, cache_hit_rate, log)
+    figures = options.analysed(arguments, "cache_hit_rate", log)
     draw(picture, figures)
     return figures
 
 
 def logs_context_command(
-    log: Table, *, arguments: Annotated[Arguments, OptionsOf(context_preservation)], options: LogOptions
+    log: Table, *, arguments: Annotated[Arguments, OptionsOf("context_preservation")], options: LogOptions
 ) -> Any:
     """The figure is the mean cosine of their embeddings."""
-    return options.analysed(arguments, context_preservation, log)
+    return options.analysed(arguments, "context_preservation", log)
 
 
 def logs_sessions_command(
     log: Table,
     *,
-    arguments: Annotated[Arguments, OptionsOf(sessions)],
+    arguments: Annotated[Arguments, OptionsOf("sessions")],
     options: LogOptions,
     table: Annotated[
         str | None,
@@ -128,7 +121,7 @@ def logs_sessions_command(
     """Print success rate, turns, latency and cost of sessions, with intervals and by segment."""
     options.place(log)
     place = None if table is None else table_target(table, [log, options.output], overwrite=options.overwrite)
-    figures = options.analysed(arguments, sessions, log)
+    figures = options.analysed(arguments, "sessions", log)
     if place is not None:
         write_whole(figures.to_arrow(), place, {"sessions": figures.sessions}, {"id"})
     return figures

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, text_of_arrow
+from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, numpy_values, text_of_arrow
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown, row_count
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
@@ -84,7 +84,7 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
         return ListedIds(nothing, pa.array([], pa.large_string()), nothing, nothing, np.zeros(len(column), np.bool_))
     if not is_list(kind):
         raise ColumnError(f"column {name!r}: expected lists of strings or of whole numbers, got {kind}")
-    sizes = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+    sizes = numpy_values(pc.list_value_length(column), null=0).astype(np.int64)
     rows = np.repeat(np.arange(len(column)), sizes)
     places = np.arange(len(rows)) - np.repeat(offsets(sizes)[:-1], sizes)
     values = decoded(column.flatten())

@@ -37,7 +37,6 @@ from fastmetrics.tables.sources import FrameSource
 from fastmetrics.tables.table_chunks import Reject
 from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of
-from fastmetrics.vectors.neighbors import nearest
 from fastmetrics.vectors.vector_arrays import Vectors
 
 # Times as microseconds since 1970: of Arrow's types, of texts in ISO 8601, and of numbers.
@@ -484,6 +483,8 @@ def near_pairs(
     valid = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
     if len(valid) < 2:
         return valid[:0], valid[:0], np.zeros(0)
+    from fastmetrics.vectors.neighbors import nearest  # FAISS takes longer to import than most logs to read
+
     neighbors = nearest(vectors[valid], k=1, method="exact", threads=threads)
     close = np.flatnonzero(neighbors.scores[:, 0] >= near)
     return valid[close], valid[neighbors.ids[close, 0]], neighbors.scores[close, 0]

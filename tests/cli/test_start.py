@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,10 @@ def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
     pq.write_table(pa.table({**ids, "relevance": [0, 1, 1]}), qrels)
     assert imported("rank", run, qrels, "-m", "mrr", "-o", output, "--overwrite") == "[]"
     assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
+
+
+def test_counting_chunks_imports_no_vector_search(tmp_path: Path) -> None:
+    log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
+    pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)
+    assert "faiss" not in imported("logs", "chunks", log, "-o", output, "--overwrite")
+    assert json.loads(output.read_text())["n_queries"] == 2
