@@ -61,4 +61,4 @@ def test_counting_chunks_imports_no_vector_search(tmp_path: Path) -> None:
     log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
     pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)
     assert "faiss" not in imported("logs", "chunks", log, "-o", output, "--overwrite")
-    assert json.loads(output.read_text())["n_queries"] == 2
+    assert json.loads(output.read_text())["used_chunks"] == 2
