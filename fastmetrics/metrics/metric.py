@@ -6,7 +6,7 @@ import importlib
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -400,13 +400,18 @@ class Metric:
         cautions = self.caution(options) if callable(self.caution) else self.caution
         return () if cautions is None else cautions if isinstance(cautions, tuple) else (cautions,)
 
-    def cautioned(self, name: str, batch: Batch, options: Options) -> dict[str, list[int]]:
-        """The numbers of rows that the cautions of a score of this ``name`` concern, and of complete rows."""
+    def caution_key(self, options: Options) -> Hashable:
+        """Equal for scores whose cautions concern the same rows of each batch; None without cautions to count."""
+        cautions = self.cautions(options)
+        if all(caution.rows is None for caution in cautions):
+            return None
+        return cautions, *self.needs, self.optional, self.rows.prepare, self.rows.either, repr(options)
+
+    def cautioned(self, batch: Batch, options: Options) -> dict[int, list[int]]:
+        """The numbers of rows that the cautions concern, by their places, and of complete rows."""
         found = [(place, one) for place, one in enumerate(self.cautions(options)) if one.rows is not None]
-        if not found:
-            return {}
         batch, columns, present = self._ready(batch, options)
-        return {caution_name(name, place): one.count(batch, options, columns, present) for place, one in found}
+        return {place: one.count(batch, options, columns, present) for place, one in found}
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, its columns among the needed ones, and whether each row is complete."""

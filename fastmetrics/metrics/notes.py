@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import HIGH, decoded, is_list, is_text, known_true
+from fastmetrics.base.arrays import HIGH, Ints, Text, decoded, is_list, is_text, known_true
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
@@ -206,7 +206,7 @@ def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str
 def spelling_counts(rows: Batch) -> dict[str, list[int]]:
     """The counts of short answers that hold a reference only if both are normalised, by the steps that this takes."""
     answers, references, owner = rows.text("answer"), rows.text("reference"), rows.owners("reference")
-    of_answers, of_references = answers.with_sign(HIGH), references.with_sign(HIGH)
+    of_answers, of_references = _short_beyond_ascii(answers), _short_beyond_ascii(references)
     if not (len(of_answers) or len(of_references)):  # ASCII has one spelling
         return {}
     owner = np.arange(rows.n_rows) if owner is None else owner
@@ -230,6 +230,12 @@ def spelling_counts(rows: Batch) -> dict[str, list[int]]:
             found[row] = () if not steps or found.get(row) == () else steps
     rows_of = Counter(",".join(steps) for steps in found.values() if steps)
     return {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
+
+
+def _short_beyond_ascii(text: Text) -> Ints:
+    """The texts that are compared if they have another spelling."""
+    places = text.with_sign(HIGH)
+    return places[text.stops[places] - text.starts[places] <= _COMPARED]
 
 
 def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import arrow_numbers, decoded, is_list, is_text, plain
+from fastmetrics.base.arrays import Flags, Floats, arrow_numbers, decoded, is_list, is_text, plain
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
@@ -29,6 +29,7 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.base.token_counts import Told, told
 from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
+from fastmetrics.metrics.metric import caution_name
 from fastmetrics.metrics.notes import (
     column_counts,
     extraction_counts,
@@ -117,6 +118,8 @@ class Reading:
     told: Told
     """What counts of tokens and latencies tell."""
     compares_spelling: bool
+    cautioned: Mapping[str, str]
+    """For each score with cautions, the first of the scores whose cautions concern the same rows."""
 
     @classmethod
     def of(cls, plan: Plan, schema: pa.Schema) -> Reading:
@@ -157,7 +160,14 @@ class Reading:
         numeric = {column for column, type_ in held.items() if is_value(type_.value_type if is_list(type_) else type_)}
         read = {column: read_as(kinds[column], held[column]) for column in plan.used if column not in plan.keys}
         spelt = plan.compares_spelling and is_text(held["answer"])
-        return cls(schema, converted, frozenset(numeric), read, told(plan.used)._replace(latency=is_told), spelt)
+        told_of = told(plan.used)._replace(latency=is_told)
+        firsts: dict[Hashable, str] = {}
+        cautioned = {
+            score.name: firsts.setdefault(key, score.name)
+            for score in plan.scores
+            if (key := score.metric.caution_key(score.options)) is not None
+        }
+        return cls(schema, converted, frozenset(numeric), read, told_of, spelt, cautioned)
 
 
 _PLAIN = (pa.string(), pa.large_string())
@@ -183,6 +193,27 @@ def rows_of(batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None
     return Batch(columns, plan.shared, words, watch, reading.numeric, reading.told)
 
 
+@dataclass(frozen=True)
+class ScoredRows:
+    """The scores of the rows of a batch, before they are a table."""
+
+    kept: Sequence[pa.Array]
+    """The columns that were copied, and the answers that were extracted."""
+    scores: Mapping[str, tuple[Floats, Flags]]
+    """For each metric of rows, NaN where it is undefined or a row lacks an input, and which rows have all inputs."""
+    stored: Mapping[str, pa.Array]
+    """By column, the counts of corpus metrics for each row."""
+    sums: BatchSums
+
+    def column(self, name: str) -> pa.Array:
+        """The scores of a metric, null for a row that lacks an input."""
+        values, present = self.scores[name]
+        return arrow_numbers(values, _FLOAT, ~present)
+
+
+_FLOAT = pa.float64()
+
+
 def score_batch(
     batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None
 ) -> pa.RecordBatch:
@@ -193,10 +224,21 @@ def score_batch(
     fingerprints, and the counts of drift and of unread rows.  The function is pure; ``words`` from earlier batches save
     time and do not change the result.  ``watch`` times the representations and metrics.
     """
+    rows = score_rows(batch, plan, words, watch)
+    arrays = [*rows.kept, *map(rows.column, rows.scores), *rows.stored.values()]
+    names = [*plan.copied, *plan.extracted, *rows.scores, *rows.stored]
+    return rows.sums.on(pa.RecordBatch.from_arrays(arrays, names=names))
+
+
+def score_rows(
+    batch: pa.RecordBatch, plan: Plan, words: Vocabularies | None = None, watch: Watch | None = None
+) -> ScoredRows:
+    """The scores of a record batch as arrays, for a caller in the same process."""
     reading, given = Reading.of(plan, batch.schema), rows_of(batch, plan, words, watch)
     rows = given.read({"extract": plan.common.get("extract")})
-    arrays = [batch.column(name) for name in plan.copied.values()]
-    arrays += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
+    kept = [batch.column(name) for name in plan.copied.values()]
+    kept += [given.read({"extract": extract}).columns["answer"] for extract in plan.extracted.values()]
+    scores: dict[str, tuple[Floats, Flags]] = {}
     counts: dict[str, list[int]] = {}
     columns: dict[str, pa.Array] = {}
     cautions = column_counts(rows, plan.used, reading.read, has_blanks=plan.has_blanks)
@@ -209,6 +251,7 @@ def score_batch(
         cautions |= spelling_counts(rows)
     if plan.reason is not None:
         cautions |= reason_counts(batch.column(plan.used["answer"]), batch.column(plan.reason))
+    cautioned: dict[str, dict[int, list[int]]] = {}
     drift: dict[str, list[int]] = {}
     unread: dict[str, dict[str, list[int]]] = {}
 
@@ -218,7 +261,11 @@ def score_batch(
 
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):
-            cautions |= score.metric.cautioned(score.name, given, score.options)
+            first = reading.cautioned.get(score.name)
+            if first is not None:
+                if first not in cautioned:
+                    cautioned[first] = score.metric.cautioned(given, score.options)
+                cautions |= {caution_name(score.name, place): pair for place, pair in cautioned[first].items()}
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
                 if column not in columns:
@@ -236,13 +283,12 @@ def score_batch(
                     columns[column] = counts_array(added, counted)
                 continue
             values, present, found = given.scored(score.metric, score.options)
+            scores[score.name] = values, present
             note(score.name, found)
             if isinstance(score.metric, FittedMetric):
                 drift[score.name] = score.metric.input_counts(given, score.options)
-        arrays.append(arrow_numbers(values, pa.float64(), ~present))
-    names = [*plan.copied, *plan.extracted, *plan.names, *columns]
-    scored = pa.RecordBatch.from_arrays([*arrays, *columns.values()], names=names)
-    return BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift, unread, batch.num_rows).on(scored)
+    sums = BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift, unread, batch.num_rows)
+    return ScoredRows(kept, scores, columns, sums)
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:
@@ -286,6 +332,11 @@ class Scorer:
         """The scores of a batch."""
         with self._pool.borrow() as words:
             return score_batch(batch, self.plan, words=words)
+
+    def rows(self, batch: pa.RecordBatch) -> ScoredRows:
+        """The scores of a batch as arrays."""
+        with self._pool.borrow() as words:
+            return score_rows(batch, self.plan, words=words)
 
 
 def map_batches(

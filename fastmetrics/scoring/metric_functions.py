@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Floats, is_list
+from fastmetrics.base.arrays import Floats
 from fastmetrics.base.columns import aligned_table, as_arrow, by_index, of_kinds
 from fastmetrics.base.errors import UnknownNameError, warn_of
 from fastmetrics.base.input_columns import COLUMNS, listed
@@ -29,7 +29,7 @@ from fastmetrics.metrics.metric import REGISTRY, Metric
 from fastmetrics.metrics.notes import notes_of
 from fastmetrics.metrics.plan import Plan, Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fit, map_batches, slices
+from fastmetrics.metrics.score_batch import ScoredRows, Scorer, VocabularyPool, fit, map_batches, slices
 
 # Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and several by ``fm.rouge``.
 
@@ -98,18 +98,20 @@ class ColumnScores:
     """The scores of raw columns under a plan, batch by batch."""
 
     planned: Plan
-    batches: Sequence[pa.RecordBatch]
+    batches: Sequence[ScoredRows]
     sums: BatchSums
 
     def values(self, name: str) -> Iterator[Any]:
         """The scores of a column, NaN where there are none, or the lists stored in it."""
-        for batch in self.batches:
-            column = batch.column(name)
-            yield column if is_list(column.type) else column.to_numpy(zero_copy_only=False)
+        return (rows.scores[name][0] if name in rows.scores else rows.stored[name] for rows in self.batches)
+
+    def columns(self, name: str) -> list[pa.Array]:
+        """The scores of a column, null for rows that lack an input."""
+        return [rows.column(name) for rows in self.batches]
 
     def whole(self, name: str) -> Floats:
         """All scores of a column, NaN where there are none."""
-        return np.concatenate([np.zeros(0), *self.values(name)])
+        return np.concatenate([*self.values(name)] or [np.zeros(0)])
 
 
 _PLANS: dict[object, tuple[Sequence[Score], Plan]] = {}
@@ -140,11 +142,13 @@ def scored_columns(
     scorer = Scorer(fit(planned, lambda: slices(table)), pool)
     alone = pool is not None and workers == 1
     batches = list(
-        map(scorer, slices(table)) if alone else map_batches(scorer, slices(table, workers), workers, at_once=True)
+        map(scorer.rows, slices(table))
+        if alone
+        else map_batches(scorer.rows, slices(table, workers), workers, at_once=True)
     )
     if not batches and any(score.metric.corpus is not None for score in scores):  # no rows have counts too
-        batches = [scorer(pa.RecordBatch.from_pylist([], table.schema))]
-    return ColumnScores(planned, batches, BatchSums.of(batches))
+        batches = [scorer.rows(pa.RecordBatch.from_pylist([], table.schema))]
+    return ColumnScores(planned, batches, BatchSums.added(rows.sums.to_json() for rows in batches))
 
 
 def score_together(scores: Sequence[Score], columns: Mapping[str, Any], threads: int | None) -> dict[str, Floats]:
@@ -274,7 +278,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     scores = [_with_those(REGISTRY[name], complete) for name in _BEHIND_A_VERDICT]
     scored = scored_columns(scores, columns, 1)
     warn_of(notes_of(scored.planned, scored.sums))
-    pieces = {name: [batch.column(name) for batch in scored.batches] for name in _BEHIND_A_VERDICT}
+    pieces = {name: scored.columns(name) for name in _BEHIND_A_VERDICT}
     pieces["verdict"] = [_in_words(values) for values in pieces["verdict"]]
     pieces["unsupported"] = [_anchors(batch, complete, True) for batch in _batches(columns)]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]

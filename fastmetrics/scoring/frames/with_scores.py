@@ -64,7 +64,7 @@ class RowFunction:
         with self._lock if workers > 1 else nullcontext():
             scored = scored_columns([self.score], columns, workers, self._pool)
         self.told.warn_of(notes_of(scored.planned, scored.sums))
-        return pa.chunked_array([batch.column(self.score.name) for batch in scored.batches], pa.float64())
+        return pa.chunked_array(scored.columns(self.score.name), pa.float64())
 
 
 class ToldOnce:
