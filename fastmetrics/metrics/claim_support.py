@@ -296,14 +296,13 @@ def _with_plain(values: Values, words: _Words, rows: Ints, vocabulary: Vocabular
     taken = np.repeat(found.bounds[same] - offsets, sizes) + np.arange(sizes.sum())
     owners, shifts = np.repeat(rows, sizes), np.repeat(begins[rows], sizes)
     kinds, a, b, first, last, _ = found
+    olds: list[Any] = [values.kinds, values.a, values.b, values.first, values.last]
     new: list[Any] = [kinds[taken], a[taken], b[taken], first[taken] + shifts, last[taken] + shifts]
     owner = np.repeat(np.arange(len(words.text)), np.diff(values.bounds))
     kept = ~np.isin(owner, rows)
     every = np.concatenate([owner[kept], owners])
     order = np.argsort(every, kind="stable")
-    kinds, a, b, first, last = (
-        np.concatenate([old[kept], more])[order] for old, more in zip(values[:5], new, strict=True)
-    )
+    kinds, a, b, first, last = (np.concatenate([old[kept], more])[order] for old, more in zip(olds, new, strict=True))
     return Values(
         kinds, a, b, first, last, np.concatenate([[0], np.cumsum(np.bincount(every, minlength=len(words.text)))])
     )
