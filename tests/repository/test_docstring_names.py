@@ -22,7 +22,7 @@ OUTSIDE = {
     *("ArrowInvalid", "TfidfVectorizer", "OPENAI_API_KEY", "HF_TOKEN"),
     *("lam_over_all", "lemma_", "dep_", "idx", "sents", "head"),
     *("AP", "RR", "RBP", "MRR", "mrr", "nDCG", "nDCG_cut_10", "ndcg_cut_10", "P_5"),
-    *("by_item", "cautioned", "jiwer", "draw", "sentence_score", "corpus_score"),
+    *("by_item", "cautioned", "n_shared", "jiwer", "draw", "sentence_score", "corpus_score"),
     *("frame", "dataset", "rag", "yours", "other_answer", "hallucinated", "mrr3", "p95", "kappa_1_3", "fm_jaccard"),
     *("judge_X", "judge_X_latency_ms", "judge_X_latencies_ms"),
 }

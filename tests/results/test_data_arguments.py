@@ -61,9 +61,9 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
         (lambda: fm.gate("nowhere", "token_f1 > 0", latest=True), "nowhere: cannot be read: No such file"),
         (lambda: fm.results.estimate(5, labels=[1.0]), "judged: expected a table of scores, got int"),
         (lambda: fm.results.estimate(SCORES, labels=5), "labels: expected a table of scores, got int"),
-        (lambda: fm.results.estimate(SCORES, labels=["yes", "no"]), "labels: expected numbers or booleans, got string"),
-        (lambda: fm.validate(SCORES, ["yes", "no"]), "labels: expected numbers or booleans, got string"),
-        (lambda: fm.judge_report(SCORES, labels=["yes"]), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.results.estimate(SCORES, labels=["yes", "no"]), "6 rows of scores and 2 of labels cannot"),
+        (lambda: fm.validate(SCORES, ["a"] * 6), "labels: expected numbers or booleans, got string"),
+        (lambda: fm.judge_report(SCORES, labels=["yes"]), "run 1 has no judged column"),
         (lambda: fm.worst_rows(SCORES, "token_f1", answers=5), "answers: expected a table, got a value of type int"),
         (lambda: fm.logs.check_dataset(5), "table: expected a table, got a value of type int"),
         (

@@ -326,7 +326,7 @@ def test_a_rule_that_is_not_met_names_its_worst_rows_and_segment():
         found = fm.gate(new, [rule, "token_f1.n >= 60"], baseline=baseline)
         assert found[0].places.rows == ["q58", "q55", "q52", "q49", "q46"]
         mean = np.mean([value - (0.95 if baseline else 0) for value in f1[1::3]])
-        assert found[0].places.segment == f"language=ru (mean {mean:.4f} over 20 rows)"
+        assert found[0].places.segment == f"language=ru ({'drop' if baseline else 'mean'} {abs(mean):.4f} over 20 rows)"
         line = f"worst for {rule}: the segment {found[0].places.segment}; the rows q58, q55, q52, q49, q46"
         assert line in found.remarks()
         assert found.to_dict()["checks"][0]["worst_rows"] == ["q58", "q55", "q52", "q49", "q46"]

@@ -42,7 +42,7 @@ def files(tmp_path, monkeypatch):
 def test_rankings_without_judgements_say_the_option(files):
     done = program("compare", "poor.txt", "good.txt", "-m", "ndcg@10")
     assert done.code == 3
-    assert "poor.txt: unknown format; name it with the suffix of the file (parquet, " in done.err
+    assert "poor.txt: unknown format; name it with --format (parquet, " in done.err
     assert "; it looks like a ranking, which rank reads, or compare with --qrels" in done.err
 
 

@@ -116,7 +116,7 @@ def test_validation_is_equal_for_every_format(name):
             "bad.csv",
             b"id,label\n007,1\n\xff,1\n",
             "row 1, column 'id': invalid UTF-8: byte 0xff at byte 0; if it has another encoding, such as cp1252 or "
-            "cp1251: save it as UTF-8",
+            "cp1251: --encoding ...",
         ),
         ("bad.jsonl", b'{"id": "007", "label": 1}\n{"id":', "line 2: malformed JSON: Expecting value at character 7"),
     ],

@@ -27,7 +27,7 @@ def same(left: float, right: float) -> bool:
 def test_quantiles_equal_numpy(values: list[float], qs: list[float], budget: int, step: int) -> None:
     batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
     found = quantiles(lambda: batches, qs, budget)
-    defined = np.array([value for value in values if not math.isnan(value)])
+    defined = np.array([value for value in values if math.isfinite(value)])
     with np.errstate(all="ignore"):
         expected = np.quantile(defined, qs) if len(defined) else np.full(len(qs), np.nan)
     assert all(same(a, b) for a, b in zip(found.tolist(), expected.tolist(), strict=True))

@@ -37,7 +37,6 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
         *CALLS,
     ),
     "embed": ("vectors", "embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
-    "cache": ("judge", "store", "calls.sqlite", "-o", "{out}/o.csv"),
     "fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "-o", "{out}/o.toml"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
     "sample": ("judge", "sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
