@@ -225,7 +225,7 @@ def anchor_count(answer: Passages, contexts: Passages, *, window: Window = 30) -
 
     >>> import fastmetrics as fm
     >>> fm.anchor_count(["It was finished in 1889."], [["It was finished in 1889."]])
-    array([2.])
+    array([1.])
     """
     return anchors(answer, contexts, window).counts.astype(np.float64)
 
@@ -243,7 +243,7 @@ def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 
 
     >>> import fastmetrics as fm
     >>> fm.unsupported_count(["It was finished in 1890."], [["It was finished in 1889."]])
-    array([2.])
+    array([1.])
     """
     return anchors(answer, contexts, window).unsupported.astype(np.float64)
 

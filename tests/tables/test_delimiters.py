@@ -10,6 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import program
 
 ROWS = "id,answer,reference\n1,Lyon,Paris\n2,Rome,Rome\n"
@@ -95,7 +96,7 @@ def test_a_run_remembers_how_its_file_was_read(tmp_path: Path) -> None:
     path.write_bytes(("id|answer;x|reference\n" + "".join(f"{n}|Анна;{n}|Анна\n" for n in range(9))).encode("cp1251"))
     how = ["--format", "csv", "--delimiter", "|", "--encoding", "cp1251", "--columns", "answer=answer;x"]
     assert program("score", path, "-o", out, "-m", "token_f1", *how).code == 0
-    assert fm.tables.read_metadata(out)["inputs"]["reading"] == {
+    assert read_metadata(out)["inputs"]["reading"] == {
         "format": "csv",
         "delimiter": "|",
         "encoding": "cp1251",
@@ -111,7 +112,7 @@ def test_a_run_remembers_how_its_file_was_read(tmp_path: Path) -> None:
     assert program("score", path, "-o", out, "-m", "token_f1", *how, "--resume").code == 0
     (tmp_path / "semi.csv").write_text(NUMBERS)
     fm.score(tmp_path / "semi.csv", "latency_ms", output=out, overwrite=True)
-    assert fm.tables.read_metadata(out)["inputs"]["reading"] == {"format": "csv", "delimiter": ";"}
+    assert read_metadata(out)["inputs"]["reading"] == {"format": "csv", "delimiter": ";"}
 
 
 def test_a_delimiter_can_be_named(tmp_path: Path) -> None:

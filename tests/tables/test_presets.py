@@ -22,6 +22,7 @@ from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import PRESETS
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.sources import FileSource
+from fastmetrics.tables.table_chunks import Position
 from tests.support.program import program
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
@@ -139,7 +140,7 @@ def test_a_log_is_read_alike_whatever_is_read_at_a_time(tmp_path: Path, size: in
     rows = read(source, "id", "answer")
     assert [row["id"] for row in rows] == list(range(60))
     assert [row["answer"] for row in rows] == [None, "Paris", "It is Rome."] * 20
-    start = type(source.splits()[0].start)(0, 37)
+    start = Position(0, 37)
     selection = source.select({"id": "id"})
     later = [number for chunk in source.chunks(selection, start) for number in chunk.batch["id"].to_pylist()]
     assert later == list(range(37, 60))

@@ -13,6 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.table_chunks import Position
 from tests.support.program import program
 from tests.support.workbooks import write_workbook
 
@@ -95,7 +96,7 @@ def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path: Path) -> No
     chunks = list(source.chunks(selection))
     assert len(chunks) == 2
     assert [value for chunk in chunks for value in chunk.batch["id"].to_pylist()] == [str(at) for at in range(9000)]
-    later = list(source.chunks(selection, type(source.splits()[0].start)(0, 8990)))
+    later = list(source.chunks(selection, Position(0, 8990)))
     assert later[0].batch["id"].to_pylist() == [str(at) for at in range(8990, 9000)]
 
 

@@ -267,7 +267,8 @@ def test_csv_lists_booleans_and_unclosed_quotes(tmp_path):
     assert table.to_pydict() == {"ids": [["a", "b"], ["1"]], "flag": [True, False]}
     assert rejects == [
         f"{path}, row 2, column 'ids': expected a list in JSON, got 'no'",
-        f"{path}, row 3, column 'flag': expected true or false, got 'maybe'",
+        f"{path}, row 3, column 'flag': expected true or false (also yes/no, ja/nein, oui/non, si/no, да/нет, "
+        "pass/fail, 1/0), got 'maybe'; write this value as true or false",
     ]
     path.write_text('a,b\n1,2\n3,"never\n4,5\n')
     with pytest.raises(FileFormatError) as caught:
