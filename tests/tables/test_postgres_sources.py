@@ -255,7 +255,7 @@ def test_a_run_of_a_database_is_not_resumed(postgres: Database, tmp_path: Path, 
     output = tmp_path / "scores.parquet"
     for address in (postgres.address(table="t"), postgres.address(query="select * from t order by id")):
         _stopped(address, output)
-        with pytest.raises(OutputError, match=r"cannot resume .*rows of a database.* overwrite=True to start again"):
+        with pytest.raises(OutputError, match=r"cannot resume .*rows of a database.* run again without resume=True"):
             fm.score(address, ["token_f1"], output=output, resume=True)
         assert fm.score(address, ["token_f1"], output=output, overwrite=True).rows == 100
         output.unlink()
