@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.base.arrays import check
 from fastmetrics.base.columns import as_arrow, check_type
 from fastmetrics.base.errors import InputError, MissingExtraError, OptionError
 from fastmetrics.base.input_columns import listed
@@ -223,7 +224,13 @@ class BatchScorer:
             kinds = "expected a pyarrow.Table or a RecordBatch (in Ray, batch_format='pyarrow')"
             raise InputError(f"{kinds}, got {type(batch).__name__}")
         planned, maker = self._planned(table.column_names if self._schema is None else self._schema.names)
-        rows = pa.table({name: self._column(table, name, name in planned.keep) for name in planned.inputs})
+        columns = {name: self._column(table, name, name in planned.keep) for name in planned.inputs}
+        try:
+            rows = pa.table(columns)
+        except pa.ArrowInvalid:
+            for name, column in columns.items():
+                check(column, f"column {name!r}")
+            raise
         made, _ = made_in_memory(maker, FrameSource(rows), 1)
         if table is batch:
             return made

@@ -178,13 +178,10 @@ def test_embeddings_of_tiers_are_computed_from_the_texts():
     assert figures["response_semantic_consistency"] == pytest.approx(cosine)
 
 
-def test_distributed_tables_get_the_row_metrics_of_a_tier():
-    from fastmetrics.engines.cluster_rows import plan_rows
-
-    planned = plan_rows(list(TABLE), ScoreRequest(suites="tier1"))
-    assert [score.name for score in planned.scores] == list(TIERS["tier1"][:-1])
-    with pytest.raises(OptionError, match="retrieval_consistency is one value per table"):
-        plan_rows(list(TABLE), ScoreRequest(["retrieval_consistency"], suites="tier1"))
+def test_scorers_of_batches_get_the_row_metrics_of_a_tier():
+    assert fm.scorer(suites="tier1")(pa.table(TABLE)).column_names == ["id", *TIERS["tier1"][:-1]]
+    with pytest.raises(OptionError, match="retrieval_consistency"):
+        fm.scorer("retrieval_consistency")(pa.table(TABLE))
 
 
 def test_the_options_of_all_metrics_apply_to_a_tier():
