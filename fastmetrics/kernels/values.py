@@ -194,7 +194,8 @@ def pick_of_text(
                 hard |= joins(data, begin + edges[edge - _U1 - _U1], gap, gap, w_starts[at])
                 if not live and senses.known[prior] == UNASKED:
                     senses.known[prior] = ASKED
-                earlier = np.uint32(strings.ids[first + w - min(w, _U1 + _U1)])  # "Februar de 2020"
+                # "Februar de 2020"
+                earlier = np.uint32(strings.ids[first + w - min(w, _U1 + _U1)])  # type: ignore[operator]
                 if senses.kinds[prior] == W_OF and senses.known[earlier] == UNASKED:
                     senses.known[earlier] = ASKED
             if w + _U1 < np.uint64(n_words):

@@ -1,6 +1,7 @@
 """Numbers, dates and times, and which of them others hold, in plain Python (S3)."""
 
 import re
+from typing import Any
 
 from tests.reference.marks import CURRENCIES, HYPHENS, SAYS, Word, plain, sign_and_point, tight
 
@@ -28,12 +29,12 @@ def stamp(tokens: list[Word], k: int) -> bool:
 
 def numeric_date(tokens: list[Word], k: int) -> tuple[int, int]:
     """ISO, European and American dates in digits."""
-    parts = [plain(tokens, k + i) for i in range(3)]
-    if stamp(tokens, k + 2) and parts[0] and parts[0][1] == 4:
-        parts[2] = int(tokens[k + 2].raw[:2]), 2
-    if any(part is None for part in parts) or parts[1][1] > 2:
+    first, second, third = (plain(tokens, k + i) for i in range(3))
+    if stamp(tokens, k + 2) and first and first[1] == 4:
+        third = int(tokens[k + 2].raw[:2]), 2
+    if first is None or second is None or third is None or second[1] > 2:
         return 0, -1
-    (x, nx), (y, _), (z, nz) = parts
+    (x, nx), (y, _), (z, nz) = first, second, third
     mark = tight(tokens[k + 1].before)
     if mark != tight(tokens[k + 2].before) or mark not in ("-", "/", "."):
         return 0, -1
@@ -47,7 +48,8 @@ def numeric_date(tokens: list[Word], k: int) -> tuple[int, int]:
         readings.append(year * 10000 + y * 100 + x)
     if mark != "." and 1 <= x <= 12 and 1 <= y <= 31 and x != y:
         readings.append(year * 10000 + x * 100 + y)
-    return (*readings, -1, -1)[:2] if readings else (0, -1)
+    readings.append(-1)
+    return (readings[0], readings[1]) if len(readings) > 1 else (0, -1)
 
 
 def joined(tokens: list[Word], k: int) -> bool:
@@ -135,12 +137,13 @@ def clock_time(tokens: list[Word], k: int) -> tuple[int, int, int] | None:
 
 def indian(tokens: list[Word], value: int, n: int, j: int) -> tuple[int, int, str, int]:
     """Groups of two digits and a last one of three: 12,34,567."""
-    groups, end = [], j
+    groups: list[int] = []
+    end = j
     while n + 2 * len(groups) < 11 and end < len(tokens) and tight(tokens[end].before) == ",":
-        group = plain(tokens, end)
-        if group is None or group[1] != 2:
+        pair = plain(tokens, end)
+        if pair is None or pair[1] != 2:
             break
-        groups.append(group[0])
+        groups.append(pair[0])
         end += 1
     last = tokens[end].number() if end < len(tokens) and tokens[end].digit else None
     if not groups or last is None or last[1] != 3 or tight(tokens[end].before) != ",":
@@ -517,7 +520,7 @@ def agrees(anchor_date: int, context_date: int, years: set[float]) -> bool:
     return True
 
 
-def supported(anchor: tuple, context: list[tuple]) -> bool:
+def supported(anchor: tuple[Any, ...], context: list[tuple[Any, ...]]) -> bool:
     """Whether values of the contexts hold the anchor."""
     kind, a, b = anchor[:3]
     numbers = {value[1] for value in context if value[0] in ("number", "weak")}

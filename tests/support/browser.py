@@ -51,11 +51,12 @@ def visible_texts(driver: webdriver.Chrome, selector: str) -> list[str]:
 
 def complaints(driver: webdriver.Chrome) -> list[str]:
     """What the console holds since it was asked last."""
-    return [entry["message"] for entry in driver.get_log("browser")]
+    return [entry["message"] for entry in driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
 
 def requests(driver: webdriver.Chrome, page: Path) -> list[str]:
     """What was asked for beside the page itself since this was asked last."""
-    sent: list[Any] = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    log = driver.get_log("performance")  # type: ignore[no-untyped-call]
+    sent: list[Any] = [json.loads(entry["message"])["message"] for entry in log]
     urls = [message["params"]["request"]["url"] for message in sent if message["method"] == "Network.requestWillBeSent"]
     return [url for url in urls if not url.startswith((page.as_uri(), "data:", "blob:"))]
