@@ -49,7 +49,7 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
         "results.ranking_comparison.compare_rankings",
         "compare",
         {"rankings": {"a": RUN, "b": RUN}, "qrels": {"q": {"a": 1}}},
-        {"rankings"},
+        {"rankings", "missing"},
     ),
     ("scoring.score.score", "ScoreRequest", {"table": TABLE}, set()),
     ("scoring.score.score", "ScoreRequest", {"table": "FILE", "output": "OUT"}, set()),
