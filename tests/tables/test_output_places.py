@@ -89,7 +89,6 @@ WRITERS = {
         "--base-url",
         "http://[::1]:1/v1",
     ),
-    "cache": ("judge", "store", "in.jsonl", "-o", "in.jsonl"),
 }
 
 
@@ -108,9 +107,8 @@ def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
     rows("in.svg")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     done = program(*words, *(() if {"--junit", "--plot"} & {*words} else ("--overwrite",)))
-    if words[1] != "store":  # a store that is no database is another error
-        assert done.code == 4, done.err
-        assert "input; write to another name" in done.err
+    assert done.code == 4, done.err
+    assert "input; write to another name" in done.err
     assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
 
 
@@ -199,7 +197,7 @@ def test_devices_stay(device: str) -> None:
     rows()
     mode = os.stat("/dev/null").st_mode
     done = alone("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
-    assert (done.code, "Traceback" in done.err) == (4, False), done.err
+    assert (done.code, "Traceback" in done.err) == (2 if device == "/dev/stdout" else 4, False), done.err
     done = alone("logs", "chunks", "in.jsonl", "-o", device, "--columns", "chunks=answer")
     assert "Traceback" not in done.err
     assert os.stat("/dev/null").st_mode == mode

@@ -239,7 +239,6 @@ CASES: dict[str, dict[str, Any]] = {
         "output": Out("z.json"),
         "table": Out("z.csv"),
     },
-    "judge store": {"store": Here("made.sqlite"), "prices": In("prices.toml")},
 }
 NEEDS = dict.fromkeys(("logs topics", "logs cache", "logs context"), "wordllama")
 NEEDS |= {"vectors embed": "wordllama", "vectors index": "faiss"}
