@@ -104,10 +104,10 @@ def test_a_record_of_anything_is_equal_or_differs(path, value):
 @pytest.mark.slow
 def test_a_resumed_run_says_which_option_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": n, "answer": "a", "reference": "b", "gold": "c"} for n in range(40_000)]
+    rows = [{"id": n, "answer": "a", "reference": "b", "gold": "c"} for n in range(200_000)]
     jsonl(tmp_path / "t.jsonl", *rows, "no row")
     options = ["score", "t.jsonl", "-o", "o.parquet", "--resume", "-m"]
-    assert program(*options, "squad_f1(version=1)").err.startswith("error: t.jsonl, line 40001: ")
+    assert program(*options, "squad_f1(version=1)").err.startswith("error: t.jsonl, line 200001: ")
     done = program(*options, "squad_f1(version=1)", "--columns", "reference=gold")
     message = "columns.reference was 'reference', is 'gold'"
     assert (done.code, done.err) == (
