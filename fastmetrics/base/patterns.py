@@ -136,6 +136,8 @@ def _compiled(pattern: str) -> tuple[str, int]:
         raise NotAllowedError(str(error)) from error
     try:
         pc.match_substring_regex(arrow_texts([""]), translated)
+    except UnicodeEncodeError as error:
+        raise NotAllowedError("it holds half of a surrogate pair, which no text has") from error
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise NotAllowedError(f"RE2, which has no look-around and no backreferences, says: {reason}") from error

