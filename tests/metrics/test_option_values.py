@@ -125,6 +125,7 @@ def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
                 f"option {option!r} expects",
                 "cannot be read",
                 "surrogate",
+                "file name",
                 "phrase",
                 "both be 0",
                 "unknown embedder",
