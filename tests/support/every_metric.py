@@ -400,12 +400,11 @@ CASES = {
     ),
 }
 
-EXEMPT = frozenset(
-    {"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall", "math_match"}
-    | {"choice_match", "number_match"}
-)
-"""Metrics that take an embedder, which no spec can hold and no row decides, start processes of an extra, or read
-statements and numbers: ``tests/metrics`` has files of their own for them."""
+EMBEDDING = frozenset({"grounding_overlap", "overlap_faithfulness", "citation_precision", "citation_recall"})
+"""Metrics that take an embedder, which no spec can hold and no row decides."""
+EXEMPT = EMBEDDING | {"math_match", "choice_match", "number_match"}
+"""Those, and metrics that start processes of an extra or read statements and numbers: ``tests/metrics`` has files of
+their own for them."""
 
 
 def _reading(name: str) -> tuple[str, ...]:

@@ -104,7 +104,9 @@ def indexed(vectors: Any, names: Any) -> Any:
 
 METRICS: dict[str, Call] = {
     **{name: metric(name) for name in every_metric.CASES if name in functions()},
-    **{name: embedded(name) for name in sorted(every_metric.EXEMPT)},
+    **{name: embedded(name) for name in sorted(every_metric.EMBEDDING)},
+    "choice_match": Call(fm.choice_match, {"answer": ANSWERS, "reference": QUESTIONS}),
+    "number_match": Call(fm.number_match, {"answer": ANSWERS, "reference": QUESTIONS}),
     "abstention_f1": Call(fm.abstention_f1, {"answer": ANSWERS, "answerable": FLAGS}),
     "aurc": Call(fm.aurc, {"confidence": SCORES, "answerable": FLAGS, "reference": QUESTIONS, "answer": ANSWERS}),
     "corpus_bleu": Call(fm.corpus_bleu, {"answer": ANSWERS, "reference": QUESTIONS}),
