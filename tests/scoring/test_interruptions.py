@@ -36,7 +36,7 @@ def rows(tmp_path_factory):
 
 def _cut_short(out, number, *options):
     """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
-    records = out.with_name(f"{out.name}.partial") / "records"
+    parts = out.with_name(f"{out.name}.partial")
     for _ in range(20):
         run = subprocess.Popen(
             command("score", *options, "-o", out, "--quiet"),
@@ -44,7 +44,7 @@ def _cut_short(out, number, *options):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        while run.poll() is None and not any(records.glob("*.json")):
+        while run.poll() is None and not any(parts.glob("part-*.json")):
             time.sleep(0.001)
         run.send_signal(number)
         printed, said = run.communicate()
