@@ -22,7 +22,7 @@ import typer.models
 
 from fastmetrics.base import errors
 from fastmetrics.base.input_columns import COLUMNS
-from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.presets import presets as tool_presets
 from fastmetrics.base.public_names import HOMES, load, spelled
 from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli import program
@@ -367,7 +367,7 @@ def column_tables() -> tuple[str, str]:
             preset.files,
             ", ".join(f"`{name}` = `{path}`" for name, path in preset.paths.items()),
         )
-        for preset in PRESETS.values()
+        for preset in tool_presets().values()
     ]
     return (
         table(("column", "holds", "meaning", "also found as"), columns),

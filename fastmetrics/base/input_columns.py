@@ -10,7 +10,7 @@ from types import MappingProxyType
 from fastmetrics.base.conversations import LastTurn
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.paths import Names, spelled
-from fastmetrics.base.presets import PRESETS, Preset, recognised
+from fastmetrics.base.presets import Preset, presets, recognised
 from fastmetrics.base.token_counts import COUNTS, aliases, counts_beside
 
 # Every input column: its canonical name, aliases, kind and meaning.
@@ -402,9 +402,10 @@ def _by_schema(names: Names, schema: str | None) -> dict[str, str]:
 
 def preset_of(names: Names, schema: str | None) -> Preset | None:
     """The preset ``schema``, or the one by which files were recognised; raises ``UnknownNameError`` for another."""
-    if schema is not None and schema not in PRESETS:
-        raise UnknownNameError.of("schema", schema, PRESETS)
-    return PRESETS.get(schema or names.preset or "")
+    if schema is not None and schema not in presets():
+        raise UnknownNameError.of("schema", schema, presets())
+    name = schema or names.preset
+    return None if name is None else presets().get(name)
 
 
 def named_columns(names: Names, columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:

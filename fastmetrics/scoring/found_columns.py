@@ -18,7 +18,7 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.display import Grid, Shown, flat
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
-from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
 from fastmetrics.tables.file_columns import HOLDS_TEXT, Widened, fields_of
 from fastmetrics.tables.input_files import Reading, ReadSettings
@@ -103,7 +103,7 @@ class FoundColumns(Shown):
         """The preset, and what to type for what was not found."""
         notes = []
         if self.preset is not None:
-            notes.append(f"read by the preset {self.preset}: {PRESETS[self.preset].files}")
+            notes.append(f"read by the preset {self.preset}: {presets()[self.preset].files}")
         if len(self.rest) > _SHOWN:
             notes.append(f"and {len(self.rest) - _SHOWN:,} more that are not read")
         for name, others in self.ambiguous.items():

@@ -17,7 +17,7 @@ from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
-from fastmetrics.base.presets import PRESETS, recognised
+from fastmetrics.base.presets import presets, recognised
 from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import (
     Selection,
@@ -186,7 +186,7 @@ class JsonLinesReader(Reader):
     def recognise(self, paths: Collection[str]) -> Steps:
         """Recognise the preset of a file with these paths; the steps to its records, if it has such lists."""
         named = self.file.settings.records
-        self.preset = PRESETS.get(self.file.schema or "") or recognised(paths, named)
+        self.preset = presets().get(self.file.schema or "") or recognised(paths, named)
         if self.preset is None:
             return record_path(named)
         self._only = None if self.preset.only is None else parse(self.preset.only)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
-from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.presets import presets
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.run_outputs import read_metadata
 from tests.support.program import jsonl, program
@@ -63,7 +63,7 @@ def test_another_case_of_the_name_is_ambiguous():
 
 def test_preset_resolves_all_columns():
     for schema in ("ragas", "mlflow", "hf", "autorag"):  # those of plain columns
-        preset = PRESETS[schema].columns
+        preset = presets()[schema].columns
         present = [*preset.values(), *(name for name in preset if name not in preset.values())]
         assert {name: yours for name, yours in resolve(present, schema=schema).items() if name in preset} == dict(
             preset

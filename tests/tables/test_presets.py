@@ -19,7 +19,7 @@ from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatErr
 from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
-from fastmetrics.base.presets import PRESETS
+from fastmetrics.base.presets import presets
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.sources import FileSource
 from fastmetrics.tables.table_chunks import Position
@@ -627,7 +627,7 @@ def test_an_unknown_preset_is_an_error() -> None:
         fm.score(TOOLS / "promptfoo.json", schema="promptfo")
 
 
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+@pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)
 def test_a_preset_has_columns_that_exist_and_paths_that_parse(preset: Any) -> None:
     assert set(preset.columns) <= set(COLUMNS)
     for path in [*preset.paths.values(), *filter(None, [preset.only, preset.reason, preset.records])]:
