@@ -28,7 +28,7 @@ from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
-from fastmetrics.metrics.source_names import NAMES
+from fastmetrics.metrics.source_names import source_names
 from fastmetrics.metrics.suites import FAMILIES
 from scripts import measure_tables, stubs, throughput
 
@@ -338,7 +338,7 @@ def sources_page() -> str:
     """docs/sources.md: every name of the source documents, with what it is called here and what differs."""
     parts = [
         "# The sources",
-        NOTE.replace("the declarations", "fastmetrics/metrics/source_names.py"),
+        NOTE.replace("the declarations", "fastmetrics/metrics/source_names.toml"),
         "The definitions come from five documents. Each name of theirs is accepted where a metric is named "
         '(`fastmetrics score -m "Avg EM"`), and `fastmetrics metrics NAME` says what it means. The tables list the '
         "names, where the number is, and what differs from the document and why.",
@@ -349,7 +349,7 @@ def sources_page() -> str:
         table(("metric", "mean", "worth", "rows"), RUSSIAN),
     ]
     for short, (name, about) in SOURCES.items():
-        rows = [(f"`{one.name}`", f"`{one.where}`", one.differs) for one in NAMES if one.source == short]
+        rows = [(f"`{one.name}`", f"`{one.where}`", one.differs) for one in source_names() if one.source == short]
         title = name[0].upper() + name[1:]
         parts += [f"## {title}", f"{about}.", table(("name", "here", "what differs"), rows)]
     return "\n\n".join(parts) + "\n"

@@ -159,7 +159,12 @@ def lookup(name: str, cut: bool = False) -> Metric | None:
     Some names, such as ``precision``, are unambiguous only with a cut-off; ``cut`` says whether one follows.
     """
     spellings = (name, f"{name}@k") if cut else (name,)
-    return next((REGISTRY[one.spec] for spelling in spellings for one in named(spelling, "metric")), None)
+    for spelling in spellings:
+        if spelling in SPELLINGS:
+            return REGISTRY[SPELLINGS[spelling]]
+        for one in named(spelling, "metric"):
+            return REGISTRY[one.spec]
+    return None
 
 
 def find(name: str, cut: bool = False) -> Metric:

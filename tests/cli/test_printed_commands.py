@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from fastmetrics.cli.program import app
-from fastmetrics.metrics.source_names import NAMES
+from fastmetrics.metrics.source_names import source_names
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -87,7 +87,7 @@ def test_what_is_mentioned_exists(place: Path) -> None:
 
 
 def test_names_of_the_sources_lead_to_commands() -> None:
-    for one in NAMES:
+    for one in source_names():
         if one.command:
             found, words = command(one.command.split())
             assert {word for word in words if word.startswith("-")} <= options_of(found), one

@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plan import parse
-from fastmetrics.metrics.source_names import NAMES, named
+from fastmetrics.metrics.source_names import named, source_names
 from fastmetrics.models.prompts import read_rubric, rubric_path
 from tests.support.program import program
 
@@ -159,7 +159,7 @@ def test_names_of_figures_and_settings_lead_to_their_command_or_option():
 
 def test_each_entry_exists():
     commands = program("--help").out
-    for one in NAMES:
+    for one in source_names():
         if one.command:
             assert one.command.split()[0] in commands
         elif one.rubric:
