@@ -30,44 +30,16 @@ from fastmetrics.base.errors import Argument, FileFormatError, MissingExtraError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.text_structure import flag_of, printed_list, text_list
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
-from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, coerce
+from fastmetrics.tables.file_columns import Selection, WrongCells
 from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import PLAIN, DataFile, read_by_default, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
 
-# Parsing columns of text as the requested types: numbers, flags and lists, in the notation of CSV.
+# Numbers, flags and lists in the notation of CSV.
 
 
 _NOTHING = ["", "NA", "N/A", "n/a", "NULL", "null", "None"]
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+|nan|inf(inity)?)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
-
-
-def parse(
-    text: pa.StringArray, type_: pa.DataType, kind: str, *, comma: bool = False
-) -> tuple[pa.Array, dict[int, str]]:
-    """A column of text as ``type_``, and the errors of invalid rows (null). Empty is null except in text columns.
-
-    With ``comma``, numbers may have a decimal comma.
-    """
-    if is_text(type_):
-        return text.cast(type_), {}
-    if pt.is_floating(type_):
-        try:
-            return _filled(text).cast(pa.float64()), {}
-        except pa.ArrowInvalid:
-            text = with_points(text) if comma else text
-            return _each(text, type_, _to_number)
-    if pt.is_boolean(type_):
-        return _each(text, type_, _to_flag)
-    if is_list(type_) and kind in ("texts", "values", "choices"):
-        return _each(text, type_, _to_texts)
-    if is_list(type_):
-        return _each(text, type_, lambda value: coerce(_to_list(value), type_, kind))
-    raise AssertionError(f"a text column cannot be read as {type_}")
-
-
-def _filled(text: pa.StringArray) -> pa.StringArray:
-    return pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.string()), text)
 
 
 def with_points(text: pa.Array) -> pa.Array:
@@ -79,43 +51,21 @@ def with_points(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", r"\1.\2")
 
 
-def _each(text: pa.StringArray, type_: pa.DataType, convert: Callable[[str], Any]) -> tuple[pa.Array, dict[int, str]]:
-    values: list[Any] = []
-    failures = {}
-    for index, value in enumerate(text.view(pa.binary()).to_pylist()):
-        try:
-            values.append(convert(value.decode(errors="replace")) if value is not None and value.strip() else None)
-        except WrongValueError as error:
-            values.append(None)
-            failures[index] = str(error)
-    return pa.array(values, type_), failures
+def _value(type_: pa.DataType, kind: str, cell: bytes | None) -> Any:
+    """The value of a cell in the notation of CSV; None for a blank one."""
+    if cell is None or not cell.strip():
+        return None
+    text = cell.decode(errors="replace")
+    if is_list(type_) and kind in ("texts", "values", "choices"):
+        return text_list(text)
+    value = flag_of(text) if pt.is_boolean(type_) else printed_list(text) if is_list(type_) else _number_of(text)
+    if value is None:
+        raise ValueError(f"expected {'a list in JSON' if is_list(type_) else 'a number'}, got {text[:40]!r}")
+    return value
 
 
-def _to_number(value: str) -> float:
-    if _NUMBER.fullmatch(value) is None:
-        raise WrongValueError(f"expected a number, got {value[:40]!r}")
-    return float(value)
-
-
-def _to_flag(value: str) -> bool:
-    try:
-        return flag_of(value)
-    except ValueError as error:
-        raise WrongValueError(str(error)) from None
-
-
-def _to_list(value: str) -> Any:
-    items = printed_list(value)
-    if items is None:
-        raise WrongValueError(f"expected a list in JSON, got {value[:40]!r}")
-    return items
-
-
-def _to_texts(value: str) -> list[str | None] | None:
-    try:
-        return text_list(value)
-    except ValueError as error:
-        raise WrongValueError(str(error)) from None
+def _number_of(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def as_it_looks(text: pa.ChunkedArray, *, comma: bool = False) -> pa.ChunkedArray:
@@ -422,20 +372,11 @@ class DelimitedReader(Reader):
         rejects = [reject for reject in ragged if reject.position.row < int(rows[-1])]
         ragged[:] = ragged[len(rejects) :]
         columns = {name: _decoded(cells.column(name)) if coded else cells.column(name) for name in cells.schema.names}
-        parsed: dict[str, pa.Array] = {}
-        wrong: dict[int, tuple[str | None, str]] = {}
-        for field in selection.schema:
-            text = columns[field.name].view(pa.string())
-            text = unguarded(text) if self._guarded else text
-            try:
-                parsed[field.name], failures = parse(
-                    text, field.type, selection.kinds[field.name], comma=self.has_decimal_comma
-                )
-            except WiderTypeError as wider:
-                raise Widened(field.name, wider.type) from None
-            for index, reason in failures.items():
-                wrong.setdefault(index, (field.name, reason))
-        batch = pa.RecordBatch.from_arrays(list(parsed.values()), names=list(parsed))
+        wrong: WrongCells = {}
+        parsed = [
+            self._parsed(columns[name].view(pa.string()), name, selection, wrong) for name in selection.schema.names
+        ]
+        batch = pa.RecordBatch.from_arrays(parsed, names=selection.schema.names)
         return Chunk(number, rows, batch, tuple(rejects), offset).without(
             wrong,
             self.place,
@@ -443,6 +384,20 @@ class DelimitedReader(Reader):
                 (column[row].as_py() or b"").decode(errors="replace") for column in columns.values()
             ),
         )
+
+    def _parsed(self, text: pa.StringArray, name: str, selection: Selection, wrong: WrongCells) -> pa.Array:
+        """A column of text in its type; blank is null except in text columns."""
+        text = unguarded(text) if self._guarded else text
+        type_ = selection.schema.field(name).type
+        if is_text(type_):
+            return text.cast(type_)
+        if pt.is_floating(type_):
+            with suppress(pa.ArrowInvalid):
+                blank = pc.equal(pc.binary_length(text), 0)
+                return pc.if_else(blank, pa.scalar(None, pa.string()), text).cast(type_)
+            text = with_points(text) if self.has_decimal_comma else text
+        cells = text.view(pa.binary()).to_pylist()
+        return selection.to_kind(name, cells, functools.partial(_value, type_, selection.kinds[name]), wrong)
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:

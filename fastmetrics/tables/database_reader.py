@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as pj
 import pyarrow.types as pt
 
 from fastmetrics.base.arrays import check_names, check_table, is_list
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted
-from fastmetrics.tables.file_columns import Selection, Widened, WiderTypeError, WrongValueError, cast, coerce
+from fastmetrics.tables.file_columns import Selection, Widened, WrongCells, cast
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, content_of, reading
+from fastmetrics.tables.json_lines import parsed_lines
 from fastmetrics.tables.remote_files import patiently
 from fastmetrics.tables.table_chunks import Chunk
 
@@ -93,9 +93,6 @@ def _vectors(values: pa.Array, numbers: np.dtype[Any]) -> pa.Array:
 # Columns of JSON in a database: the type that their first values have, and the values in the type of a column.
 
 
-_NAME = "value"
-
-
 def json_type_of(cells: Iterable[str]) -> pa.DataType | None:
     """The type of JSON values; lists take precedence.  None for objects, whose text is their value.
 
@@ -113,38 +110,6 @@ def json_type_of(cells: Iterable[str]) -> pa.DataType | None:
     if lists and pa.types.is_null(type_.value_type):
         return pa.list_(pa.string())
     return pa.string() if pa.types.is_null(type_) else type_
-
-
-def json_values(cells: pa.Array, type_: pa.DataType, kind: str) -> tuple[pa.Array, dict[int, str]]:
-    """The values of JSON texts in the type of their column, and the reasons why some rows have none.
-
-    Raises ``WiderTypeError`` for a value that its column can contain if it has another type.
-    """
-    texts = cells.fill_null("null").to_pylist()
-    block = "".join(f'{{"{_NAME}":{text}}}\n' for text in texts)
-    if block.count("\n") == len(texts):
-        values = _by_arrow(block.encode(), len(texts), type_)
-        if values is not None:
-            return values, {}
-    values_by_row: list[Any] = []
-    wrong: dict[int, str] = {}
-    for row, text in enumerate(texts):
-        try:
-            values_by_row.append(coerce(json.loads(text), type_, kind))
-        except WrongValueError as error:
-            values_by_row.append(None)
-            wrong[row] = str(error)
-    return pa.array(values_by_row, type_), wrong
-
-
-def _by_arrow(block: bytes, rows: int, type_: pa.DataType) -> pa.Array | None:
-    """The values as Arrow parses them, or None if they are of other types."""
-    options = pj.ParseOptions(explicit_schema=pa.schema([(_NAME, type_)]), unexpected_field_behavior="error")
-    try:
-        table = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=len(block) + 1), options)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    return table[_NAME].combine_chunks() if table.num_rows == rows else None
 
 
 # Reading a table or a query of a database: one moment of it, in batches.
@@ -298,16 +263,15 @@ class DatabaseReader(Reader):
     def _chunk(self, batch: pa.RecordBatch, selection: Selection, number: int, row: int) -> Chunk:
         """A batch with the types of the selection; rows whose JSON does not fit are bad rows."""
         arrays: list[pa.Array] = []
-        wrong: dict[int, tuple[str | None, str]] = {}
+        wrong: WrongCells = {}
         for field in selection.schema:
             name, column = field.name, batch.column(batch.schema.get_field_index(field.name))
             with reading(f"{self.file.shown}, from row {row}, column {name!r}"):
                 if name in self._json_types:
-                    try:
-                        array, reasons = json_values(column, field.type, selection.kinds[name])
-                    except WiderTypeError as wider:
-                        raise Widened(name, wider.type) from None
-                    wrong.update({at: (name, reason) for at, reason in reasons.items() if at not in wrong})
+                    texts = column.fill_null("null").to_pylist()
+                    lines = "".join(f"{{{json.dumps(name)}:{text}}}\n" for text in texts)
+                    parsed = parsed_lines(lines.encode(), len(texts), pa.schema([field]))
+                    array = selection.to_kind(name, texts, json.loads, wrong) if parsed is None else parsed.column(0)
                 else:
                     if isinstance(column.type, pa.OpaqueType):
                         column = _vectors(column.storage, _COORDINATES[column.type.type_name])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +14,12 @@ import pyarrow.types as pt
 
 from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
 from fastmetrics.base.errors import shown
-from fastmetrics.base.paths import Path, PathError, spelled
+from fastmetrics.base.paths import Path, spelled
 from fastmetrics.base.text_structure import FLAGS, flag_of, is_value, number_text
+
+T = TypeVar("T")
+WrongCells: TypeAlias = dict[int, tuple[str | None, str]]
+"""The bad rows of a batch, each with its column, if it is one, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,24 +42,34 @@ class Selection:
                 types.setdefault(name, plain(schema.field(name).type))
         return Selection(pa.schema(list(types.items())), {name: self.kinds.get(name, "any") for name in types})
 
-    def cell(self, record: Mapping[str, Any], name: str) -> Any:
-        """The value of a column in a record of parsed JSON, or of texts of JSON, as ``coerce`` converts it.
+    def to_kind(self, name: str, items: Iterable[T], read: Callable[[T], Any], wrong: WrongCells) -> pa.Array:
+        """The column of the values that ``read`` finds in the items, in its type.
 
-        Raises ``WrongValueError``, or ``Widened`` if a wider column type would fit.
+        What it cannot hold is null, and added to ``wrong``; items that are wrong already are not read.  Raises
+        ``Widened`` for a value that a wider type would hold.
         """
-        try:
-            value = self.paths[name].value(record) if name in self.paths else record.get(name)
-            return coerce(value, self.schema.field(name).type, self.kinds[name])
-        except PathError as error:
-            raise WrongValueError(str(error)) from None
-        except WrongValueError as error:
-            within = text_within(value) if self.kinds[name] in _OF_TEXTS else None
-            if within is None:
-                raise
-            path = name if name in self.paths else spelled((name,))
-            raise WrongValueError(f"{error}; columns (--columns) can name a path within, as {path}{within}") from None
-        except WiderTypeError as wider:
-            raise Widened(name, wider.type) from None
+        type_, kind = self.schema.field(name).type, self.kinds[name]
+        values: list[Any] = []
+        for place, item in enumerate(items):
+            value = converted = None
+            try:
+                if place not in wrong:
+                    value = read(item)
+                    converted = coerce(value, type_, kind)
+            except WiderTypeError as wider:
+                raise Widened(name, wider.type) from None
+            except ValueError as error:
+                within = text_within(value) if kind in _OF_TEXTS else None
+                path = name if name in self.paths else spelled((name,))
+                way = "" if within is None else f"; columns (--columns) can name a path within, as {path}{within}"
+                wrong[place] = (name, f"{error}{way}")
+            values.append(converted)
+        return pa.array(values, type_)
+
+    def of_records(self, name: str, records: Iterable[Mapping[str, Any]], wrong: WrongCells) -> pa.Array:
+        """The column of records of parsed JSON, or of texts of JSON, as by :meth:`to_kind`."""
+        path = self.paths.get(name)
+        return self.to_kind(name, records, (lambda one: one.get(name)) if path is None else path.value, wrong)
 
     def widen(self, name: str, type_: pa.DataType) -> Selection:
         """The same selection with one column of another type."""
@@ -109,7 +123,7 @@ class WrongValueError(ValueError):
     """A value that its column cannot contain; the text says what was expected."""
 
 
-class WiderTypeError(ValueError):
+class WiderTypeError(Exception):
     """A value that its column could contain if it had the type ``type``."""
 
     def __init__(self, type_: pa.DataType) -> None:
@@ -217,34 +231,27 @@ def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:
     inferred = pa.null() if inferred is None else inferred
     listed = is_list(inferred)
     item = inferred.value_type if listed else inferred
+    inner = item.value_type if is_list(item) else item
     if kind == "choices":
-        return settle("any" if pt.is_struct(item) else "values", inferred)
-    whole = pt.is_integer(item)
-    if kind in ("text", "json") or (kind == "jsons" and not (listed and is_text(item))):
-        return pa.string()
-    if kind == "jsons":
-        return pa.list_(pa.string())
+        kind = "any" if pt.is_struct(item) else "values"
     if kind in ("value", "values") and is_value(item):
         return inferred
-    if kind in ("value", "values", "texts"):
-        return pa.list_(pa.string()) if listed else pa.string()
-    if kind == "id":
-        return pa.int64() if whole else pa.string()
-    if kind == "id_groups" and listed and is_list(item):
-        return pa.list_(pa.list_(pa.int64() if pt.is_integer(item.value_type) else pa.string()))
-    if kind in ("ids", "id_groups"):
-        return pa.list_(pa.int64() if whole and listed else pa.string())
-    if kind == "number":
-        return pa.float64()
-    if kind == "amounts":
-        return pa.list_(pa.float64()) if listed else pa.float64()
-    if kind in ("numbers", "vector") or (kind == "vectors" and listed and not is_list(item)):
-        return pa.list_(pa.float64())
-    if kind == "vectors":
-        return pa.list_(pa.list_(pa.float64()))
-    if kind == "flag":
-        return pa.bool_()
-    return _written(inferred)
+    text, number, id_ = pa.string(), pa.float64(), pa.int64() if pt.is_integer(inner) else pa.string()
+    several = pa.list_(text) if listed else text
+    types = {
+        **dict.fromkeys(("text", "json"), text),
+        **dict.fromkeys(("value", "values", "texts"), several),
+        "jsons": several if is_text(item) else text,
+        "id": id_ if inner is item else text,
+        "ids": pa.list_(id_ if listed and inner is item else text),
+        "id_groups": pa.list_((pa.list_(id_) if is_list(item) else id_) if listed else text),
+        "number": number,
+        "amounts": pa.list_(number) if listed else number,
+        **dict.fromkeys(("numbers", "vector"), pa.list_(number)),
+        "vectors": pa.list_(number if listed and inner is item else pa.list_(number)),
+        "flag": pa.bool_(),
+    }
+    return types.get(kind) or _written(inferred)
 
 
 def _written(type_: pa.DataType) -> pa.DataType:
@@ -282,10 +289,7 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     if pt.is_boolean(type_) and (isinstance(value, bool) or (kind == "flag" and number and value in (0, 1))):
         return bool(value)
     if kind == "flag" and isinstance(value, str):
-        try:
-            return flag_of(value) if value.strip() else None
-        except ValueError as error:
-            raise WrongValueError(str(error)) from None
+        return flag_of(value) if value.strip() else None
     if kind == "amounts" and isinstance(value, list):
         raise WiderTypeError(pa.list_(pa.float64()))
     if kind in ("value", "values") and isinstance(value, str | list | int | float):

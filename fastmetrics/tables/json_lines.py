@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,12 +19,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
 from fastmetrics.base.presets import presets, recognised
 from fastmetrics.tables.encoders import metadata_beside
-from fastmetrics.tables.file_columns import (
-    Selection,
-    WrongValueError,
-    describe,
-    fields_of,
-)
+from fastmetrics.tables.file_columns import Selection, WrongCells, WrongValueError, describe, fields_of
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, too_long
@@ -241,7 +236,7 @@ class JsonLinesReader(Reader):
                 if stop <= start:
                     continue
                 data = block.data.split(b"\n", first - row)[-1] if first > row else block.data
-                batch = None if in_json is None else _parse(data, stop - first, in_json, threads)
+                batch = None if in_json is None else parsed_lines(data, stop - first, in_json, threads)
                 if batch is not None:
                     columns = [self._column(batch, field, selection) for field in selection.schema]
                     batch = pa.RecordBatch.from_arrays(columns, names=selection.schema.names)
@@ -249,7 +244,7 @@ class JsonLinesReader(Reader):
                     continue
             entries = self._entries(block, row)
             row += len(entries)
-            yield self._one_by_one((entry for entry in entries if entry[0] >= start), block.offset, number, selection)
+            yield self._one_by_one([entry for entry in entries if entry[0] >= start], block.offset, number, selection)
 
     def _entries(self, block: LineBlock, first: int) -> list[Entry]:
         """The lines of a block that are not blank, or the records within them, numbered from ``first``."""
@@ -315,36 +310,21 @@ class JsonLinesReader(Reader):
 
     def _cut(self, block: LineBlock, number: int, row: int) -> Reject:
         """The error for a truncated line."""
-        return self._reject(Position(number, row), None, block.cut, block.data)
+        raw = block.data.decode(errors="replace")
+        return Reject(Position(number, row), self.file.shown, self.where(row), None, block.cut, raw)
 
-    def _one_by_one(self, entries: Iterable[Entry], offset: int, number: int, selection: Selection) -> Chunk:
-        rows: list[int] = []
-        values: dict[str, list[Any]] = {name: [] for name in selection.schema.names}
-        rejects = []
-        for row, line, record in entries:
-            column = None
-            try:
-                if isinstance(record, WrongValueError):
-                    raise record
-                cells = []
-                for column in values:
-                    cells.append(selection.cell(record, column))
-            except WrongValueError as error:
-                rejects.append(self._reject(Position(number, row), column, str(error), line))
-                continue
-            rows.append(row)
-            for column, value in zip(values, cells, strict=True):
-                values[column].append(value)
-        arrays = [pa.array(values[field.name], field.type) for field in selection.schema]
-        batch = pa.RecordBatch.from_arrays(arrays, names=selection.schema.names)
-        return Chunk(number, np.asarray(rows, dtype=np.int64), batch, tuple(rejects), offset)
-
-    def _reject(self, position: Position, column: str | None, reason: str, line: bytes) -> Reject:
-        raw = line.decode(errors="replace")
-        return Reject(position, self.file.shown, self.where(position.row), column, reason, raw)
+    def _one_by_one(self, entries: Sequence[Entry], offset: int, number: int, selection: Selection) -> Chunk:
+        rows, lines, records = zip(*entries, strict=True) if entries else ((), (), ())
+        wrong: WrongCells = {
+            place: (None, str(record)) for place, record in enumerate(records) if isinstance(record, WrongValueError)
+        }
+        columns = [selection.of_records(name, records, wrong) for name in selection.schema.names]
+        batch = pa.RecordBatch.from_arrays(columns, schema=selection.schema)
+        chunk = Chunk(number, np.asarray(rows, dtype=np.int64), batch, (), offset)
+        return chunk.without(wrong, self.place, lambda place: lines[place].decode(errors="replace"))
 
 
-def _parse(block: bytes, lines: int, schema: pa.Schema, threads: int) -> pa.RecordBatch | None:
+def parsed_lines(block: bytes, lines: int, schema: pa.Schema, threads: int = 1) -> pa.RecordBatch | None:
     """The block parsed by Arrow, or None if Arrow rejects it or if lines and rows do not correspond."""
     if block.count(b"\n{") + block.startswith(b"{") != lines or is_deep(block):
         return None

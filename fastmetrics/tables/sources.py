@@ -23,7 +23,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameErr
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse, seen_type
 from fastmetrics.base.presets import Preset, recognised
-from fastmetrics.tables.file_columns import Selection, WrongValueError, cast, fields_of, key_types, loose, settle, unify
+from fastmetrics.tables.file_columns import Selection, WrongCells, cast, fields_of, key_types, loose, settle, unify
 from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
 from fastmetrics.tables.remote_files import patient
@@ -458,24 +458,17 @@ class FileSource(TableSource):
         if not chunk.batch.num_rows:
             return replace(chunk, batch=batch_of(selection.schema))
         arrays: list[pa.Array] = []
-        wrong: dict[int, tuple[str | None, str]] = {}
+        wrong: WrongCells = {}
         for field in selection.schema:
             path = selection.paths.get(field.name)
             if path is None:
                 array = whole[field.name]
             elif any(is_text(whole[root].type) for root in path.columns(whole)):
-                roots = [whole[root].to_pylist() for root in path.columns(whole)]
-                cells = []
-                for row, values in enumerate(zip(*roots, strict=True)):
-                    try:
-                        record = dict(zip(path.columns(whole), values, strict=True))
-                        cells.append(selection.cell(record, field.name))
-                    except WrongValueError as error:
-                        wrong.setdefault(row, (field.name, str(error)))
-                        cells.append(None)
-                array = pa.array(cells, field.type)
+                roots = path.columns(whole)
+                records = pa.table({root: whole[root] for root in roots}).to_pylist()
+                array = selection.of_records(field.name, records, wrong)
                 if chunk.rows[0] == 0 and array.null_count == len(array) and not wrong:
-                    reason = empty_because(path, {root: whole[root] for root in path.columns(whole)})
+                    reason = empty_because(path, {root: whole[root] for root in roots})
                     if reason is not None:
                         raise ColumnError(f"{self.files[chunk.file].shown}: path {field.name!r}: {reason}")
             else:
