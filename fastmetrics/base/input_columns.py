@@ -307,23 +307,31 @@ def resolve(
     Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column
     that is absent, and ``UnknownNameError`` for a canonical name or preset nobody knows.
     """
-    names = present if isinstance(present, Names) else Names(present)
+    mapping, rivals = found_columns(present if isinstance(present, Names) else Names(present), columns, schema)
+    check_rivals(rivals, COLUMNS if needed is None else needed)
+    return mapping
+
+
+def found_columns(
+    names: Names, columns: Mapping[str, str] | None, schema: str | None
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What :func:`resolve` finds, and the names that fit a column equally well, which :func:`check_rivals` refuses."""
     mapping = _explicit_columns(names, columns, schema)
     used = set(mapping.values())
+    free = [name for name in names if name not in used]
+    fitting, rivals = _fitting(free), {}
     for column in COLUMNS.values():
         if column.name not in mapping:
-            rivals = _rivals(column, [name for name in names if name not in used])
+            found = _best(column, fitting.get(column.name, []))
             also = {"contexts": "reference", "messages": "tool_calls"}.get(column.name)
-            if not rivals and also in mapping:
-                rivals = _rivals(column, [mapping[also]])  # contexts as the reference are contexts still
-            if len(rivals) > 1 and (needed is None or column.name in needed):
-                both = " and ".join(map(repr, rivals))
-                way = Argument("columns", {column.name: ...})
-                raise ColumnError(f"columns {both} both match {column.name!r}; choose one with ", way)
-            if not rivals and column.name == "choices":
-                rivals = _side_by_side([name for name in names if name not in used])
-            if rivals:
-                mapping[column.name] = rivals[0]
+            if not found and also in mapping:
+                found = _fitting([mapping[also]]).get(column.name, [])  # contexts as the reference are contexts still
+            if len(found) > 1:
+                rivals[column.name] = found
+            if not found and column.name == "choices":
+                found = _side_by_side(free)
+            if found:
+                mapping[column.name] = found[0]
     mapping |= counts_beside(names, mapping)
     chat = mapping.get("messages", "")
     if chat and ("messages" in (columns or {}) or names.has_messages(chat)):
@@ -332,7 +340,36 @@ def resolve(
     for name, held in mapping.items():
         if held in names.within and COLUMNS[name].kind in ("text", "texts"):
             mapping[name] = f"{spelled((held,))}{names.within[held]}"
-    return {name: mapping[name] for name in COLUMNS if name in mapping}
+    return {name: mapping[name] for name in COLUMNS if name in mapping}, rivals
+
+
+def check_rivals(rivals: Mapping[str, Sequence[str]], needed: Collection[str]) -> None:
+    """Raise ``ColumnError`` if several names fit one of the ``needed`` columns."""
+    for column, names in rivals.items():
+        if column in needed:
+            both, way = " and ".join(map(repr, names)), Argument("columns", {column: ...})
+            raise ColumnError(f"columns {both} both match {column!r}; choose one with ", way)
+
+
+def _fitting(names: Iterable[str]) -> dict[str, list[str]]:
+    """The names that fit a canonical column, by its name: this name or an alias, in any case."""
+    columns: dict[str, list[str]] = {}
+    for column in COLUMNS.values():
+        for spelling in (column.name, *column.aliases):
+            columns.setdefault(spelling, []).append(column.name)
+    fitting: dict[str, list[str]] = {}
+    for name in names:
+        for canonical in columns.get(name.lower(), ()):
+            fitting.setdefault(canonical, []).append(name)
+    return fitting
+
+
+def _best(column: Column, fitting: list[str]) -> list[str]:
+    """Those of the fitting names that may be meant, best first; more than one only if the choice is ambiguous."""
+    if all(name.lower() != column.name for name in fitting):
+        return fitting
+    own = [name for name in fitting if name.lower().removesuffix("s") == column.name.removesuffix("s")]
+    return sorted(own, key=lambda name: (name != column.name, name.lower() != column.name))
 
 
 _CHOICE = re.compile(r"(?:(?i:(?P<of>option|opt|op|choice|ending)[_ ]?)(?P<sign>[A-Za-z]|[0-9]))|(?P<letter>[A-Z])")
@@ -366,10 +403,9 @@ def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str,
     >>> passed_over(["answer", "response"], {"answer": "answer"})
     {'answer': ['response']}
     """
-    free = [name for name in present if name not in mapping.values()]
-    canonical = [name for name in mapping if name in COLUMNS]  # a fitted score also reads columns of other names
-    fitting = {name: [other for other in free if _fits(COLUMNS[name], other)] for name in canonical}
-    return {name: others for name, others in fitting.items() if others}
+    used = set(mapping.values())
+    fitting = _fitting(name for name in present if name not in used)
+    return {name: fitting[name] for name in mapping if name in fitting}
 
 
 def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:
@@ -435,19 +471,6 @@ def copied_columns(keep: Sequence[str], columns: Mapping[str, str]) -> dict[str,
             f"cannot keep the column 'id': the ids, {ids!r}, have this name in the output; rename the column"
         )
     return {"id" if renames and name == ids else name: name for name in keep}
-
-
-def _fits(column: Column, name: str) -> bool:
-    return name.lower() in (column.name, *column.aliases)
-
-
-def _rivals(column: Column, names: list[str]) -> list[str]:
-    """The candidate names of a column, best first; more than one only if the choice is ambiguous."""
-    fitting = [name for name in names if _fits(column, name)]
-    if all(name.lower() != column.name for name in fitting):
-        return fitting
-    own = [name for name in fitting if name.lower().removesuffix("s") == column.name.removesuffix("s")]
-    return sorted(own, key=lambda name: (name != column.name, name.lower() != column.name))
 
 
 # The names of a judge's columns: ``judge_<axis>`` contains the scores; the names of related columns start with it.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeAlias
+from functools import cache
+from types import UnionType
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -148,16 +150,10 @@ class InputDrift:
     labelled: int
     inputs: Sequence[InputShares]
 
-    @classmethod
-    def of(cls, entry: Any) -> InputDrift:
-        """An entry of the metadata; raises ``ValueError``, ``KeyError`` or ``TypeError`` if it cannot be read."""
-        inputs = [
-            InputShares(str(part["name"]), [float(x) for x in part["shares"]], [int(x) for x in part["counts"]])
-            for part in entry["inputs"]
-        ]
-        if any(len(part.shares) != len(part.counts) for part in inputs):
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` unless each share has a count."""
+        if any(len(part.shares) != len(part.counts) for part in self.inputs):
             raise ValueError("drift: expected a count for each share")
-        return cls(int(entry["labelled"]), inputs)
 
     def is_alike(self, other: InputDrift) -> bool:
         """Whether the labelled rows of both are the same."""
@@ -267,14 +263,10 @@ class MissingQueries:
     judged: int
     rule: str
 
-    @classmethod
-    def of(cls, entry: Any) -> MissingQueries | None:
-        """The stored entry of the metadata, or None for null; raises ``ValueError`` if it cannot be read."""
-        if entry is None:
-            return None
-        if not isinstance(entry, Mapping) or entry.get("rule") not in _HOW:
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for an unknown rule."""
+        if self.rule not in _HOW:
             raise ValueError("missing_queries: expected count, judged and rule")
-        return cls(int(entry["count"]), int(entry["judged"]), entry["rule"])
 
     def __add__(self, other: MissingQueries) -> MissingQueries:
         """The sum over two rankings with the same rule."""
@@ -321,78 +313,26 @@ class RowCounts:
     n_error: int
 
 
-def _mapping(value: Any) -> Mapping[str, Any] | None:
-    return value if isinstance(value, dict) else None
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _list(value: Any) -> Sequence[str] | None:
-    return value if isinstance(value, list) else None
-
-
-def _texts(value: Any) -> Mapping[str, str] | None:
-    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else None
-
-
-def _lists(value: Any) -> Mapping[str, Sequence[str]] | None:
-    if not isinstance(value, dict):
-        return None
-    return {name: list(map(str, texts)) for name, texts in value.items() if isinstance(texts, list)}
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"expected an object, got {value!r}")
-    return value
-
-
-def _rows(value: Any) -> Mapping[str, RowCounts]:
-    return {
-        name: RowCounts(**{entry.name: int(counts[entry.name]) for entry in fields(RowCounts)})
-        for name, counts in value.items()
-    }
-
-
-def _counts(value: Any) -> Mapping[str, list[int]]:
-    return {name: [int(count) for count in vector] for name, vector in value.items()}
-
-
-def _cautions(value: Any) -> Mapping[str, list[int]]:
-    counts = _counts(value)
-    if any(len(pair) != 2 for pair in counts.values()):
-        raise ValueError("cautions: expected pairs of counts")
-    return counts
-
-
-def _unread(value: Any) -> UnreadRows:
-    unread = {name: _counts(reasons) for name, reasons in value.items()}
-    if any(len(row) != 3 for reasons in unread.values() for row in reasons.values()):
-        raise ValueError("unread: expected three numbers for each reason")
-    return unread
-
-
-def _drift(value: Any) -> Mapping[str, InputDrift]:
-    return {name: InputDrift.of(entry) for name, entry in value.items()}
-
-
-def _by_ranking(value: Any) -> Mapping[str, MissingQueries]:
-    return {name: queries for name, entry in value.items() if (queries := MissingQueries.of(entry)) is not None}
-
-
-def _count(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _entry(read: Callable[[Any], Any], key: str | None = None) -> Any:
-    """A field that is read from JSON by a function, under its own name or another ``key``."""
-    return field(default=None, metadata={"read": read, "key": key})
+def _read(value: Any, kind: Any) -> Any:
+    """A JSON value as what a field holds, item by item; raises ``TypeError`` or another error for any other value."""
+    outer, inner = get_origin(kind) or kind, get_args(kind)
+    if outer is UnionType:  # with None
+        return None if value is None else _read(value, inner[0])
+    if is_dataclass(kind):
+        return outer(**{name: _read(value[name], hint) for name, hint in _hints(outer).items()})
+    if kind is float:
+        return float(value)
+    expected = {Mapping: dict, Sequence: list, Any: object}.get(outer, outer)
+    if not isinstance(value, expected):
+        raise TypeError(f"expected {expected.__name__}, got {value!r}")
+    if expected is dict:
+        return {name: _read(item, inner[1]) for name, item in value.items()}
+    return [_read(item, inner[0]) for item in value] if expected is list else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -402,62 +342,62 @@ class ScoreMetadata:
     The settings come first, then what is known after the last row.
     """
 
-    version: str | None = _entry(_text, "fastmetrics")
-    unicode: str | None = _entry(_text)
-    system: str | None = _entry(_text)
+    version: str | None = None
+    unicode: str | None = None
+    system: str | None = None
     """The name of the system whose bot answered."""
-    answers: Mapping[str, Any] | None = _entry(_mapping)
+    answers: Mapping[str, Any] | None = None
     """The settings of the bot."""
-    embeddings: Mapping[str, Any] | None = _entry(_mapping)
-    scores: Mapping[str, Any] | None = _entry(_mapping)
+    embeddings: Mapping[str, Any] | None = None
+    scores: Mapping[str, Any] | None = None
     """Per score column, its metric and all its options."""
-    columns: Mapping[str, str] | None = _entry(_texts)
+    columns: Mapping[str, str] | None = None
     """The user's columns that were read, by their canonical names."""
-    named: Mapping[str, str] | None = _entry(_texts)
+    named: Mapping[str, str] | None = None
     """The user's columns that were named, read or not, by their canonical names."""
-    passed_over: Mapping[str, Sequence[str]] | None = _entry(_lists)
+    passed_over: Mapping[str, Sequence[str]] | None = None
     """The columns that were not read although their names fit."""
-    keep: Sequence[str] | None = _entry(_list)
-    lists: Sequence[str] | None = _entry(_list)
-    keep_counts: bool | None = _entry(bool)
-    strip_thoughts: bool | None = _entry(bool)
-    extracted: Mapping[str, Any] | None = _entry(_mapping)
+    keep: Sequence[str] | None = None
+    lists: Sequence[str] | None = None
+    keep_counts: bool | None = None
+    strip_thoughts: bool | None = None
+    extracted: Mapping[str, Any] | None = None
     """The columns of extracted answers, and the extractors of each."""
-    options: Mapping[str, Any] | None = _entry(_object)
+    options: Mapping[str, Any] | None = None
     """The value of each option for all metrics whose names set no other."""
-    declared: Mapping[str, Any] | None = _entry(_object)
+    declared: Mapping[str, Any] | None = None
     """Per score column, what its name does not tell of its metric."""
-    repeats: int | None = _entry(_number)
-    sample: Mapping[str, int] | None = _entry(_mapping)
-    more_columns: Sequence[str] | None = _entry(_list, "made")
+    repeats: int | None = None
+    sample: Mapping[str, int] | None = None
+    more_columns: Sequence[str] | None = None
     """The optional columns of a judge."""
-    metrics: Mapping[str, RowCounts] | None = _entry(_rows)
+    metrics: Mapping[str, RowCounts] | None = None
     """Per score column, its rows; scored and judged outputs have this entry, if only an empty one."""
-    missing_queries: MissingQueries | None = _entry(MissingQueries.of)  # noqa: RUF009 - a field
+    missing_queries: MissingQueries | None = None
     """The judged queries that the ranking lacks, or the sum over several rankings."""
-    missing_by_ranking: Mapping[str, MissingQueries] | None = _entry(_by_ranking)
+    missing_by_ranking: Mapping[str, MissingQueries] | None = None
     """Of several rankings in one table, the judged queries that each lacks."""
-    answered: Mapping[str, Any] | None = _entry(_mapping)
-    embedded: Mapping[str, int] | None = _entry(_mapping)
-    n_rejected: int | None = _entry(int)
+    answered: Mapping[str, Any] | None = None
+    embedded: Mapping[str, int] | None = None
+    n_rejected: int | None = None
     """The number of rows of the input that have no row in the output."""
-    judged: Mapping[str, Any] | None = _entry(_mapping)
+    judged: Mapping[str, Any] | None = None
     """Per judged column, its rows by status, its repairs and its tokens."""
-    counts: Mapping[str, list[int]] | None = _entry(_counts)
+    counts: Mapping[str, list[int]] | None = None
     """The summed counts of each corpus metric."""
-    cautions: Mapping[str, list[int]] | None = _entry(_cautions)
+    cautions: Mapping[str, list[int]] | None = None
     """Per metric, the rows that its caution concerns, and the scored rows."""
-    unread: UnreadRows | None = _entry(_unread)  # noqa: RUF009 - a field
-    drift: Mapping[str, InputDrift] | None = _entry(_drift)
+    unread: UnreadRows | None = None
+    drift: Mapping[str, InputDrift] | None = None
     """Per fitted score, the distributions of the metrics that it reads, beside those of the labelled rows."""
-    n_rows: int | None = _entry(_count)
+    n_rows: int | None = None
     """The number of rows, if no score column has it."""
-    fingerprint: Mapping[str, str] | None = _entry(_mapping)
+    fingerprint: Mapping[str, str] | None = None
     """The fingerprints of the ``ids``, and of ids and ``questions``."""
-    name: str | None = _entry(_text)
-    began: str | None = _entry(_text)
-    ended: str | None = _entry(_text)
-    inputs: Mapping[str, Any] | None = _entry(_mapping)
+    name: str | None = None
+    began: str | None = None
+    ended: str | None = None
+    inputs: Mapping[str, Any] | None = None
     """The files that were read: names, sizes and a digest."""
 
     stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -470,13 +410,19 @@ class ScoreMetadata:
         Raises ``FileFormatError`` if the entries from which rows are counted cannot be read; an entry of another type
         among those that only describe the run is as if it were absent.
         """
-        try:
-            entries = {
-                entry.name: entry.metadata["read"](stored[key]) for key, entry in _ENTRIES.items() if key in stored
-            }
-        except (ValueError, AttributeError, KeyError, TypeError) as error:
-            raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
-        return cls(**entries, stored=stored)
+        own: Any = cls
+        hints, entries = _hints(own), {}
+        for key, name in _NAMES.items():
+            try:
+                entries[name] = _read(stored.get(key), hints[name])
+            except (ValueError, KeyError, TypeError) as error:
+                if key in _COUNTED:
+                    raise FileFormatError(_UNREADABLE.format(error)) from error
+        found = cls(**entries, stored=stored)
+        pairs, reasons = (found.cautions or {}).values(), (found.unread or {}).values()
+        if any(len(pair) != 2 for pair in pairs) or any(len(row) != 3 for of in reasons for row in of.values()):
+            raise FileFormatError(_UNREADABLE.format(ValueError("cautions and unread: expected 2 and 3 numbers")))
+        return found
 
     @classmethod
     def of_schema(cls, schema: pa.Schema) -> ScoreMetadata:
@@ -493,17 +439,17 @@ class ScoreMetadata:
             if not isinstance(stored, dict):
                 raise ValueError("expected a JSON object")
         except ValueError as error:
-            raise FileFormatError(f"the scores' metadata {METADATA.decode()!r} cannot be read: {error!r}") from error
+            raise FileFormatError(_UNREADABLE.format(error)) from error
         return cls.of(stored)
 
     def to_json(self) -> dict[str, Any]:
         """The entries that are not None, as plain values."""
-        values = {key: getattr(self, entry.name) for key, entry in _ENTRIES.items()}
+        values = {key: getattr(self, name) for key, name in _NAMES.items()}
         return {key: _plain(value) for key, value in values.items() if value is not None}
 
     def __or__(self, other: ScoreMetadata) -> ScoreMetadata:
         """The entries of both; those of the ``other`` win."""
-        values = {entry.name: getattr(other, entry.name) for entry in _ENTRIES.values()}
+        values = {name: getattr(other, name) for name in _NAMES.values()}
         return replace(self, **{name: value for name, value in values.items() if value is not None})
 
     def for_schema(self) -> dict[bytes, str]:
@@ -543,10 +489,22 @@ class ScoreMetadata:
         return numbers.pop() if len(numbers) == 1 else None if numbers else self.n_rows
 
 
-_ENTRIES = {entry.metadata["key"] or entry.name: entry for entry in fields(ScoreMetadata) if entry.name != "stored"}
+_NAMES = {
+    {"version": "fastmetrics", "more_columns": "made"}.get(entry.name, entry.name): entry.name
+    for entry in fields(ScoreMetadata)
+}
+del _NAMES["stored"]
 """The fields by their keys in JSON."""
 
-SETTINGS = frozenset(list(_ENTRIES)[: list(_ENTRIES).index("metrics")])
+_COUNTED = {
+    *("keep_counts", "strip_thoughts", "options", "declared", "metrics", "missing_queries", "missing_by_ranking"),
+    *("n_rejected", "counts", "cautions", "unread", "drift", "n_rows"),
+}
+"""The keys of what readers count or compute by; the others only describe the run."""
+
+_UNREADABLE = f"the scores' metadata {METADATA.decode()!r} cannot be read: {{!r}}"
+
+SETTINGS = frozenset(list(_NAMES)[: list(_NAMES).index("metrics")])
 """The keys of the settings, which are known before the first row."""
 
 

@@ -26,7 +26,9 @@ from fastmetrics.base.input_columns import (
     COLUMNS,
     PREFIX,
     adds_up,
+    check_rivals,
     copied_columns,
+    found_columns,
     is_id,
     is_repeat,
     is_round,
@@ -37,7 +39,6 @@ from fastmetrics.base.input_columns import (
     named_columns,
     passed_over,
     preset_of,
-    resolve,
 )
 from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, argument, of_hint, option
 from fastmetrics.base.paths import Names
@@ -493,7 +494,8 @@ def plan(
     """
     names = present if isinstance(present, Names) else Names(present)
     metrics, suites = listed(request.metrics), listed(request.suites)
-    mapping = resolve(names, request.columns, request.schema, needed={"id"})
+    mapping, rivals = found_columns(names, request.columns, request.schema)
+    check_rivals(rivals, ("id",))
     common = request.common(mapping)
     parsed = [_ranged(score, stored) for score in _each_once(metrics, common)]
     ids = [mapping["id"]] if "id" in mapping else []
@@ -569,7 +571,7 @@ def plan(
         clash = [name for name in own if name in (*planned.copied, *planned.names)]
         if clash:
             raise OptionError(f"cannot keep the column {clash[0]!r}: the {what} have the same name; rename the column")
-    resolve(names, request.columns, request.schema, {column for score in scores for column in score.metric.needs})
+    check_rivals(rivals, {column for score in scores for column in score.metric.needs})
     others = {name: over for name, over in passed_over(names, planned.used).items() if name not in stated}
     named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
     identity = {name: mapping[name] for name in named if has_name or mapping[name] in planned.inputs}

@@ -85,7 +85,8 @@ def test_each_field_is_read_back() -> None:
     values = {
         **dict.fromkeys(("version", "unicode", "system", "name", "began", "ended"), "x"),
         **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample")},
-        **{name: {"a": 1} for name in ("answered", "embedded", "judged", "fingerprint", "inputs")},
+        **{name: {"a": 1} for name in ("answered", "embedded", "judged", "inputs")},
+        "fingerprint": {"a": "x"},
         **{name: ["a"] for name in ("keep", "lists", "more_columns")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "named": {"a": "b"}, "passed_over": {"a": ["b"]}},
@@ -129,6 +130,8 @@ def test_a_description_of_another_type_is_unknown(entry: str) -> None:
         {"missing_by_ranking": 7},
         {"declared": 7},
         {"declared": []},
+        {"unread": {"a": {"b": [1, 2]}}},
+        {"drift": {"a": {"labelled": 5, "inputs": [{"name": "b", "shares": [0.5], "counts": []}]}}},
     ],
 )
 def test_counts_of_another_type_raise(stored: dict[str, object]) -> None:
