@@ -46,7 +46,7 @@ from fastmetrics.base.arrays import (
 )
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in
+from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in, text_within, type_of
 from fastmetrics.base.text_structure import FLAGS, is_value
 
 # The types that a column of each kind may have.
@@ -134,18 +134,9 @@ def check_type(where: str, name: str, kind: str, type_: pa.DataType) -> None:
             if kind in _LISTED and fits("text", type_)
             else []
         )
-        within = _text_within(type_) if kind in ("text", "texts", "value", "values") else None
+        within = text_within(type_) if kind in ("text", "texts", "value", "values") else None
         path = "" if within is None else f"; columns (--columns) can name a path within, as {name}{within}"
         raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}{path}", *way)
-
-
-def _text_within(type_: pa.DataType) -> str | None:
-    """The path to the first text in objects."""
-    if is_list(type_):
-        within = _text_within(type_.value_type)
-        return None if within is None else f"[0]{within}"
-    fields = {field.name: field.type for field in type_} if pt.is_struct(type_) else {}
-    return next((f".{name}" for name, inner in fields.items() if is_text(inner)), None)
 
 
 # One column of any kind of container, as Arrow arrays, numbers, strings or codes.
@@ -383,7 +374,7 @@ class Frame:
     @property
     def within(self) -> dict[str, str]:
         """The paths to the text in columns that hold objects with it, as far as the first rows show them."""
-        found = {name: text_in(_type_of(first)) for name, first in self.firsts().items()}
+        found = {name: text_in(type_of(first)) for name, first in self.firsts().items()}
         return {name: path for name, path in found.items() if path is not None}
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:
@@ -401,17 +392,6 @@ class Frame:
             pieces = (_with_paths(piece, names, paths) for piece in pieces)
             first = _with_paths(first, names, paths, check=True)
         return first.schema, itertools.chain([first], pieces)
-
-
-def _type_of(first: Any) -> pa.DataType:
-    """The type of a first value, which may be a type itself; that of objects only."""
-    if isinstance(first, pa.DataType):
-        return first
-    first = first.as_py() if isinstance(first, pa.Scalar) else first
-    try:
-        return pa.array([first]).type if isinstance(first, dict | list) else pa.null()
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-        return pa.null()
 
 
 def _with_paths(piece: pa.Table, names: Sequence[str], paths: Mapping[str, Path], *, check: bool = False) -> pa.Table:
@@ -455,13 +435,27 @@ def open_frame(table: Any, name: str = "") -> Frame:
     if isinstance(table, list | tuple | Iterator):
         return _of_items(table, name)
     if hasattr(table, "collect_schema") and hasattr(table, "collect"):
-        return _of_lazy(table)
+        from polars import selectors
+
+        names = table.collect_schema().names()
+        return _of_selected(names, lambda columns: table.select(selectors.by_name(*columns)).collect())
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return _of_columns(table.columns, lambda place, _: table.iloc[:, place], table.index, table.attrs)
     if is_relation(table):
-        return _of_relation(table)
+        # a projection without columns would have no rows
+        quoted = {name: '"' + name.replace('"', '""') + '"' for name in table.columns}
+        return _of_selected(
+            table.columns,
+            lambda columns: table.project(", ".join(quoted[name] for name in columns) or "1").to_arrow_reader(
+                SIZES.read_batch_rows
+            ),
+        )
     if is_dataset(table):
-        return _of_dataset(table)
+        if table.features is None:
+            raise ColumnError(
+                "the streamed dataset does not know its columns: call its cast() with features, or load it"
+            )
+        return _of_selected(table.features, lambda columns: _rows_of(table, columns))
     if hasattr(table, "get_column"):
         return _of_columns(table.columns, lambda _, name: table.get_column(name))
     kind = f"{name and name + ': '}expected a table, got a value of type {type(table).__name__}"
@@ -560,16 +554,9 @@ def _of_pieces(schema: pa.Schema, tables: Iterable[Any]) -> Frame:
     return Frame(schema.names, pieces, firsts=lambda: dict(zip(schema.names, schema.types, strict=True)))
 
 
-def _of_lazy(table: Any) -> Frame:
-    """A table from a lazy Polars frame; only the requested columns are computed."""
-
-    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
-        from polars import selectors
-
-        frame = table.select(selectors.by_name(*columns)).collect()
-        return open_frame(frame).pieces(columns)
-
-    return Frame(table.collect_schema().names(), pieces)
+def _of_selected(names: Iterable[str], select: Callable[[list[str]], Any]) -> Frame:
+    """A table of a tool that gives only the requested columns, as a table or a stream of Arrow."""
+    return Frame(list(names), lambda columns: open_frame(select(list(columns))).pieces(columns))
 
 
 def is_relation(table: Any) -> bool:
@@ -577,36 +564,15 @@ def is_relation(table: Any) -> bool:
     return type(table).__name__ == "DuckDBPyRelation"
 
 
-def _of_relation(relation: Any) -> Frame:
-    """A table from a relation of DuckDB, which computes only the requested columns, in the order of its rows."""
-
-    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
-        # a projection without columns would have no rows
-        quoted = ['"' + name.replace('"', '""') + '"' for name in columns] or ["1"]
-        reader = relation.project(", ".join(quoted)).to_arrow_reader(SIZES.read_batch_rows)
-        tables = (pa.Table.from_batches([batch]) for batch in reader)
-        return _of_pieces(reader.schema, itertools.chain([reader.schema.empty_table()], tables)).pieces(columns)
-
-    return Frame(relation.columns, pieces)
-
-
 def is_dataset(table: Any) -> bool:
     """Whether this is a Hugging Face dataset, read from disk or streamed."""
     return type(table).__module__.startswith("datasets.") and hasattr(table, "select_columns")
 
 
-def _of_dataset(dataset: Any) -> Frame:
-    """A table from a Hugging Face dataset, whose selection and order of rows it keeps."""
-    if dataset.features is None:
-        raise ColumnError("the streamed dataset does not know its columns: call its cast() with features, or load it")
-
-    def pieces(columns: Sequence[str]) -> Iterable[pa.Table]:
-        arrow = dataset.select_columns(list(columns)).with_format("arrow")
-        schema = arrow.features.arrow_schema
-        tables = arrow.iter(SIZES.read_batch_rows)
-        return _of_pieces(schema, itertools.chain([schema.empty_table()], tables)).pieces(columns)
-
-    return Frame(list(dataset.features), pieces)
+def _rows_of(dataset: Any, columns: list[str]) -> Iterator[pa.Table]:
+    """The rows of a Hugging Face dataset, in its selection and order."""
+    arrow = dataset.select_columns(columns).with_format("arrow")
+    return itertools.chain([arrow.features.arrow_schema.empty_table()], arrow.iter(SIZES.read_batch_rows))
 
 
 def _check_split(table: Mapping[Any, Any]) -> None:

@@ -27,7 +27,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -164,27 +164,37 @@ class Path:
             raise failure
         return found[0] if len(found) == 1 else _first_of(found)
 
-    def in_types(self, schema: pa.Schema, leaf: pa.DataType) -> list[tuple[Steps, pa.DataType]]:
-        """What is read for the path: steps with the names of fields as ``schema`` has them, each with a type.
+    def type_in(self, types: Mapping[str, pa.DataType]) -> pa.DataType:
+        """The type of the column, from the types of columns by name; raises what :meth:`column` does."""
+        return self.column({name: pa.nulls(0, types.get(name, pa.null())) for name in self.columns(types)}).type
 
-        ``leaf`` is the type of the values.  Raises ``PathError`` for an alternative that does not lead through fields
-        and lists of the schema to its end.
+    def read_from(self, record: pa.StructType, leaf: pa.DataType | None) -> pa.StructType:
+        """What of a record's type is read for the path, whose column has the type ``leaf``.
+
+        >>> record = pa.struct({"id": pa.int64(), "docs": pa.list_(pa.struct({"text": pa.string(), "n": pa.int64()}))})
+        >>> parse("docs[].text").read_from(record, pa.list_(pa.string()))
+        StructType(struct<docs: list<item: struct<text: string>>>)
+
+        Raises ``PathError`` for an alternative that does not lead through fields and lists to its end, and for a list
+        that is to be text of JSON, which is written row by row.
         """
-        if self.together:
-            return [_of_own_type(steps, schema) for path in self.together for steps in path.choices]
-        if self.since is None:
-            read = [(_named(steps, schema)[0], leaf) for steps in self.choices]
-        else:
-            read = [_of_own_type(steps, schema) for path in (self, self.since) for steps in path.choices]
-        return read + (self.unless._first_in(schema) if self.unless is not None else [])
+        whole = leaf if self.since is None else None
+        parts = [path.read_from(record, None) for path in self.together]
+        for steps in self.choices:
+            if whole is not None and EVERY in steps and not is_list(whole):
+                raise PathError(f"the items of a list are no {whole}")
+            parts.append(_narrowed(record, steps, 0, whole.value_type if whole and EVERY in steps else whole))
+        parts += [] if self.since is None else [self.since.read_from(record, None)]
+        parts += [] if self.unless is None else self.unless._first_from(record)
+        return reduce(merged, parts)
 
-    def _first_in(self, schema: pa.Schema) -> list[tuple[Steps, pa.DataType]]:
+    def _first_from(self, record: pa.StructType) -> list[pa.StructType]:
         """The first alternative that the types do not rule out, as a later row may have a field that they lack."""
         for steps in self.choices:
             try:
-                return [_of_own_type(steps, schema)]
+                return [_narrowed(record, steps, 0, None)]
             except _NoFieldError:
-                return [(steps, pa.string())]
+                return [_narrowed(pa.null(), steps, 0, None)]
             except PathError:
                 continue
         return []
@@ -304,39 +314,43 @@ class _NoFieldError(PathError):
     """A field that the types do not have."""
 
 
-def _named(steps: Steps, schema: pa.Schema) -> tuple[Steps, pa.DataType]:
-    """The steps with names as a schema has them, and the type at their end."""
-    types = dict(zip(schema.names, schema.types, strict=True))
-    named: list[Step] = []
-    type_: pa.DataType = pa.struct(list(types.items()))
-    at = 0
-    while at < len(steps):
-        step, taken = steps[at], 1
-        if isinstance(step, Turn):
-            raise PathError("a turn is of whole messages, whose types differ from row to row")
-        if pt.is_null(type_):  # the first rows do not say what it is
-            named.append(step)
-        elif isinstance(step, str) and pt.is_struct(type_):
-            fields = {field.name: field.type for field in type_}
-            name, taken = _root(steps[at:], fields)
-            if name is None:
-                raise _NoFieldError(f"no field {step!r}")
-            named.append(name)
-            type_ = fields[name]
-        elif not isinstance(step, str) and is_list(type_):
-            named.append(step)
-            type_ = type_.value_type
-        else:
-            raise _other_type(steps, at, type_)
-        at += taken
-    return tuple(named), type_
+def _narrowed(type_: pa.DataType, steps: Steps, at: int, leaf: pa.DataType | None) -> pa.DataType:
+    """What of a type the steps from ``at`` on lead through, with ``leaf`` at their end; or the type there, or text."""
+    if at == len(steps):
+        is_own = is_number(type_) or pt.is_boolean(type_) or pt.is_struct(type_)
+        return leaf or (type_ if is_own else pa.string())
+    step = steps[at]
+    if isinstance(step, Turn):
+        raise PathError("a turn is of whole messages, whose types differ from row to row")
+    is_known = not pt.is_null(type_)  # the first rows may not say what it is
+    if isinstance(step, str) and (pt.is_struct(type_) or not is_known):
+        fields = {field.name: field.type for field in type_} if is_known else {step: type_}
+        name, taken = _root(steps[at:], fields)
+        if name is None:
+            raise _NoFieldError(f"no field {step!r}")
+        return pa.struct([(name, _narrowed(fields[name], steps, at + taken, leaf))])
+    if isinstance(step, str) or not (is_list(type_) or not is_known):
+        raise _other_type(steps, at, type_)
+    inner = _narrowed(type_.value_type if is_known else type_, steps, at + 1, leaf)
+    return pa.list_(merged(pa.struct([(step.key, pa.string())]), inner) if isinstance(step, First) else inner)
 
 
-def _of_own_type(steps: Steps, schema: pa.Schema) -> tuple[Steps, pa.DataType]:
-    """The steps with names as a schema has them, and their type there, which is text if it is not known."""
-    named, type_ = _named(steps, schema)
-    plain_type = type_ if is_number(type_) or pt.is_boolean(type_) or pt.is_struct(type_) else pa.string()
-    return named, pa.list_(plain_type) if EVERY in named else plain_type
+def merged(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    """A type with the fields of both; raises ``PathError`` if they disagree.
+
+    >>> merged(pa.struct([("a", pa.string())]), pa.struct([("b", pa.int64())]))
+    StructType(struct<a: string, b: int64>)
+    """
+    if first == second:
+        return first
+    if pt.is_list(first) and pt.is_list(second):
+        return pa.list_(merged(first.value_type, second.value_type))
+    if pt.is_struct(first) and pt.is_struct(second):
+        types = {field.name: field.type for field in first}
+        for field in second:
+            types[field.name] = merged(types[field.name], field.type) if field.name in types else field.type
+        return pa.struct(list(types.items()))
+    raise PathError(f"{first} and {second} at once")
 
 
 def empty_because(path: Path, columns: Mapping[str, pa.Array]) -> str | None:
@@ -347,8 +361,7 @@ def empty_because(path: Path, columns: Mapping[str, pa.Array]) -> str | None:
     """
     values = {name: [_json_or_none(text) for text in column.to_pylist()] for name, column in columns.items()}
     try:
-        types = {name: pa.array(some).type for name, some in values.items()}
-        path.column({name: pa.nulls(0, type_) for name, type_ in types.items()})
+        path.type_in({name: pa.array(some).type for name, some in values.items()})
     except PathError as error:
         return str(error)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # values of several kinds
@@ -678,6 +691,39 @@ def text_in(type_: pa.DataType) -> str | None:
     return ".prediction_text" if "prediction_text" in names else ".text" if {"text", "answer_start"} <= names else None
 
 
+HOLDS_TEXT = ("text", "content", "value")
+"""The names under which chats and tools usually keep the text of an object."""
+
+
+def text_within(type_: pa.DataType, depth: int = 4) -> str | None:
+    """The path to the text in the first object that a value of the type is or holds; None if it is deeper.
+
+    >>> [text_within(type_of(one)) for one in ([{"type": "text", "text": "hi"}], {"a": {"content": "hi"}}, ["a"])]
+    ['[0].text', '.a.content', None]
+    """
+    if is_list(type_) and depth:
+        within = text_within(type_.value_type, depth - 1)
+        return None if within is None else f"[0]{within}"
+    fields = {field.name: field.type for field in type_} if pt.is_struct(type_) and depth else {}
+    usual = [*(name for name in HOLDS_TEXT if name in fields), *fields]
+    text = next((name for name in usual if is_text(fields[name])), None)
+    if text is not None:
+        return f".{spelled((text,))}"
+    inner = ((name, text_within(one, depth - 1)) for name, one in fields.items())
+    return next((f".{spelled((name,))}{within}" for name, within in inner if within is not None), None)
+
+
+def type_of(first: Any) -> pa.DataType:
+    """The type of a value, which may be a type itself; that of objects and lists only."""
+    if isinstance(first, pa.DataType):
+        return first
+    first = first.as_py() if isinstance(first, pa.Scalar) else first
+    try:
+        return pa.array([first]).type if isinstance(first, dict | list) else pa.null()
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return pa.null()
+
+
 class Names(list[str]):
     """The names of the columns of a table; ``in`` also finds the paths within them.
 
@@ -724,10 +770,7 @@ class Names(list[str]):
         """Whether a column or path is known to hold conversations: lists of objects with a role or sender."""
         type_ = self.types.get(name, pa.null())
         if is_path(name) and not list.__contains__(self, name) and not self._failure(name):
-            path = parse(name)
-            type_ = path.column(
-                {root: pa.nulls(0, self.types.get(root, pa.null())) for root in path.columns(self)}
-            ).type
+            type_ = self._type_at(parse(name))
         item = type_.value_type if is_list(type_) else pa.null()
         return pt.is_struct(item) and any(field.name in ("role", "from") for field in item)
 
@@ -757,8 +800,10 @@ class Names(list[str]):
             return True
         if any(is_text(self.types.get(root, pa.null())) for root in path.columns(self)):
             return False
-        empty = {root: pa.nulls(0, self.types.get(root, pa.null())) for root in path.columns(self)}
-        return not pt.is_struct(path.column(empty).type)
+        return not pt.is_struct(self._type_at(path))
+
+    def _type_at(self, path: Path) -> pa.DataType:
+        return path.type_in({name: self.types.get(name, pa.null()) for name in self})
 
     def _failure(self, name: str) -> str | None:
         """Why a path leads nowhere, if it does not."""
@@ -771,7 +816,7 @@ class Names(list[str]):
             if not roots:
                 dotted = any("." in own for own in self)
                 return UnknownNameError.of("column", name if dotted else str(path.choices[0][0]), self).message
-            path.column({column: pa.nulls(0, self.types.get(column, pa.null())) for column in roots})
+            self._type_at(path)
         except (ColumnError, PathError) as error:
             return str(error)
         return None if path.unless is None or path.unless.columns(self) else self._mistyped(path.unless)
@@ -780,45 +825,3 @@ class Names(list[str]):
         """The nearest name of a column that a path is ``unless``, which may be absent where no row has a failure."""
         message = UnknownNameError.of("column", str(unless.choices[0][0]), self).message
         return message if "did you mean" in message else None
-
-
-# The type of a column whose values a parser is to read, for the columns and paths that are requested.
-
-
-def nested(steps: Steps, leaf: pa.DataType) -> pa.DataType:
-    """The type of what contains, at the steps after the first, values of the type ``leaf``.
-
-    >>> nested(("docs", EVERY, "text"), pa.list_(pa.string()))
-    ListType(list<item: struct<text: string>>)
-
-    Raises ``PathError`` for a list that is to be text of JSON, which is written row by row.
-    """
-    if EVERY in steps and not is_list(leaf):
-        raise PathError(f"the items of a list are no {leaf}")
-    type_ = leaf.value_type if EVERY in steps else leaf
-    for step in reversed(steps[1:]):
-        if isinstance(step, str):
-            type_ = pa.struct([(step, type_)])
-        elif isinstance(step, First):
-            type_ = pa.list_(merged(pa.struct([(step.key, pa.string())]), type_))
-        else:
-            type_ = pa.list_(type_)
-    return type_
-
-
-def merged(first: pa.DataType, second: pa.DataType) -> pa.DataType:
-    """A type with the fields of both; raises ``PathError`` if they disagree.
-
-    >>> merged(pa.struct([("a", pa.string())]), pa.struct([("b", pa.int64())]))
-    StructType(struct<a: string, b: int64>)
-    """
-    if first == second:
-        return first
-    if pt.is_list(first) and pt.is_list(second):
-        return pa.list_(merged(first.value_type, second.value_type))
-    if pt.is_struct(first) and pt.is_struct(second):
-        types = {field.name: field.type for field in first}
-        for field in second:
-            types[field.name] = merged(types[field.name], field.type) if field.name in types else field.type
-        return pa.struct(list(types.items()))
-    raise PathError(f"{first} and {second} at once")

@@ -18,9 +18,10 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.display import Grid, Shown, flat
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
+from fastmetrics.base.paths import HOLDS_TEXT
 from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
-from fastmetrics.tables.file_columns import HOLDS_TEXT, Widened, fields_of
+from fastmetrics.tables.file_columns import Widened, fields_of
 from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import TableSource

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from fastmetrics.base.arrays import as_lists, is_list, is_list_view, is_number, is_text, plain, well_formed
+from fastmetrics.base.arrays import is_list, is_number, is_text, plain, plain_array, well_formed
 from fastmetrics.base.errors import shown
-from fastmetrics.base.paths import Path, spelled
+from fastmetrics.base.paths import Path, spelled, text_within, type_of
 from fastmetrics.base.text_structure import FLAGS, flag_of, is_value, number_text
 
 T = TypeVar("T")
@@ -59,7 +58,7 @@ class Selection:
             except WiderTypeError as wider:
                 raise Widened(name, wider.type) from None
             except ValueError as error:
-                within = text_within(value) if kind in _OF_TEXTS else None
+                within = text_within(type_of(value)) if kind in _OF_TEXTS else None
                 path = name if name in self.paths else spelled((name,))
                 way = "" if within is None else f"; columns (--columns) can name a path within, as {path}{within}"
                 wrong[place] = (name, f"{error}{way}")
@@ -83,28 +82,6 @@ class Selection:
 
 _OF_TEXTS = ("text", "texts", "value", "values")
 """The kinds of columns of text."""
-
-HOLDS_TEXT = ("text", "content", "value")
-"""The names under which chats and tools usually keep the text of an object."""
-
-
-def text_within(value: Any, depth: int = 4) -> str | None:
-    """The path from a value to the text in the first object that it is or holds; None if it is deeper.
-
-    >>> text_within([{"type": "text", "text": "hi"}]), text_within({"message": {"content": "hi"}}), text_within(["a"])
-    ('[0].text', '.message.content', None)
-    """
-    if isinstance(value, list) and depth:
-        within = text_within(value[0], depth - 1) if value else None
-        return None if within is None else f"[0]{within}"
-    if not isinstance(value, dict) or not depth:
-        return None
-    usual = [*(name for name in HOLDS_TEXT if name in value), *value]
-    text = next((name for name in usual if isinstance(value[name], str)), None)
-    if text is not None:
-        return f".{spelled((text,))}"
-    inner = ((name, text_within(item, depth - 1)) for name, item in value.items())
-    return next((f".{spelled((name,))}{within}" for name, within in inner if within is not None), None)
 
 
 class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts again with a wider type
@@ -211,19 +188,8 @@ def cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """An array of any layout converted to the type, which is of the same kind."""
     if array.type == type_:
         return array
-    if pt.is_run_end_encoded(array.type):
-        array = pc.run_end_decode(array)
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if is_list(type_) and (is_list_view(array.type) or (is_list(array.type) and _is_coded(array.type.value_type))):
-        lists = as_lists(array)
-        mask = lists.is_null() if lists.null_count else None
-        array = pa.ListArray.from_arrays(lists.offsets, cast(lists.values, type_.value_type), mask=mask)
+    array = plain_array(array)
     return array if array.type == type_ else array.cast(type_)
-
-
-def _is_coded(type_: pa.DataType) -> bool:
-    return bool(pt.is_dictionary(type_) or pt.is_run_end_encoded(type_) or is_list_view(type_))
 
 
 def settle(kind: str, inferred: pa.DataType | None) -> pa.DataType:

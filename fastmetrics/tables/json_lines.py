@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import check_names, well_formed
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
-from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, nested, parse, records_at, spelled
+from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, parse, records_at, spelled
 from fastmetrics.base.presets import presets, recognised
 from fastmetrics.tables.encoders import metadata_beside
 from fastmetrics.tables.file_columns import Selection, WrongCells, WrongValueError, describe, fields_of
@@ -286,19 +286,14 @@ class JsonLinesReader(Reader):
 
         Those are the paths whose values Arrow would not see: where the first rows have none, or of another kind.
         """
-        read: dict[str, pa.DataType] = {}
-        for field in selection.schema:
-            if field.name not in selection.paths:
-                read[field.name] = field.type
-        for name, path in selection.paths.items():
-            try:
-                for steps, leaf in path.in_types(self.schema, selection.schema.field(name).type):
-                    type_ = nested(steps, leaf)
-                    root = str(steps[0])
-                    read[root] = merged(read[root], type_) if root in read else type_
-            except PathError:
-                return None
-        return pa.schema(list(read.items()))
+        read = pa.struct([field for field in selection.schema if field.name not in selection.paths])
+        record = pa.struct(list(self.schema))
+        try:
+            for name, path in selection.paths.items():
+                read = merged(read, path.read_from(record, selection.schema.field(name).type))
+        except PathError:
+            return None
+        return pa.schema(list(read))
 
     @staticmethod
     def _column(batch: pa.RecordBatch, field: pa.Field, selection: Selection) -> pa.Array:

@@ -376,7 +376,7 @@ class FileSource(TableSource):
         for reader in self._readers:
             late = reader.has_late_columns
             try:
-                own = path.column({field.name: pa.nulls(0, field.type) for field in reader.schema}).type
+                own = path.type_in(dict(zip(reader.schema.names, reader.schema.types, strict=True)))
             except PathError as error:
                 if not late or len(self._readers) == 1:
                     raise ColumnError(f"{reader.file.shown}: path {name!r}: {error}") from error

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.base.paths import EVERY, First, Names, PathError, merged, nested, parse, spelled
+from fastmetrics.base.paths import EVERY, First, Names, PathError, merged, parse, spelled
 
 LEAF = st.none() | st.sampled_from(["", "yes", "no"])
 ITEM = st.none() | st.fixed_dictionaries({"role": LEAF, "text": LEAF, "tags": st.none() | st.lists(LEAF, max_size=2)})
@@ -108,10 +108,38 @@ def test_names_find_paths_and_say_what_is_near() -> None:
 
 
 def test_types_of_several_paths_are_one() -> None:
-    first, second = nested(("a", "b"), pa.string()), nested(("a", "c", 0), pa.int64())
-    assert merged(first, second) == pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})
+    record = pa.struct({"a": pa.struct({"b": pa.null(), "c": pa.list_(pa.int64()), "d": pa.string()})})
+    first, second = parse("a.b").read_from(record, pa.string()), parse("a.c[0]").read_from(record, pa.int64())
+    assert merged(first, second) == pa.struct({"a": pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})})
     with pytest.raises(PathError, match="at once"):
-        merged(nested(("a", "b"), pa.string()), nested(("a", 0), pa.string()))
+        merged(first, parse("a.b[0]").read_from(record, pa.string()))
+
+
+@pytest.mark.parametrize(
+    ("path", "leaf", "read"),
+    [
+        ("d.e", pa.string(), {"d.e": pa.string()}),
+        (
+            "m[role=user].content",
+            pa.string(),
+            {"m": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()}))},
+        ),
+        ("x unless z.why", pa.string(), {"x": pa.string(), "z": pa.struct({"why": pa.string()})}),
+        ("[x, n]", pa.list_(pa.string()), {"x": pa.string(), "n": pa.int64()}),
+        ("n since x", pa.float64(), {"n": pa.int64(), "x": pa.string()}),
+        ("m[].content", pa.string(), None),
+        ("m[turn=last].answer", pa.string(), None),
+        ("x.y", pa.string(), None),
+    ],
+)
+def test_only_what_a_path_leads_through_is_read(path: str, leaf: pa.DataType, read: dict[str, pa.DataType]) -> None:
+    messages = pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), "n": pa.int64()}))
+    record = pa.struct({"d.e": pa.string(), "m": messages, "x": pa.string(), "n": pa.int64()})
+    if read is not None:
+        assert parse(path).read_from(record, leaf) == pa.struct(read)
+    else:
+        with pytest.raises(PathError):
+            parse(path).read_from(record, leaf)
 
 
 def test_an_answer_is_missing_unless_its_error_has_no_value() -> None:
