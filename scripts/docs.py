@@ -21,7 +21,7 @@ from typing import Any
 import typer.models
 
 from fastmetrics.base import errors
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.presets import presets as tool_presets
 from fastmetrics.base.public_names import HOMES, load, spelled
 from fastmetrics.base.shared_parameters import helps

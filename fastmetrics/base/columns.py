@@ -51,7 +51,7 @@ from fastmetrics.base.text_structure import FLAGS, is_value
 
 # The types that a column of each kind may have.
 #
-# A *kind* is declared in ``fastmetrics.base.input_columns`` (text, texts, ids, id, number, amounts, numbers, flag,
+# A *kind* is declared in ``fastmetrics.base.column_names`` (text, texts, ids, id, number, amounts, numbers, flag,
 # time, vector, vectors), or ``any`` for a column that is only copied.  Scores read a column of text as a ``value``, and
 # one of texts as ``values``, which may be numbers and flags too; metrics that read JSON ask for ``json`` and ``jsons``.
 

@@ -38,7 +38,7 @@ from fastmetrics.models.clients import address_of
 from fastmetrics.models.dry_run import estimate_answering
 from fastmetrics.reporting.evaluate_rag import REPORT, evaluate_rag, judge_with
 from fastmetrics.retrieval.faq import match
-from fastmetrics.tables.protected_inputs import check_not_read
+from fastmetrics.tables.targets import check_not_read
 
 # The commands that answer questions, by a bot or from an FAQ.
 

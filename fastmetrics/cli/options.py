@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 import typer.models
 
-from fastmetrics.base import input_columns as lists
+from fastmetrics.base import column_names as lists
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import Argument, OptionError

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
+from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import Grid, json_text, strict
 from fastmetrics.base.errors import OptionError, one_line
-from fastmetrics.base.input_columns import distinct
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,

@@ -26,10 +26,10 @@ from fastmetrics.cli.options import (
 )
 from fastmetrics.cli.terminal import echo, echo_line, print_error
 from fastmetrics.models.embed import embed
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import table_target, write_whole
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.geometry_values import geometry
 from fastmetrics.vectors.neighbors import check_absent

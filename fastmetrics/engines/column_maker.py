@@ -15,7 +15,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.score_metadata import METADATA, BatchSums
 from fastmetrics.tables.input_files import FileSettings
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 
 
 class ColumnMaker(ABC):

@@ -23,12 +23,12 @@ from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, ordered
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
 from fastmetrics.metrics.score_batch import map_batches, slices
+from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.encoders import KEY, dump, undefined_as_null, writing
-from fastmetrics.tables.file_columns import Selection, Widened
-from fastmetrics.tables.run_outputs import Output, PartsFolder, compare, describe_inputs
+from fastmetrics.tables.good_rows import good_rows, raw_text
+from fastmetrics.tables.outputs import Output, PartsFolder, compare, describe_inputs
+from fastmetrics.tables.readers import BEGINNING, Chunk, Limits, Position, Reject, batch_of, divided
 from fastmetrics.tables.sources import FrameSource, TableSource
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Limits, Position, Reject, batch_of, divided
-from fastmetrics.tables.table_rows import good_rows, raw_text
 
 # Making the columns of one chunk of rows; a batch that fails is divided down to the row at fault.
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
-from fastmetrics.base.input_columns import listed
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores

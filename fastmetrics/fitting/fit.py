@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
+from fastmetrics.base.column_names import PREFIX, is_id
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import PREFIX, is_id
 from fastmetrics.base.options import Choice, Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.shared_parameters import Help

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_number, is_text
+from fastmetrics.base.column_names import COLUMNS, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, listed, resolve
 from fastmetrics.metrics.fitted_file import Curve, RowScores
 from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
 from fastmetrics.results.score_file import read_table

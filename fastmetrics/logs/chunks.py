@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, numpy_values, text_of_arrow
+from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown, row_count
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.options import Real, Rows, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -36,9 +36,9 @@ from fastmetrics.logs.log import (
     sum_names,
 )
 from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets, spans
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import is_paths, open_table
-from fastmetrics.tables.table_rows import whole_table
 
 # Columns of lists of ids in flat form: row, position and id of each entry.
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of
-from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import looks
@@ -25,7 +25,7 @@ from fastmetrics.logs.languages import check_languages, guessed, scripts_of
 from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
 from fastmetrics.tables.input_files import PLAIN, Reading
-from fastmetrics.tables.table_chunks import Reject
+from fastmetrics.tables.readers import Reject
 from fastmetrics.text.text_keys import signs_of, text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 

@@ -24,18 +24,18 @@ from fastmetrics.base.arrays import (
     plain,
     text_of_arrow,
 )
+from fastmetrics.base.column_names import COLUMNS, resolve
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
 from fastmetrics.metrics.batch import Batch
+from fastmetrics.tables.good_rows import Piece, gathered
 from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.readers import Reject
 from fastmetrics.tables.sources import FrameSource
-from fastmetrics.tables.table_chunks import Reject
-from fastmetrics.tables.table_rows import Piece, gathered
 from fastmetrics.vectors.embedder import Embedder, embedder_of
 from fastmetrics.vectors.vector_arrays import Vectors
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, floats_of_arrow, is_text
+from fastmetrics.base.column_names import COLUMNS, distinct, is_price, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
-from fastmetrics.base.input_columns import COLUMNS, distinct, is_price, listed, resolve
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import MISSING, Columns, open_log, times_of

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError
-from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered

@@ -27,8 +27,8 @@ from fastmetrics.base.arrays import (
     numpy_values,
     text_of_arrow,
 )
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.columns import totals
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.token_counts import Told
 from fastmetrics.kernels.folding import FOREIGN, ONE_WORD, UNLISTED
 from fastmetrics.text.conventions import convention, joined_lines

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Text, numpy_values
 from fastmetrics.metrics.batch import Batch, Options, Unread, apart
-from fastmetrics.tables.text_values import DEPTH, is_deep
+from fastmetrics.tables.encoders import DEPTH, is_deep
 
 # Reading a text.
 

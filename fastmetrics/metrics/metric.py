@@ -14,8 +14,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import PluginError, UnknownNameError, either, nearest, shown
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.options import Allowed, Optional, option
 from fastmetrics.base.plugin_files import LOADED, execute
 from fastmetrics.base.shared_parameters import Help

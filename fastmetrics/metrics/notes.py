@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import HIGH, Ints, Text, decoded, is_list, is_text, known_true
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
 from fastmetrics.base.text_structure import STRUCTURES, is_value, looks
 from fastmetrics.kernels.folding import FOREIGN, UNLISTED

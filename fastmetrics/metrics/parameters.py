@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, decoded
+from fastmetrics.base.column_names import BUILT_IN, COLUMNS, Column
 from fastmetrics.base.errors import InputError, PluginError, UnknownNameError, shown
-from fastmetrics.base.input_columns import BUILT_IN, COLUMNS, Column
 from fastmetrics.base.options import Allowed, LimitedText, Real, Whole, description_of, of_hint
 from fastmetrics.metrics.batch import Batch, Need, Options
 

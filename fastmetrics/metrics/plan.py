@@ -11,18 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from fastmetrics.base import specs
-from fastmetrics.base.errors import (
-    Argument,
-    ColumnError,
-    FastmetricsError,
-    FileFormatError,
-    OptionError,
-    UnknownNameError,
-    fold,
-    quoted,
-    shown,
-)
-from fastmetrics.base.input_columns import (
+from fastmetrics.base.column_names import (
     COLUMNS,
     PREFIX,
     adds_up,
@@ -39,6 +28,17 @@ from fastmetrics.base.input_columns import (
     named_columns,
     passed_over,
     preset_of,
+)
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FastmetricsError,
+    FileFormatError,
+    OptionError,
+    UnknownNameError,
+    fold,
+    quoted,
+    shown,
 )
 from fastmetrics.base.options import LimitedText, NotAllowedError, Optional, argument, of_hint, option
 from fastmetrics.base.paths import Names

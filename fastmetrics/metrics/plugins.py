@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fastmetrics.base.column_names import BUILT_IN, COLUMNS
 from fastmetrics.base.errors import PluginError
-from fastmetrics.base.input_columns import BUILT_IN, COLUMNS
 from fastmetrics.base.plugin_files import LOADED, REGISTRIES, execute
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 

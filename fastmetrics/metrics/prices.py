@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.tables.addresses import last_name, shown_address
-from fastmetrics.tables.file_formats import without_compression
+from fastmetrics.tables.formats import without_compression
 from fastmetrics.tables.input_files import read_text
 
 # The cost of calls: the price of a model, and estimates of tokens before any call.

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, arrow_numbers, decoded, is_list, is_text, plain
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_choices, as_flags, as_json, as_text_lists, as_texts, is_value
@@ -40,9 +40,9 @@ from fastmetrics.metrics.notes import (
 )
 from fastmetrics.metrics.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
-from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.text.thoughts import without_thoughts
 from fastmetrics.text.tokenize import Vocabularies
 

@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from fastmetrics.base.column_names import SECONDS
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.base.input_columns import SECONDS
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.public_names import PACKAGE, __version__
 from fastmetrics.base.score_metadata import BatchSums, RowCounts, ScoreMetadata

@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_texts
+from fastmetrics.base.column_names import split
 from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
-from fastmetrics.base.input_columns import split
 from fastmetrics.base.options import Choice, NotAllowedError, Real
 from fastmetrics.base.paths import EVERY, parse
 from fastmetrics.base.patterns import UserPattern
@@ -34,7 +34,7 @@ from fastmetrics.metrics.json_values import (
 )
 from fastmetrics.metrics.metric import Metric, metric
 from fastmetrics.metrics.parameters import aligned
-from fastmetrics.tables.text_values import DEPTH
+from fastmetrics.tables.encoders import DEPTH
 from fastmetrics.text.tokenize import frozen
 
 # Columns of JSON.

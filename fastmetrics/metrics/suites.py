@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from fastmetrics.base.column_names import is_axis
 from fastmetrics.base.errors import UnknownNameError, shown
-from fastmetrics.base.input_columns import is_axis
 from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
 from fastmetrics.metrics.plugins import load_entry_points

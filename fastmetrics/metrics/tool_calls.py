@@ -22,7 +22,7 @@ from fastmetrics.metrics.batch import Batch, Number, Options
 from fastmetrics.metrics.json_values import Near, compared, pieces
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, rules_of
-from fastmetrics.tables.text_values import is_deep
+from fastmetrics.tables.encoders import is_deep
 
 # The calls of a row, as texts.
 

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import COLUMNS, is_id, kept_columns, resolve
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
-from fastmetrics.base.input_columns import COLUMNS, is_id, kept_columns, resolve
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.progress import Progress
@@ -37,11 +37,11 @@ from fastmetrics.models.judged_columns import FAILED, MISSING, UNSETTLED, failed
 from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.input_files import Files, FileSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import Limits
-from fastmetrics.tables.table_rows import good_batches
 from fastmetrics.text.thoughts import split_thoughts
 
 # From a batch of questions to a bot's answers, with statuses, latency and tokens.

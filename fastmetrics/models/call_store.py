@@ -25,9 +25,8 @@ from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, OptionError, OutputError
 from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.models.calls import REPLY, Answer, Call, Model
-from fastmetrics.tables.addresses import as_local, is_url
+from fastmetrics.tables.addresses import WORK_SUFFIX, as_local, is_url
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.tables.patterns import WORK_SUFFIX
 from fastmetrics.tables.targets import make_private_folder
 
 # The file of a store: where it may be, and how it is opened.

@@ -18,11 +18,11 @@ from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
 from fastmetrics.models.judge_batch import JudgementMaker, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.input_files import FileSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import Limits
-from fastmetrics.tables.table_rows import good_batches
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import kept_columns, listed, resolve
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
-from fastmetrics.base.input_columns import kept_columns, listed, resolve
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata

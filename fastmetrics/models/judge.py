@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import kept_columns
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.input_columns import kept_columns
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.progress import Progress
@@ -27,8 +27,8 @@ from fastmetrics.models.judged_tables import described, open_answers, sampled, w
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.scoring.score_runs import about_run, now
 from fastmetrics.tables.input_files import Files, FileSettings
-from fastmetrics.tables.protected_inputs import check_not_read
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
+from fastmetrics.tables.targets import check_not_read
 
 # Judging every row of a table with a model, ``fm.judge``: in memory, or into a score file.
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.base.arrays import plain
+from fastmetrics.base.column_names import COLUMNS, copied_columns, named_columns, passed_over, resolve
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
-from fastmetrics.base.input_columns import COLUMNS, copied_columns, named_columns, passed_over, resolve
 from fastmetrics.base.options import Choice, Flag, Whole, argument
 from fastmetrics.base.paths import Names
 from fastmetrics.base.public_names import __version__

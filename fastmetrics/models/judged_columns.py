@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.base.arrays import well_formed
+from fastmetrics.base.column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS, REPAIRS
 from fastmetrics.base.errors import Argument, OutputError
-from fastmetrics.base.input_columns import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS, REPAIRS
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import open_output
 from fastmetrics.models.calls import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.models.replies import OK, Reading, total
-from fastmetrics.tables.run_outputs import Output
+from fastmetrics.tables.outputs import Output
 from fastmetrics.tables.sources import TableSource
 
 # From the judgements of rows to columns: score, reason, status and further data.

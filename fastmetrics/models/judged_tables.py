@@ -14,18 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import is_text
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.paths import Names
 from fastmetrics.models.prompts import Rubric, kind_of
 from fastmetrics.tables.addresses import last_name
-from fastmetrics.tables.file_columns import Selection
+from fastmetrics.tables.column_types import Selection
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import FileSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.readers import BEGINNING, Chunk, Position
 from fastmetrics.tables.sources import NarrowedSource, TableSource
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position
-from fastmetrics.tables.table_rows import whole_table
 
 # A uniform random sample of the rows of an input, as a source.
 

@@ -24,8 +24,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fastmetrics.base.column_names import COLUMNS, PREFIX
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError, shown
-from fastmetrics.base.input_columns import COLUMNS, PREFIX
 from fastmetrics.metrics.source_names import named
 from fastmetrics.models.calls import Message
 from fastmetrics.models.replies import FORMS

@@ -16,10 +16,10 @@ import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_text
+from fastmetrics.base.column_names import PREFIX, listed, resolve
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
-from fastmetrics.base.input_columns import PREFIX, listed, resolve
 from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, argument
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__, source_digest
@@ -41,12 +41,11 @@ from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.addresses import as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
+from fastmetrics.tables.good_rows import Piece, gathered, whole_table
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.outputs import page_target, table_target, write_whole
-from fastmetrics.tables.run_outputs import differences, read_metadata
+from fastmetrics.tables.outputs import differences, page_target, read_metadata, table_target, write_whole
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_rows import Piece, gathered, whole_table
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of
 from fastmetrics.vectors.neighbors import Index
 from fastmetrics.vectors.search import search

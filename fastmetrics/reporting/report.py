@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import FigureTable
 from fastmetrics.base.errors import Argument, OptionError, visible
-from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.stored_metadata import Stored

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import is_list, is_number, text_of_strings
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import strict
 from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, visible
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.metrics.plan import parse

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, visible
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
 from fastmetrics.reporting.row_texts import KeptColumns, cut, row_texts

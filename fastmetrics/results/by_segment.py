@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
+from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
-from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, arrow_texts, is_number, is_text
+from fastmetrics.base.column_names import COLUMNS, distinct
 from fastmetrics.base.columns import as_array, table_of_records
 from fastmetrics.base.display import Grid, Shown, number, row_count
 from fastmetrics.base.drawing import canvas, drawn
 from fastmetrics.base.drawing import label as drawn_label
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError, some
-from fastmetrics.base.input_columns import COLUMNS, distinct
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_texts
@@ -27,8 +27,8 @@ from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, 
 from fastmetrics.stats.confusion import FIGURES, SHOWN, ClassFigures, Confusion, class_agreement, class_figures, short
 from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.extraction import each, extractor, first_found
 
 # The result: figures of all rows and of segments, with the matrix.

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, rounding_error
+from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import distinct, listed
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column

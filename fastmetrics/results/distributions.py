@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, number
 from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better

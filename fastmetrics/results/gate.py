@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import Grid, ShownSequence, interval, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.input_columns import distinct
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help

@@ -26,9 +26,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_text, rounding_error
+from fastmetrics.base.column_names import is_axis, is_cost
 from fastmetrics.base.display import number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.metrics.stored_metadata import Stored

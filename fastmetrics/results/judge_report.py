@@ -15,10 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, arrow_numbers, is_list
-from fastmetrics.base.columns import as_array, as_matrix, as_numbers
-from fastmetrics.base.display import Grid, Shown, flat, number
-from fastmetrics.base.errors import ColumnError, UnknownNameError
-from fastmetrics.base.input_columns import (
+from fastmetrics.base.column_names import (
     CALL,
     COLUMNS,
     COMPLETION_TOKENS,
@@ -28,6 +25,9 @@ from fastmetrics.base.input_columns import (
     PROMPT_TOKENS,
     distinct,
 )
+from fastmetrics.base.columns import as_array, as_matrix, as_numbers
+from fastmetrics.base.display import Grid, Shown, flat, number
+from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of

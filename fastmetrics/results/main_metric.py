@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from fastmetrics.base.column_names import is_axis, is_cost
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import is_axis, is_cost
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.suites import lookup

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.column_names import is_id
 from fastmetrics.base.columns import index_columns, is_column, open_frame, tells_rows, with_index
 from fastmetrics.base.errors import (
     Argument,
@@ -24,7 +25,6 @@ from fastmetrics.base.errors import (
     UnknownNameError,
     some,
 )
-from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.score_file import (
     ScoreFile,
@@ -38,15 +38,14 @@ from fastmetrics.results.score_file import (
 )
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.stats.summed_scores import score_columns
-from fastmetrics.tables.addresses import Url, as_local, is_url, last_name, parse, shown_address, within
+from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, last_name, parse, shown_address, within
 from fastmetrics.tables.csv_files import as_it_looks
-from fastmetrics.tables.file_formats import FORMATS, without_suffix
+from fastmetrics.tables.formats import FORMATS, without_suffix
+from fastmetrics.tables.good_rows import read_in_turn
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.opening import expand, is_paths
-from fastmetrics.tables.patterns import WORK_SUFFIX
+from fastmetrics.tables.outputs import RunDifference, described_inputs, differences
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
-from fastmetrics.tables.run_outputs import RunDifference, described_inputs, differences
-from fastmetrics.tables.table_rows import read_in_turn
 
 # Opening runs in any form: score files, tables, results, or one table whose column names the systems.
 

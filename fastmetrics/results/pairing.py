@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
+from fastmetrics.base.column_names import adds_up, is_id, is_setting
 from fastmetrics.base.columns import as_array, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.base.input_columns import adds_up, is_id, is_setting
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.open_runs import open_run, runs_in_order
 from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids, texts_of
@@ -24,7 +24,7 @@ from fastmetrics.results.segments import ScoreStates, cluster_numbers, range_tex
 from fastmetrics.stats.attempts import QuestionScores, question_scores
 from fastmetrics.stats.summed_scores import answers_of_rounds, repeats_note, text_hashes
 from fastmetrics.tables.addresses import as_local, shown_address, within
-from fastmetrics.tables.run_outputs import differences
+from fastmetrics.tables.outputs import differences
 
 # Runs with several answers to each question, reduced to one row per question before rows are paired.
 

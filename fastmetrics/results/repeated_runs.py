@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError
-from fastmetrics.base.input_columns import listed
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import open_run

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.estimation import score_of

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import floats_of_arrow, is_list, is_number
+from fastmetrics.base.column_names import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import (
     Argument,
@@ -25,7 +26,6 @@ from fastmetrics.base.errors import (
     UnknownNameError,
     some,
 )
-from fastmetrics.base.input_columns import COLUMNS, is_axis, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.corpus_values import lists_read
@@ -37,12 +37,12 @@ from fastmetrics.retrieval.measures import is_measure, measure
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.good_rows import good_batches, whole_table
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.opening import open_each, open_source
-from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.outputs import find_metadata
+from fastmetrics.tables.readers import batch_of
 from fastmetrics.tables.sources import FileSource
-from fastmetrics.tables.table_chunks import batch_of
-from fastmetrics.tables.table_rows import good_batches, whole_table
 
 # The score column that a name means, and its declared properties: stored with it, or those of its metric.
 

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats, floats_of_arrow
+from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.input_columns import adds_up, is_id, is_system
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
 from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes

@@ -12,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import PREFIX, REPAIRS, is_cost, listed
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, is_text
+from fastmetrics.base.column_names import COLUMNS, distinct, resolve
 from fastmetrics.base.columns import fits
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, distinct, resolve
 from fastmetrics.base.options import Flag, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_json
@@ -24,9 +24,9 @@ from fastmetrics.results.score_file import direction_of
 from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
 from fastmetrics.results.segments import Segment, segments_of
 from fastmetrics.stats.labels import ROW
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read
 from fastmetrics.tables.sources import FrameSource
-from fastmetrics.tables.table_rows import good_batches
 
 TEXTS = ("question", "reference", "answer", "contexts")
 

@@ -19,18 +19,18 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_array, as_text, check_type
 from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import ColumnError, InputError, quoted
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import inverted_index as kernels
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.tables.outputs import check_without_target, table_target, write_whole
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.tokenize import Vocabulary
 

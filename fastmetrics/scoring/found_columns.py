@@ -15,18 +15,18 @@ import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
+from fastmetrics.base.column_names import COLUMNS, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.display import Grid, Shown, flat
 from fastmetrics.base.errors import ColumnError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.paths import HOLDS_TEXT
 from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
-from fastmetrics.tables.file_columns import Widened, fields_of
+from fastmetrics.tables.column_types import Widened, fields_of
+from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.input_files import Reading, ReadSettings
 from fastmetrics.tables.opening import open_table
+from fastmetrics.tables.readers import Chunk, batch_of
 from fastmetrics.tables.sources import TableSource
-from fastmetrics.tables.table_chunks import Chunk, batch_of
-from fastmetrics.tables.table_rows import good_rows
 
 _SHOWN = 60
 """The characters of a value, and the paths, that are shown."""

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
+from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import aligned_table, as_arrow, by_index, of_kinds
 from fastmetrics.base.errors import UnknownNameError, warn_of
-from fastmetrics.base.input_columns import COLUMNS, listed
 from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.byte_search import count_characters

@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from fastmetrics.base.arrays import check
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import as_arrow, check_type
 from fastmetrics.base.errors import InputError, MissingExtraError, OptionError
-from fastmetrics.base.input_columns import listed
 from fastmetrics.base.score_metadata import METADATA, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
@@ -31,9 +31,9 @@ from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fitted
 from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
 from fastmetrics.results.summary import Summary, summarize, summary_of_run
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.outputs import find_metadata
+from fastmetrics.tables.readers import batch_of
 from fastmetrics.tables.sources import FrameSource, TableSource
-from fastmetrics.tables.table_chunks import batch_of
 
 # The scores of a plan, for any output, and their metadata.
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import is_text, narrowest, rounded
+from fastmetrics.base.column_names import is_id
 from fastmetrics.base.columns import as_array, as_arrow, as_numbers, index_columns, is_column, with_index
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.text_structure import as_flags
 from fastmetrics.stats.summed_scores import Scores
 

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, narrowest
+from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.base.input_columns import is_id, listed
 from fastmetrics.base.options import Real, argument
 from fastmetrics.kernels.exact_sums import squared_ratios
 from fastmetrics.stats.estimates import Estimate, Interval

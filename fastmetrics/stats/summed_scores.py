@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints, Uint64s, decoded, is_list, plain_table, text_of_arrow
+from fastmetrics.base.column_names import adds_up, is_id, is_repeat, is_round, is_setting, is_system
 from fastmetrics.base.columns import Frame, aligned_table, index_columns, open_frame
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import adds_up, is_id, is_repeat, is_round, is_setting, is_system
 from fastmetrics.base.score_metadata import (
     METADATA,
     InputDrift,
@@ -176,7 +176,7 @@ def repeats_note(counts: Ints, rounds: bool, numbered: bool) -> str:
 class RowKeys:
     """The columns of a table, added batch by batch, that tell which rows answer one question.
 
-    They do with the same id, system and parameters (:func:`fastmetrics.base.input_columns.is_setting`); a row without
+    They do with the same id, system and parameters (:func:`fastmetrics.base.column_names.is_setting`); a row without
     an id is a question of its own.
     """
 

@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 from fastmetrics.base.arrays import check_names, check_table
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import SIZES, ReadSizes
+from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.encoders import ArrowEncoder, ParquetEncoder
-from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import DataFile, reading
+from fastmetrics.tables.readers import Chunk, Format, Reader, row_bytes
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk, row_bytes
 
 # Parquet files, read in batches with bounded memory.
 

@@ -29,11 +29,10 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import Argument, FileFormatError, MissingExtraError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.text_structure import flag_of, printed_list, text_list
+from fastmetrics.tables.column_types import Selection, WrongCells
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
-from fastmetrics.tables.file_columns import Selection, WrongCells
-from fastmetrics.tables.formats import Format, Reader
 from fastmetrics.tables.input_files import PLAIN, DataFile, read_by_default, reading
-from fastmetrics.tables.table_chunks import Chunk, Position, Reject, Rows, batch_of, too_long
+from fastmetrics.tables.readers import Chunk, Format, Position, Reader, Reject, Rows, batch_of, too_long
 
 # Numbers, flags and lists in the notation of CSV.
 

@@ -17,13 +17,12 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import check_names, check_table, is_list
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.tables.column_types import Selection, Widened, WrongCells, cast
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted
-from fastmetrics.tables.file_columns import Selection, Widened, WrongCells, cast
-from fastmetrics.tables.formats import Reader
 from fastmetrics.tables.input_files import DataFile, content_of, reading
 from fastmetrics.tables.json_lines import parsed_lines
+from fastmetrics.tables.readers import Chunk, Reader
 from fastmetrics.tables.remote_files import patiently
-from fastmetrics.tables.table_chunks import Chunk
 
 # The columns of databases: their types in Arrow, and those as which the databases send them.
 

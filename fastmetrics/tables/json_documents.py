@@ -17,12 +17,10 @@ import pyarrow as pa
 from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.paths import EVERY, Steps, spelled
 from fastmetrics.base.presets import may_be_known
-from fastmetrics.tables.encoders import TextEncoder
-from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.encoders import DEPTH, TextEncoder
 from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.json_lines import BOM, SHOWN, TOKEN, JsonLinesReader, LineBlock, outline, record_of, values_of
-from fastmetrics.tables.table_chunks import too_long
-from fastmetrics.tables.text_values import DEPTH
+from fastmetrics.tables.readers import Format, Reader, too_long
 
 # The records of a document, each as one line.
 

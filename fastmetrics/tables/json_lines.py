@@ -13,17 +13,15 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from fastmetrics.base.arrays import check_names, well_formed
+from fastmetrics.base.column_names import is_id
 from fastmetrics.base.errors import FileFormatError, InputError
-from fastmetrics.base.input_columns import is_id
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import EVERY, Path, PathError, Steps, merged, parse, records_at, spelled
 from fastmetrics.base.presets import presets, recognised
-from fastmetrics.tables.encoders import metadata_beside
-from fastmetrics.tables.file_columns import Selection, WrongCells, WrongValueError, describe, fields_of
-from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.column_types import Selection, WrongCells, WrongValueError, describe, fields_of
+from fastmetrics.tables.encoders import DEPTH, is_deep, metadata_beside
 from fastmetrics.tables.input_files import DataFile, reading
-from fastmetrics.tables.table_chunks import Chunk, Position, Reject, batch_of, too_long
-from fastmetrics.tables.text_values import DEPTH, is_deep
+from fastmetrics.tables.readers import Chunk, Position, Reader, Reject, batch_of, too_long
 
 # A text file as blocks of whole lines, in bounded memory.
 

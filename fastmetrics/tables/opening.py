@@ -28,13 +28,13 @@ from fastmetrics.tables.addresses import (
     as_utf8,
     is_database,
     is_url,
+    on_disk,
     parameters,
     parse,
     shown_address,
 )
 from fastmetrics.tables.database_reader import DatabaseReader
-from fastmetrics.tables.file_formats import FORMATS, AllowedFormats, table_formats
-from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.formats import FORMATS, AllowedFormats, table_formats
 from fastmetrics.tables.input_files import (
     PLAIN,
     DataFile,
@@ -46,7 +46,7 @@ from fastmetrics.tables.input_files import (
     spool,
 )
 from fastmetrics.tables.json_documents import JSON
-from fastmetrics.tables.patterns import on_disk
+from fastmetrics.tables.readers import Reader
 from fastmetrics.tables.remote_files import plainly, side_by_side
 from fastmetrics.tables.sources import FileSource, FrameSource, TableSource, without_empty
 

@@ -27,14 +27,14 @@ from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels import byte_search as kernels
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.file_columns import Widened, WrongValueError, describe
-from fastmetrics.tables.file_formats import sniff
+from fastmetrics.tables.column_types import Widened, WrongValueError, describe
+from fastmetrics.tables.formats import sniff
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, compression_of, reading
 from fastmetrics.tables.json_lines import record_of
 from fastmetrics.tables.opening import DATABASE, expand, open_files
+from fastmetrics.tables.readers import Position
 from fastmetrics.tables.remote_files import side_by_side
 from fastmetrics.tables.sources import FileSource
-from fastmetrics.tables.table_chunks import Position
 
 # The columns of rankings and judgements: their names, and their valid contents.
 

@@ -19,9 +19,7 @@ import pyarrow as pa
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.base.threads import ordered
-from fastmetrics.tables.addresses import NATIVE, Url, parameters, parse, shown_address
-from fastmetrics.tables.patterns import Pattern, fixed, is_input
-from fastmetrics.tables.table_chunks import Chunk
+from fastmetrics.tables.addresses import NATIVE, Pattern, Url, fixed, is_input, parameters, parse, shown_address
 
 # Retries after temporary faults, such as network errors: of a call, or of reading from the last position.
 
@@ -31,7 +29,7 @@ T = TypeVar("T")
 
 def patiently(do: Callable[[], T]) -> T:
     """The result of ``do``, retried a few times if a connection breaks."""
-    for pause in _pauses():
+    for pause in pauses():
         try:
             return do()
         except OSError as error:
@@ -41,26 +39,7 @@ def patiently(do: Callable[[], T]) -> T:
     return do()
 
 
-def patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
-    """The chunks of ``chunks_from`` from row ``start`` on; after a system error, reading restarts after the last chunk.
-
-    Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
-    """
-    pauses = _pauses()
-    while True:
-        try:
-            for chunk in chunks_from(start):
-                yield chunk
-                start, pauses = max(start, chunk.stop), _pauses()
-            return
-        except FileFormatError as error:
-            pause = next(pauses, None)
-            if pause is None or not passing(error.__cause__):
-                raise
-        time.sleep(pause)
-
-
-def _pauses() -> Iterator[float]:
+def pauses() -> Iterator[float]:
     """The seconds to wait before each further attempt."""
     return (RETRY_LIMITS.pause_seconds * 2**failures for failures in range(RETRY_LIMITS.read_tries - 1))
 

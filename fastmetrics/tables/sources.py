@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,11 +24,10 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, UnknownNameErr
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Names, Path, PathError, empty_because, is_path, parse, seen_type
 from fastmetrics.base.presets import Preset, recognised
-from fastmetrics.tables.file_columns import Selection, WrongCells, cast, fields_of, key_types, loose, settle, unify
-from fastmetrics.tables.formats import Reader
+from fastmetrics.tables.column_types import Selection, WrongCells, cast, fields_of, key_types, loose, settle, unify
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile, reading
-from fastmetrics.tables.remote_files import patient
-from fastmetrics.tables.table_chunks import BEGINNING, Chunk, Position, batch_of
+from fastmetrics.tables.readers import BEGINNING, Chunk, Position, Reader, batch_of
+from fastmetrics.tables.remote_files import passing, pauses
 
 # A table as its readers see it, in memory or in files.
 
@@ -449,7 +449,7 @@ class FileSource(TableSource):
             within = selection.without(reader.file.keys) if reader.file.keys else selection
             apart = bool(selection.paths) and not reader.follows_paths
             roots = within.roots(reader.schema) if apart else within
-            chunks = patient(partial(self._read, roots, number, threads), row)
+            chunks = _patient(partial(self._read, roots, number, threads), row)
             yield from (self._at_paths(chunk, within) for chunk in chunks) if apart else chunks
 
     def _at_paths(self, chunk: Chunk, selection: Selection) -> Chunk:
@@ -495,6 +495,25 @@ class FileSource(TableSource):
     def where(self, position: Position) -> tuple[str, str]:
         """The file and row of a position, for messages."""
         return self._readers[position.file].place(position)
+
+
+def _patient(chunks_from: Callable[[int], Iterator[Chunk]], start: int) -> Iterator[Chunk]:
+    """The chunks of ``chunks_from`` from row ``start`` on; after a system error, reading restarts after the last chunk.
+
+    Raises ``FileFormatError`` at once if the fault is permanent, else after three failures without a row in between.
+    """
+    waits = pauses()
+    while True:
+        try:
+            for chunk in chunks_from(start):
+                yield chunk
+                start, waits = max(start, chunk.stop), pauses()
+            return
+        except FileFormatError as error:
+            pause = next(waits, None)
+            if pause is None or not passing(error.__cause__):
+                raise
+        time.sleep(pause)
 
 
 def without_empty(readers: Sequence[Reader]) -> list[Reader]:

@@ -18,17 +18,17 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list
+from fastmetrics.base.column_names import is_id, kept_columns
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.base.input_columns import is_id, kept_columns
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.addresses import is_database, parse
 from fastmetrics.tables.addresses import shown_address as shown_path
 from fastmetrics.tables.databases import Connections, DatabaseTable, Session, quoted, table_parts
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import is_paths, open_source, open_table, with_query
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.neighbors import Distance, Index
 from fastmetrics.vectors.search_files import LATENCY, Queries, SearchRankings, SearchTimes, rankings_of
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import FIRST, Grid, NotebookTables, first_rows, number, rows_note
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import as_local, shown_address
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import is_paths, open_table
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
 from fastmetrics.vectors.pair_scan import zero_note, zero_vectors

@@ -20,16 +20,16 @@ import pyarrow as pa
 import threadpoolctl
 
 from fastmetrics.base.arrays import Ints, check, is_list, plain_column, plain_table
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_arrow, fits, is_column
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.limits import SIZES, WHOLE
 from fastmetrics.tables.addresses import as_local, shown_address
-from fastmetrics.tables.file_formats import NPY, table_formats
+from fastmetrics.tables.formats import NPY, table_formats
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import DataFile, reading, spool
 from fastmetrics.tables.opening import expand, open_files
 from fastmetrics.tables.sources import FileSource, FrameSource
-from fastmetrics.tables.table_rows import whole_table
 
 # Finding the column of vectors in a table.
 

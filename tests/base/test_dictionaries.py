@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import ColumnError
-from fastmetrics.base.input_columns import COLUMNS
 from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.labels import clusters_of

@@ -11,7 +11,7 @@ import fastmetrics as fm
 from fastmetrics.base import arrays as intact
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import cell_bytes
+from fastmetrics.tables.readers import cell_bytes
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import program
 

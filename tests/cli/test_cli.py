@@ -15,7 +15,7 @@ import fastmetrics
 from fastmetrics.cli.exits import Stopped
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, in_words
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import jsonl, program
 
 ROWS = [

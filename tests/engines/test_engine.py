@@ -22,7 +22,7 @@ from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 

@@ -11,7 +11,7 @@ import pytest
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 

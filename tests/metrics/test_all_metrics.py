@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics import plan as planning
 from fastmetrics.metrics import suites as families

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.column_names import BUILT_IN, COLUMNS
 from fastmetrics.base.errors import ColumnError, InputError, PluginError
-from fastmetrics.base.input_columns import BUILT_IN, COLUMNS
 from tests.support.program import jsonl, program
 
 PLUGIN = """

@@ -20,7 +20,7 @@ from fastmetrics.metrics.repeated_questions import exact_match_rate, semantic_co
 from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.models.embed import embed
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel
 
 

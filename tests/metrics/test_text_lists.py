@@ -20,7 +20,7 @@ from fastmetrics.base.arrays import text_of_arrow
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.text_structure import as_text_lists, printed_list, text_list
 from fastmetrics.base.text_structure import looks as structures
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.judge_server import judge_server
 from tests.support.program import program, unfolded
 from tests.support.strategies import texts

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError
 from fastmetrics.metrics.tokenizers import TOKENIZERS
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.reference.lexical import token_f1 as plain_f1
 from tests.reference.text import unicode_words
 from tests.support import strategies

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.input_columns import COLUMNS
 from tests.reference import latency_and_cost as oracle
 
 counts = st.none() | st.integers(0, 10**9)

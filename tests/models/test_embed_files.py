@@ -16,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError
 from fastmetrics.models.embed import embed
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.run_outputs import find_metadata
+from fastmetrics.tables.outputs import find_metadata
 from tests.support.program import jsonl, program
 
 ROWS = [

@@ -17,7 +17,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.vectors.search import search
 from tests.support.judge_server import completion, judge_server, user_message, with_client
 from tests.support.postgres import Database

@@ -30,8 +30,8 @@ from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
 from fastmetrics.results.comparison import p_value
 from fastmetrics.results.open_runs import open_run
+from fastmetrics.tables.good_rows import read_in_turn, whole_table
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_rows import read_in_turn, whole_table
 from tests.support.program import program
 
 HOSTILE = [

@@ -15,7 +15,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base import errors
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.presets import presets
 from fastmetrics.base.public_names import HOMES
 from fastmetrics.cli.commands import SECTIONS, TOP, all_commands

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fastmetrics as fm
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.public_names import HOMES
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base import errors
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.public_names import CAUGHT, HOMES, IN_ROOMS, MODULES, VERBS, load
 from fastmetrics.base.shared_parameters import helps
 from fastmetrics.cli.commands import all_commands

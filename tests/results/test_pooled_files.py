@@ -10,7 +10,7 @@ from fastmetrics.results.open_runs import PooledFiles
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.input_files import DataFile
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import jsonl, program, unfolded
 
 ROWS = [{"id": n, "answer": "a b", "reference": "a", "gold": "a b"} for n in range(3)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import program
 
 texts = st.none() | st.text(max_size=12)

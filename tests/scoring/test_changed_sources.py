@@ -16,7 +16,7 @@ from fastmetrics.metrics.plan import ScoreRequest, plan
 from fastmetrics.metrics.stored_metadata import source_digests
 from fastmetrics.scoring.score_runs import ScoreMaker
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import run
 
 PLUGIN = """

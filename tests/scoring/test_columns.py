@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.base.column_names import COLUMNS, passed_over, resolve
 from fastmetrics.base.errors import ColumnError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, passed_over, resolve
 from fastmetrics.base.presets import presets
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import jsonl, program
 
 ALIASES = [(column.name, alias) for column in COLUMNS.values() for alias in column.aliases]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base import input_columns
+from fastmetrics.base import column_names
 from fastmetrics.base.errors import ColumnError
 
 ROWS = {
@@ -230,14 +230,14 @@ def test_scores_of_a_polars_frame_join_it_by_id():
 
 def test_lists_of_names_in_one_text():
     specs = "squad_f1(version=2), ndcg@3,overall_quality(weights=(0.2, 0.2, 0.2, 0.2, 0.2), language='a,b)')"
-    assert input_columns.split(specs) == [
+    assert column_names.split(specs) == [
         "squad_f1(version=2)",
         "ndcg@3",
         "overall_quality(weights=(0.2, 0.2, 0.2, 0.2, 0.2), language='a,b)')",
     ]
-    assert input_columns.split(r"f(a='it\'s, so', b=[1, 2]),g") == [r"f(a='it\'s, so', b=[1, 2])", "g"]
-    assert input_columns.split(" it's, that's ,,") == ["it's", "that's"]
-    assert input_columns.split("a),b") == ["a)", "b"]
+    assert column_names.split(r"f(a='it\'s, so', b=[1, 2]),g") == [r"f(a='it\'s, so', b=[1, 2])", "g"]
+    assert column_names.split(" it's, that's ,,") == ["it's", "that's"]
+    assert column_names.split("a),b") == ["a)", "b"]
     columns = {"question": ["a"], "answer": ["a"], "reference": ["a"]}
     assert fm.score(columns, "token_f1,jaccard").column_names == ["token_f1", "jaccard"]
     some = fm.score(columns, suites="lexical,generation")

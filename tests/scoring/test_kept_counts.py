@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.tables.run_outputs import OutputWriter
+from fastmetrics.tables.outputs import OutputWriter
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
 
 

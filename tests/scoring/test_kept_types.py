@@ -17,7 +17,7 @@ from fastmetrics import score
 from fastmetrics.base.arrays import as_lists
 from fastmetrics.base.errors import ColumnError, OutputError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import cell_bytes
+from fastmetrics.tables.readers import cell_bytes
 from tests.support.table_files import read
 
 _NOON = datetime.datetime(2024, 1, 2, 12)

@@ -22,12 +22,12 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.engines.column_maker import RunOptions
+from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
+from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.sources import FrameSource
-from fastmetrics.tables.table_chunks import Limits
-from fastmetrics.tables.table_rows import good_batches
 from tests.support.judge_server import judge_server
 from tests.support.public_functions import public
 

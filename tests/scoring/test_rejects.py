@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits, Position, Reject
+from fastmetrics.tables.readers import Limits, Position, Reject
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 

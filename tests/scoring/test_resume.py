@@ -19,7 +19,7 @@ import pytest
 from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.opening import open_source, open_table
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import jsonl, program
 from tests.support.toy_scores import FunctionMaker, run
@@ -264,7 +264,7 @@ import pyarrow as pa
 from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import FunctionMaker, run
 begun = itertools.count()
 def score(batch):

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.base.progress import Progress
 from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score
 
 LIMITS = Limits(batch_rows=16, part_rows=40)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fastmetrics.base.input_columns import COLUMNS
+from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.vectors.embedder import Embedder
 

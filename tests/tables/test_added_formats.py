@@ -10,13 +10,12 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
+from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.encoders import Encoder
-from fastmetrics.tables.file_columns import Selection
-from fastmetrics.tables.file_formats import FORMATS
-from fastmetrics.tables.formats import Format, Reader
+from fastmetrics.tables.formats import FORMATS
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.opening import expand
-from fastmetrics.tables.table_chunks import Chunk
+from fastmetrics.tables.readers import Chunk, Format, Reader
 from tests.support.program import program
 
 MAGIC = b"%cards\n"

@@ -12,9 +12,9 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.table_rows import whole_table
 from tests.support.judge_server import judge_server
 from tests.support.program import program, unfolded
 

@@ -13,9 +13,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.base.limits import RETRY_LIMITS
-from fastmetrics.tables import written_tables
+from fastmetrics.tables import database_writer
 from fastmetrics.tables.databases import Session
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.optional_parts import NEEDS
 from tests.support.postgres import Database
 from tests.support.program import program
@@ -115,13 +115,13 @@ def test_a_table_is_written_whole_or_not_at_all(
 
 def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch) -> None:
     address, execute = database
-    write = written_tables.DatabaseTarget.publish
+    write = database_writer.DatabaseTarget.publish
 
     def late(self: Any, *args: Any, **options: Any) -> None:
         execute("CREATE TABLE scores (mine integer)")
         write(self, *args, **options)
 
-    monkeypatch.setattr(written_tables.DatabaseTarget, "publish", late)
+    monkeypatch.setattr(database_writer.DatabaseTarget, "publish", late)
     with pytest.raises(OutputError, match="the table 'scores' exists"):
         fm.score(ROWS, METRICS, output=f"{address}table=scores")
     assert execute("SELECT count(*) FROM scores") == [(0,)]

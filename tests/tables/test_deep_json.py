@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import fastmetrics as fm
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.kernels.byte_search import deepest
+from fastmetrics.tables.encoders import DEPTH
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.text_values import DEPTH
 from tests.support.program import jsonl, program
 
 GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}

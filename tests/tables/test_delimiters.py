@@ -10,7 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import program
 
 ROWS = "id,answer,reference\n1,Lyon,Paris\n2,Rome,Rome\n"

@@ -12,8 +12,8 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.score_file import ScoreFile
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_rows import whole_table
 from tests.support.table_files import column_bytes
 
 ROWS = [(3, "in Paris", "Paris"), (1, None, "Lyon"), (2, "Rome", "Rome, Italy")]

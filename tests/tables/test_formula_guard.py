@@ -16,7 +16,7 @@ from fastmetrics import score
 from fastmetrics.retrieval.rank import rank
 from fastmetrics.tables.encoders import guarded, unguarded
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.run_outputs import read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import jsonl, program
 
 STARTS = "=+-@\t\r\n＝＋－＠"

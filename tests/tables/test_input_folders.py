@@ -11,7 +11,7 @@ import pytest
 
 from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.table_files import FORMATS, read, write
 from tests.support.toy_scores import JOB, run, table
 

@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 

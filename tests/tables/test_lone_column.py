@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.tables.file_formats import encoder, output_format
+from fastmetrics.tables.formats import encoder, output_format
 from fastmetrics.tables.opening import open_source
 from tests.support.program import jsonl, program
 

@@ -154,7 +154,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
 )
 def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
     from fastmetrics.tables.addresses import parse
-    from fastmetrics.tables.protected_inputs import check_not_read
+    from fastmetrics.tables.targets import check_not_read
 
     with pytest.raises(OutputError, match="is an input"):
         check_not_read(parse(written), read)

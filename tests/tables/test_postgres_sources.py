@@ -10,9 +10,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
 from fastmetrics.base.limits import RETRY_LIMITS, SIZES
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.run_outputs import read_metadata
-from fastmetrics.tables.table_rows import whole_table
+from fastmetrics.tables.outputs import read_metadata
 from tests.support.postgres import PASSWORD, Database
 from tests.support.table_files import column_bytes
 

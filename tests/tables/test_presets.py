@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.column_names import COLUMNS, resolve
 from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, UnknownNameError
-from fastmetrics.base.input_columns import COLUMNS, resolve
 from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import presets
 from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.readers import Position
 from fastmetrics.tables.sources import FileSource
-from fastmetrics.tables.table_chunks import Position
 from tests.support.program import program
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Position
+from fastmetrics.tables.readers import Position
 from tests.support.program import program
 
 NAMES = ["id", "é"]

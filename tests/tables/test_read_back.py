@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import plain
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import table_target, write_whole
-from fastmetrics.tables.table_rows import whole_table
 
 TEXT_FORMATS = ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.zst", "t.jsonl", "t.jsonl.gz"]
 FORMATS = [*TEXT_FORMATS, "t.arrow", "t.parquet"]

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary import summarize
+from fastmetrics.tables.addresses import Pattern, is_input, on_disk
 from fastmetrics.tables.opening import expand, open_source
-from fastmetrics.tables.patterns import Pattern, is_input, on_disk
 from tests.support.loopback import BUCKET, Server
 from tests.support.table_files import tree
 

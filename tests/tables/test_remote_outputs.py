@@ -18,8 +18,8 @@ from fastmetrics.results.summary import summarize
 from fastmetrics.tables import targets
 from fastmetrics.tables.addresses import as_local
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.run_outputs import read_metadata
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.outputs import read_metadata
+from fastmetrics.tables.readers import Limits
 from tests.support.loopback import BUCKET, KEY, SECRET, Server
 from tests.support.program import program
 from tests.support.toy_scores import FunctionMaker, run

@@ -17,7 +17,7 @@ from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.json_lines import blocks
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Limits
+from fastmetrics.tables.readers import Limits
 from tests.support.program import ENVIRONMENT, command, jsonl, program
 from tests.support.table_files import read, write
 from tests.support.toy_scores import FunctionMaker, run

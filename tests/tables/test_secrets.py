@@ -14,8 +14,8 @@ from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse, shown_address
 from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.outputs import Output
 from fastmetrics.tables.remote_files import cause
-from fastmetrics.tables.run_outputs import Output
 from tests.support.program import program
 
 SHOWN = {

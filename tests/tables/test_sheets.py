@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Position
+from fastmetrics.tables.readers import Position
 from tests.support.program import program
 from tests.support.workbooks import write_workbook
 

@@ -17,10 +17,10 @@ from pyarrow.parquet import encryption
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import arrow_files
-from fastmetrics.tables.file_columns import Widened
+from fastmetrics.tables.column_types import Widened
+from fastmetrics.tables.good_rows import bad_text
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Position
-from fastmetrics.tables.table_rows import bad_text
+from fastmetrics.tables.readers import Position
 from tests.support.table_files import ROWS, read, write
 
 

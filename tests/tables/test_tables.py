@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Chunk, Limits, Position, Reject, cell_bytes, divided
+from fastmetrics.tables.readers import Chunk, Limits, Position, Reject, cell_bytes, divided
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, write
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.table_chunks import Position
+from fastmetrics.tables.readers import Position
 from tests.support.table_files import read
 
 BLANK = ["", " ", "\t", "  \t ", "\r", "\x0b", "\x0c"]

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import ColumnError, visible
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
 from fastmetrics.results.score_run import ScoreRun

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, is_number
+from fastmetrics.base.column_names import is_cost, is_price
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
-from fastmetrics.base.input_columns import is_cost, is_price
 from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import Section, SectionInput

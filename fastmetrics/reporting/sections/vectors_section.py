@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, OptionError, visible
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.reporting.page_rows import short
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.score_run import SortedIds
+from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.table_rows import whole_table
 from fastmetrics.vectors.projection import AXES, Points, pca
 from fastmetrics.vectors.vector_arrays import VectorFiles, Vectors, read_vectors, vector_column
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fastmetrics.base.column_names import listed
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.input_columns import listed
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.frames.with_scores import RowFunction, score_of
 from fastmetrics.scoring.metric_functions import columns_and_options

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import is_dataset, is_relation
 from fastmetrics.base.errors import ColumnError, OptionError, warn_of
-from fastmetrics.base.input_columns import resolve
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.base.shared_parameters import Help

@@ -19,8 +19,7 @@ from fastmetrics.base.errors import Argument, FileFormatError, OptionError, Outp
 from fastmetrics.tables.addresses import is_database, parameters
 from fastmetrics.tables.databases import DatabaseTable, Session, quoted, table_parts
 from fastmetrics.tables.encoders import dump, json_object, metadata_in
-from fastmetrics.tables.protected_inputs import paths_of
-from fastmetrics.tables.targets import Moves, Target
+from fastmetrics.tables.targets import Moves, Target, paths_of
 
 METADATA = "_fastmetrics"
 REJECTS = "_rejects"

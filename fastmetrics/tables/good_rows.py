@@ -15,9 +15,9 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
-from fastmetrics.tables.file_columns import Selection, Widened
+from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.readers import Chunk, Limits, Reject, batch_of, divided, long_rows, too_long
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
-from fastmetrics.tables.table_chunks import Chunk, Limits, Reject, batch_of, divided, long_rows, too_long
 from fastmetrics.text.text_keys import is_utf8
 
 # Finding text that is not UTF-8, by column, and reporting it by cell.
