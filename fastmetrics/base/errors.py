@@ -11,7 +11,6 @@
     ├── OutputError (OSError)        the output exists, cannot be written, or belongs to another run
     ├── PluginError (ValueError)     a metric of one's own cannot be declared, or does not give scores
     ├── MissingExtraError (ImportError) an optional dependency is needed; says which extra to install
-    ├── WorkerError (RuntimeError)   a process of a cluster cannot start, or dies again and again
     ├── ServiceError (RuntimeError)  a model's server refuses or fails call after call
     └── ModelCallError (RuntimeError) raised by a model client of one's own: a call of its model failed
 
@@ -207,10 +206,6 @@ class MissingExtraError(FastmetricsError, ImportError):
         # fastmetrics is on no package index
         command = f"pip install -e '.[{extra}]'"
         return cls(f"this needs {package}, which is not installed; in a clone of fastmetrics, run: {command}")
-
-
-class WorkerError(FastmetricsError, RuntimeError):
-    """A process of a cluster cannot start, or dies repeatedly."""
 
 
 class ServiceError(FastmetricsError, RuntimeError):

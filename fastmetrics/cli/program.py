@@ -38,7 +38,6 @@ from fastmetrics.base.errors import (
     OptionError,
     OutputError,
     ServiceError,
-    WorkerError,
     either,
     nearest,
 )
@@ -250,5 +249,5 @@ def main() -> None:
 
 
 def _code(error: FastmetricsError) -> int:
-    codes = ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (WorkerError, 6), (ServiceError, 7))
+    codes = ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (ServiceError, 7))
     return next((code for kind, code in codes if isinstance(error, kind)), 2)

@@ -117,7 +117,7 @@ class RunResult:
     """The result of a run.
 
     ``seconds`` are the times until the first row was read, of reading and scoring, summed over workers, of writing, and
-    the total wall time; engines of several processes add further stages.
+    the total wall time.
 
     ``output`` and ``rejects`` are paths, or addresses without their secrets.  ``guarded`` is the number of cells of a
     CSV output with a leading quote.  ``notes`` are those of the input.

@@ -92,9 +92,6 @@ class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts
         self.name = name
         self.type = type_
 
-    def __reduce__(self) -> tuple[type[Widened], tuple[str, pa.DataType]]:
-        return Widened, (self.name, self.type)
-
 
 class WrongValueError(ValueError):
     """A value that its column cannot contain; the text says what was expected."""

@@ -158,10 +158,6 @@ class DatabaseReader(Reader):
         self._free: Session | None = None
         self._give_back(session)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Another process makes a connection of its own."""
-        return {**self.__dict__, "_free": None}
-
     def _open(self) -> Session:
         session = Session(self._table)
         weakref.finalize(self, session.close)

@@ -164,7 +164,7 @@ MAX_ROW_BYTES = 64 << 20
 class DataFile:
     """One input file: ``shown`` is its name in messages, ``keys`` its hive partition values.
 
-    ``path`` is a local path or an address, resolved in each process; only an address has a ``stamp``.
+    ``path`` is a local path or an address; only an address has a ``stamp``.
     """
 
     path: str = field(repr=False)

@@ -171,10 +171,6 @@ class FrameSource(TableSource):
         self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
         self._columns: pa.Table | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Other processes get the selected columns only."""
-        return {**self.__dict__, "_frame": None, "index": None}
-
     def _type_of(self, name: str) -> pa.DataType:
         """The type of a column; null for one that cannot be converted."""
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pyarrow as pa
 import pytest
 
@@ -87,13 +85,6 @@ def test_permanent_fault_raises(tmp_path, monkeypatch, error, left, said):
         read(source, KINDS)
     assert str(caught.value) == f"{tmp_path}/t.parquet: {said}"
     assert counted == [left]
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_source_can_be_pickled(tmp_path, name):
-    source = open_source(write(ROWS, tmp_path / name), sizes=SMALL)
-    again = pickle.loads(pickle.dumps(source))
-    assert read(again, KINDS) == read(source, KINDS)
 
 
 def test_bad_cells_before_a_long_cell_are_reported_once(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 from functools import partial
@@ -109,10 +108,9 @@ def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch) -> None:
         assert held.sent < len(held.objects["/bkt/t.parquet"]) / 10
 
 
-def test_remote_files_and_sources_can_be_pickled(s3: Server, tmp_path: Path) -> None:
+def test_a_forked_process_opens_remote_files(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "travel/t.parquet")
-    source = open_source(address)
-    assert rows(pickle.loads(pickle.dumps(source)))[0].equals(rows(source)[0])
+    open_source(address)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(partial(open_source, address)).rows == 3
 
