@@ -55,8 +55,8 @@ class Selection:
                 if place not in wrong:
                     value = read(item)
                     converted = coerce(value, type_, kind)
-            except WiderTypeError as wider:
-                raise Widened(name, wider.type) from None
+            except Widened as wider:
+                raise Widened(wider.type, name) from None
             except ValueError as error:
                 within = text_within(type_of(value)) if kind in _OF_TEXTS else None
                 path = name if name in self.paths else spelled((name,))
@@ -87,7 +87,7 @@ _OF_TEXTS = ("text", "texts", "value", "values")
 class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts again with a wider type
     """A column needs a wider type than its first rows."""
 
-    def __init__(self, name: str, type_: pa.DataType) -> None:
+    def __init__(self, type_: pa.DataType, name: str = "") -> None:
         super().__init__(f"column {name!r} needs {type_}")
         self.name = name
         self.type = type_
@@ -95,14 +95,6 @@ class Widened(Exception):  # noqa: N818 - a signal, not an error: reading starts
 
 class WrongValueError(ValueError):
     """A value that its column cannot contain; the text says what was expected."""
-
-
-class WiderTypeError(Exception):
-    """A value that its column could contain if it had the type ``type``."""
-
-    def __init__(self, type_: pa.DataType) -> None:
-        super().__init__(str(type_))
-        self.type = type_
 
 
 def entries_type(type_: pa.MapType) -> pa.ListType:
@@ -129,22 +121,6 @@ def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:
         paths[column.name] = column.type
         add(column.name, column.type)
     return paths
-
-
-_ELEMENT = {
-    **{
-        "texts": "text",
-        "value": "value",
-        "values": "value",
-        "jsons": "json",
-        "ids": "id",
-        "id_groups": "id",
-        "any": "any",
-        "vectors": "vector",
-    },
-    **dict.fromkeys(("amounts", "numbers", "vector"), "number"),
-}
-"""The kind of the items of a list."""
 
 
 def unify(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
@@ -232,7 +208,7 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     """A JSON value converted to the type of its column.
 
     An integer among string ids becomes a string, a string of digits a number; a string among lists of texts becomes a
-    list of one; 0 and 1 are flags.  Raises ``WrongValueError``, or ``WiderTypeError`` if a wider column type would fit.
+    list of one; 0 and 1 are flags.  Raises ``WrongValueError``, or ``Widened`` if a wider column type would fit.
     """
     if value is None:
         return None
@@ -254,58 +230,65 @@ def coerce(value: Any, type_: pa.DataType, kind: str) -> Any:
     if kind == "flag" and isinstance(value, str):
         return flag_of(value) if value.strip() else None
     if kind == "amounts" and isinstance(value, list):
-        raise WiderTypeError(pa.list_(pa.float64()))
+        raise Widened(pa.list_(pa.float64()))
     if kind in ("value", "values") and isinstance(value, str | list | int | float):
-        raise WiderTypeError(pa.list_(pa.string()) if isinstance(value, list) else pa.string())
+        raise Widened(pa.list_(pa.string()) if isinstance(value, list) else pa.string())
     if kind == "id" and (isinstance(value, str) or (number and isinstance(value, int))):
-        raise WiderTypeError(pa.string())
+        raise Widened(pa.string())
     if kind == "any":
         if pt.is_struct(type_) and isinstance(value, dict):
             return {field.name: coerce(value.get(field.name), field.type, "any") for field in type_}
-        raise WiderTypeError(pa.float64() if pt.is_integer(type_) and isinstance(value, float) else pa.string())
-    raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
+        raise Widened(pa.float64() if pt.is_integer(type_) and isinstance(value, float) else pa.string())
+    raise _unfit(value, kind)
 
 
 _NUMERAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_EXPECTED = {
-    "text": "a string",
-    "texts": "a string or a list of strings",
-    "value": "a string",
-    "values": "a string or a list of strings",
-    "ids": "a list of texts or whole numbers",
-    "id_groups": "a list of texts or whole numbers, or a list of such lists",
-    "id": "a string or a whole number",
-    "number": "a number",
-    "amounts": "a number or a list of numbers",
-    "numbers": "a list of numbers",
-    "flag": FLAGS,
-    "vector": "a list of numbers",
-    "vectors": "a list of numbers, or a list of such lists",
+_KINDS = {
+    "text": ("a string", ""),
+    "texts": ("a string or a list of strings", "text"),
+    "value": ("a string", "value"),
+    "values": ("a string or a list of strings", "value"),
+    "any": ("any value", "any"),
+    "jsons": ("any value", "json"),
+    "ids": ("a list of texts or whole numbers", "id"),
+    "id_groups": ("a list of texts or whole numbers, or a list of such lists", "id"),
+    "id": ("a string or a whole number", ""),
+    "number": ("a number", ""),
+    "amounts": ("a number or a list of numbers", "number"),
+    "numbers": ("a list of numbers", "number"),
+    "flag": (FLAGS, ""),
+    "vector": ("a list of numbers", "number"),
+    "vectors": ("a list of numbers, or a list of such lists", "vector"),
 }
+"""What a value of each kind is, for messages, and the kind of the items of a list."""
+
+
+def _unfit(value: Any, kind: str) -> WrongValueError:
+    return WrongValueError(f"expected {_KINDS[kind][0]}, got {describe(value)}")
 
 
 def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
     if kind == "vectors" and not is_list(type_.value_type):
         if isinstance(value, list) and any(isinstance(item, list) for item in value):
-            raise WiderTypeError(pa.list_(type_))
+            raise Widened(pa.list_(type_))
         return _coerce_list(value, type_, "vector")
     if kind == "id_groups" and isinstance(value, list):
         if is_list(type_.value_type):  # a plain list: each id is a group of its own
             return [_coerce_list(item if isinstance(item, list) else [item], type_.value_type, "ids") for item in value]
         if any(isinstance(item, list) for item in value):
-            raise WiderTypeError(pa.list_(type_))
+            raise Widened(pa.list_(type_))
     if kind == "jsons" and not _is_texts(value):
         return [_coerce_text(value, "json")]
     if _is_single(value, kind):
         value = [value]
     if not isinstance(value, list):
         if kind == "any":
-            raise WiderTypeError(pa.string())
-        raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
+            raise Widened(pa.string())
+        raise _unfit(value, kind)
     try:
-        return [coerce(item, type_.value_type, _ELEMENT[kind]) for item in value]
-    except WiderTypeError as wider:
-        raise WiderTypeError(pa.string() if kind == "any" else pa.list_(wider.type)) from None
+        return [coerce(item, type_.value_type, _KINDS[kind][1]) for item in value]
+    except Widened as wider:
+        raise Widened(pa.string() if kind == "any" else pa.list_(wider.type)) from None
 
 
 def _is_single(value: Any, kind: str) -> bool:
@@ -326,16 +309,16 @@ def _coerce_text(value: Any, kind: str) -> str:
     if isinstance(value, str):
         return well_formed(value)
     if kind == "jsons" and _is_texts(value):
-        raise WiderTypeError(pa.list_(pa.string()))
+        raise Widened(pa.list_(pa.string()))
     if kind in ("texts", "value", "values") and isinstance(value, list):
-        raise WiderTypeError(pa.list_(pa.string()))
+        raise Widened(pa.list_(pa.string()))
     if kind in ("value", "values") and isinstance(value, int | float):
         return number_text(value)
     if kind == "id" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if kind in ("any", "json", "jsons"):
         return _coerce_text(json.dumps(value, ensure_ascii=False), kind)
-    raise WrongValueError(f"expected {_EXPECTED[kind]}, got {describe(value)}")
+    raise _unfit(value, kind)
 
 
 def _as_float(value: float) -> float:

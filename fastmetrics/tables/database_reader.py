@@ -238,7 +238,7 @@ class DatabaseReader(Reader):
             return
         field = selection.schema.field(int(mixed[1]))
         if selection.kinds[field.name] in ("id", "any", "time"):
-            raise Widened(field.name, pa.string()) from None
+            raise Widened(pa.string(), field.name) from None
         what = "expected numbers in all rows, as in the first ones; convert the values in the query"
         raise FileFormatError(f"{self.file.shown}: column {field.name!r}: {what}") from None
 
