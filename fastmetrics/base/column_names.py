@@ -322,7 +322,7 @@ def found_columns(
     fitting, rivals = _fitting(free), {}
     for column in COLUMNS.values():
         if column.name not in mapping:
-            found = _best(column, fitting.get(column.name, []))
+            found = _best(column, fitting[column.name]) if column.name in fitting else []
             also = {"contexts": "reference", "messages": "tool_calls"}.get(column.name)
             if not found and also in mapping:
                 found = _fitting([mapping[also]]).get(column.name, [])  # contexts as the reference are contexts still

@@ -58,9 +58,10 @@ def recognised(paths: Collection[str], records: str | None = None) -> Preset | N
     """
     for preset in presets().values():
         for place in (records or preset.records, None):
-            within = f"{place}[]." if place is not None else ""
-            if any(all(within + sign in paths for sign in signs) for signs in preset.signs):
-                return preset
+            for signs in preset.signs:
+                within = signs if place is None else [f"{place}[].{sign}" for sign in signs]
+                if all(map(paths.__contains__, within)):
+                    return preset
     return None
 
 

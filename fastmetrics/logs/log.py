@@ -29,7 +29,7 @@ from fastmetrics.base.columns import check_type
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
-from fastmetrics.metrics.abstention import PHRASES, RefusalsIn, abstained
+from fastmetrics.metrics.abstention import PHRASES, abstained, refusals_in
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.tables.good_rows import Piece, gathered
 from fastmetrics.tables.input_files import PLAIN, ReadSettings
@@ -385,7 +385,7 @@ def abstains(answers: pa.Array) -> Flags:
     flags, size = np.zeros(len(answers), np.bool_), SIZES.log_answers
     for start in range(0, len(answers), size):
         batch = Batch({"answer": answers.slice(start, size)})
-        refusals = RefusalsIn().of(batch, "answer", {"phrases": PHRASES})
+        refusals = refusals_in(batch, "answer", {"phrases": PHRASES})
         flags[start : start + size] = abstained(refusals) == 1
     return flags
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ids, Ints, Text, Tokens, arro
 from fastmetrics.base.options import LimitedTexts
 from fastmetrics.base.patterns import Pattern, UserPattern
 from fastmetrics.kernels import sentences as kernels
-from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words
+from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words, need
 from fastmetrics.metrics.metric import metric
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.text.phrases import Phrases, compile_phrases
@@ -83,20 +83,13 @@ class PhrasesOption:
     phrases: Patterns = PHRASES
 
 
-@dataclass(frozen=True)
-class RefusalsIn:
+def refusals_in(batch: Batch, column: str, options: Mapping[str, Any]) -> Refusals:
     """The answers of a column that may say "I don't know"; other answers need no further check."""
-
-    convention: str = "words"
-    options: ClassVar[type[PhrasesOption]] = PhrasesOption
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Refusals:
-        """The refusals under the option ``phrases``."""
-        phrases = tuple(options["phrases"])
-        return batch.remember(("refusals", column, phrases), lambda: _refusals(batch, column, phrases))
+    phrases = tuple(options["phrases"])
+    return batch.remember(("refusals", column, phrases), lambda: _refusals(batch, column, phrases))
 
 
-Answers = Annotated[Refusals, RefusalsIn()]
+Answers = Annotated[Refusals, need(refusals_in, convention="words", options=PhrasesOption)]
 
 
 def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import InputError
-from fastmetrics.metrics.abstention import PhrasesOption, RefusalsIn
+from fastmetrics.metrics.abstention import PhrasesOption, refusals_in
 from fastmetrics.metrics.batch import Batch, Number, Options, Raw
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.parameters import Either
@@ -66,7 +66,7 @@ class AnswerabilityIn(DecisionsIn):
 
 
 def _abstained(batch: Batch, column: str, options: Options) -> Flags:
-    refusals = RefusalsIn().of(batch, column, options)
+    refusals = refusals_in(batch, column, options)
     return REGISTRY["abstained"].function(refusals) > 0
 
 

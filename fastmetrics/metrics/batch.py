@@ -328,6 +328,16 @@ class Need(Protocol):
         """The representation of ``column``, or of each of its strings if it contains lists."""
 
 
+class _Computed:
+    def __init__(self, **told: Any) -> None:
+        vars(self).update(told)
+
+
+def need(of: Callable[[Batch, str, Options], Any], **told: Any) -> Any:
+    """The representation that a function computes; what is ``told`` of it are attributes of a need."""
+    return _Computed(of=of, **told)
+
+
 @dataclass(frozen=True)
 class TokensIn:
     """Tokens under one text convention."""
@@ -339,13 +349,9 @@ class TokensIn:
         return batch.tokens(column, self.convention)
 
 
-@dataclass(frozen=True)
-class TextIn:
+def text_in(batch: Batch, column: str, options: Options) -> Text:
     """The bytes themselves."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Text:
-        """The column's strings."""
-        return batch.text(column)
+    return batch.text(column)
 
 
 @dataclass(frozen=True)
@@ -376,7 +382,7 @@ class ScoresIn:
 Words = Annotated[Tokens, TokensIn("words")]
 Light = Annotated[Tokens, TokensIn("light")]
 Squad = Annotated[Tokens, TokensIn("squad")]
-Raw = Annotated[Text, TextIn()]
+Raw = Annotated[Text, need(text_in)]
 Number = Annotated[Numbers, NumbersIn()]
 
 

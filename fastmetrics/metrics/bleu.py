@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice, Real, Whole
 from fastmetrics.kernels.corpus_formulas import bleu_scores
-from fastmetrics.metrics.batch import Batch, Caution, Options, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, need, one_word
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 from fastmetrics.metrics.pair_counts import clipped
 from fastmetrics.metrics.tokenizers import tokens_of_function
@@ -47,37 +47,27 @@ class ReferenceTokens:
     groups: Ints
 
 
-@dataclass(frozen=True)
-class BleuIn:
+def bleu_in(batch: Batch, column: str, options: Options) -> Tokens:
     """Tokens under the options ``tokenizer`` and ``lowercase``."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Tokens:
-        """The column's tokens."""
-        name, lowercase = options["tokenizer"], options["lowercase"]
-        if name == "none":
-            return batch.tokens(column, "split" if lowercase else "none")
-        if name in FRAMES:
-            return batch.tokens(column, name + (LOWER if lowercase else ""))
-        tokenize = _sacrebleu(name).tokenizer
-        return tokens_of_function(
-            batch, column, (name, lowercase), lambda text: tokenize((text.lower() if lowercase else text).rstrip())
-        )
+    name, lowercase = options["tokenizer"], options["lowercase"]
+    if name == "none":
+        return batch.tokens(column, "split" if lowercase else "none")
+    if name in FRAMES:
+        return batch.tokens(column, name + (LOWER if lowercase else ""))
+    tokenize = _sacrebleu(name).tokenizer
+    return tokens_of_function(
+        batch, column, (name, lowercase), lambda text: tokenize((text.lower() if lowercase else text).rstrip())
+    )
 
 
-@dataclass(frozen=True)
-class ReferenceTokensIn:
-    """Like ``BleuIn``, with all references of a row together."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> ReferenceTokens:
-        """The column's tokens, grouped by row."""
-        groups = batch.text(column).groups
-        return ReferenceTokens(
-            BleuIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
-        )
+def reference_tokens_in(batch: Batch, column: str, options: Options) -> ReferenceTokens:
+    """Like ``bleu_in``, with all references of a row together."""
+    groups = batch.text(column).groups
+    return ReferenceTokens(bleu_in(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups)
 
 
-Bleu = Annotated[Tokens, BleuIn()]
-References = Annotated[ReferenceTokens, ReferenceTokensIn()]
+Bleu = Annotated[Tokens, need(bleu_in)]
+References = Annotated[ReferenceTokens, need(reference_tokens_in)]
 
 
 _UNSPACED = one_word("use tokenizer='zh' for Chinese or tokenizer='char' for any script, as in bleu(tokenizer='char')")

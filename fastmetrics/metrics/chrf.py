@@ -10,7 +10,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Real, Whole
-from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.batch import Batch, Options, need
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import ngrams
 from fastmetrics.text import tokenize as text
@@ -37,18 +37,14 @@ class Spelled:
         return Spelled(self.characters.take(rows), None if self.words is None else self.words.take(rows))
 
 
-@dataclass(frozen=True)
-class SpelledIn:
+def spelled_in(batch: Batch, column: str, options: Options) -> Spelled:
     """Characters and words under the options ``lowercase``, ``whitespace`` and ``word_order``."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Spelled:
-        """The column's characters and words."""
-        lowercase, whitespace, worded = options["lowercase"], options["whitespace"], options["word_order"] > 0
-        key = ("spelled", column, lowercase, whitespace, worded)
-        return batch.remember(key, lambda: _spell(batch, column, lowercase, whitespace, worded))
+    lowercase, whitespace, worded = options["lowercase"], options["whitespace"], options["word_order"] > 0
+    key = ("spelled", column, lowercase, whitespace, worded)
+    return batch.remember(key, lambda: _spell(batch, column, lowercase, whitespace, worded))
 
 
-Spelling = Annotated[Spelled, SpelledIn()]
+Spelling = Annotated[Spelled, need(spelled_in)]
 
 
 def _spell(batch: Batch, column: str, lowercase: bool, whitespace: bool, worded: bool) -> Spelled:

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.metrics.abstention import check_phrases, other_scripts
-from fastmetrics.metrics.batch import Batch, Options, Raw
-from fastmetrics.metrics.cited_support import citations, cosines, embedder_of, english_model
-from fastmetrics.metrics.grounding import GroundingIn, contexts_of, pattern_of, prepare, sentences_of
+from fastmetrics.metrics.batch import Batch, Options, Raw, need
+from fastmetrics.metrics.cited_support import Ids, citations, cosines, embedder_of, english_model
+from fastmetrics.metrics.grounding import GroundingOptions, contexts_of, pattern_of, prepare, sentences_of
 from fastmetrics.metrics.metric import Cautions, RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide
 
@@ -30,21 +30,14 @@ class Cited:
     n_supported: Ints
 
 
-@dataclass(frozen=True)
-class CitedIn:
+def cited_in(batch: Batch, column: str, options: Options) -> Cited:
     """Answers compared with all contexts that they cite."""
-
-    options = GroundingIn.options
-    columns = GroundingIn.columns
-
-    def of(self, batch: Batch, column: str, options: Options) -> Cited:
-        """The citations of ``column`` under the options of the metric."""
-        names = ("threshold", "embedder", "cache", "pattern")
-        key = ("cited", tuple(options["phrases"]), *(options[name] for name in names))
-        return batch.remember(key, lambda: _cited(batch, column, options))
+    names = ("threshold", "embedder", "cache", "pattern")
+    key = ("cited", tuple(options["phrases"]), *(options[name] for name in names))
+    return batch.remember(key, lambda: _cited(batch, column, options))
 
 
-Cites = Annotated[Cited, CitedIn()]
+Cites = Annotated[Cited, need(cited_in, options=GroundingOptions, columns={"context_ids": Ids})]
 
 
 def _cited(batch: Batch, column: str, options: Options) -> Cited:

@@ -24,7 +24,7 @@ from fastmetrics.base.patterns import Match, UserPattern
 from fastmetrics.kernels.claims import copy_without, find_citations
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.vectors import pair_products
-from fastmetrics.metrics.batch import Batch, Caution, Options, written
+from fastmetrics.metrics.batch import Batch, Caution, Options, need, written
 from fastmetrics.text.citation_marks import as_numbers
 from fastmetrics.text.segmentation import statements
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel, check_name
@@ -36,16 +36,12 @@ _UNKNOWN = 10**9
 """The number of the first unknown id in a row; further unknown ids count down from it."""
 
 
-@dataclass(frozen=True)
-class IdsIn:
+def ids_in(batch: Batch, column: str, options: Options) -> pa.Array:
     """Lists of ids as given; :func:`with_numbers` has already read them."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> pa.Array:
-        """The column."""
-        return batch.columns[column]
+    return batch.columns[column]
 
 
-Ids = Annotated[pa.Array | None, IdsIn()]
+Ids = Annotated[pa.Array | None, need(ids_in)]
 
 
 def with_numbers(answers: pa.Array, ids: pa.Array, contexts: pa.Array, counts: Ints, pattern: str) -> pa.Array:

@@ -42,7 +42,7 @@ from fastmetrics.kernels.claim_support import ClaimRules, claims_hold
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.located_words import Marks
 from fastmetrics.kernels.values import Picked, Values
-from fastmetrics.metrics.batch import Batch, Unread
+from fastmetrics.metrics.batch import Batch, Unread, need
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
 from fastmetrics.text.plain_numbers import STAND_IN, Plain, plain
@@ -96,18 +96,12 @@ class Passage:
         return claim_support.Passages(self.tokens.ids, self.tokens.starts, self.tokens.stops, self.groups)
 
 
-@dataclass(frozen=True)
-class PassageIn:
+def passage_in(batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
     """Text with its words and their positions."""
-
-    convention: str = "words"
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Passage:
-        """The column's passages."""
-        return batch.remember(("passage", column), lambda: _passage(batch, column))
+    return batch.remember(("passage", column), lambda: _passage(batch, column))
 
 
-Passages = Annotated[Passage, PassageIn()]
+Passages = Annotated[Passage, need(passage_in, convention="words")]
 
 
 def _passage(batch: Batch, column: str) -> Passage:
@@ -335,7 +329,7 @@ def _spelled(written: Mapping[str, Plain], vocabulary: Vocabulary, senses: Sense
 
 def unread_anchors(batch: Batch, options: Mapping[str, Any]) -> Iterator[Unread]:
     """The rows whose answer has a number of which nobody can tell whether the contexts hold it."""
-    answer, contexts = PassageIn().of(batch, "answer", options), PassageIn().of(batch, "contexts", options)
+    answer, contexts = passage_in(batch, "answer", options), passage_in(batch, "contexts", options)
     values, _, unknown = supported_values(answer, contexts)
     places = np.flatnonzero(unknown)
     rows = np.repeat(np.arange(len(answer.text)), np.diff(values.bounds))[places]

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.kernels.corpus_formulas import chrf_scores
-from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.batch import Batch, Options, need
 from fastmetrics.metrics.bleu import HEADS
 from fastmetrics.metrics.chrf import (
     Beta,
@@ -18,13 +18,13 @@ from fastmetrics.metrics.chrf import (
     EpsSmoothing,
     Lowercase,
     Spelled,
-    SpelledIn,
     Spelling,
     Whitespace,
     Words,
     check_orders,
     f_score,
     shared_ngrams,
+    spelled_in,
 )
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 
@@ -37,19 +37,15 @@ class ReferenceCharacters:
     groups: Ints
 
 
-@dataclass(frozen=True)
-class ReferenceCharactersIn:
-    """Like ``SpelledIn``, with all references of a row together."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> ReferenceCharacters:
-        """The column's characters and words, grouped by row."""
-        groups = batch.text(column).groups
-        return ReferenceCharacters(
-            SpelledIn().of(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
-        )
+def reference_characters_in(batch: Batch, column: str, options: Options) -> ReferenceCharacters:
+    """Like ``spelled_in``, with all references of a row together."""
+    groups = batch.text(column).groups
+    return ReferenceCharacters(
+        spelled_in(batch, column, options), np.arange(batch.n_rows + 1) if groups is None else groups
+    )
 
 
-References = Annotated[ReferenceCharacters, ReferenceCharactersIn()]
+References = Annotated[ReferenceCharacters, need(reference_characters_in)]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, Tokens, Uint64s
 from fastmetrics.base.options import Choice
 from fastmetrics.kernels.edit_distance import LANES, Texts, character_distances, edit_distances
-from fastmetrics.metrics.batch import Batch, Caution, Options, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Need, Options, need, one_word
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
 from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.metrics.tokenizers import TokenizedIn, TokenizerName
@@ -45,15 +45,11 @@ class Spelled:
         return Spelled(Texts(self.texts.data, self.texts.starts[rows], self.texts.stops[rows]))
 
 
-@dataclass(frozen=True)
-class SpelledIn:
+def spelled_in(batch: Batch, column: str, options: Options) -> Spelled:
     """Texts, in lower case if the option ``lowercase`` says so."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Spelled:
-        """The column's texts."""
-        text: Text | Folded = batch.folded(column, "lower") if options["lowercase"] else batch.text(column)
-        texts = Texts(*map(frozen, (text.data, text.starts, text.stops)))
-        return batch.remember(("spelled alone", column, options["lowercase"]), lambda: Spelled(texts))
+    text: Text | Folded = batch.folded(column, "lower") if options["lowercase"] else batch.text(column)
+    texts = Texts(*map(frozen, (text.data, text.starts, text.stops)))
+    return batch.remember(("spelled alone", column, options["lowercase"]), lambda: Spelled(texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +64,7 @@ class Grouped(Generic[T]):
 class AllReferences:
     """The representation of ``need``, with all references of a row together."""
 
-    need: TokenizedIn | SpelledIn
+    need: Need
 
     def of(self, batch: Batch, column: str, options: Options) -> Grouped[Any]:
         """The column's texts, grouped by row."""
@@ -79,8 +75,8 @@ class AllReferences:
 
 Words = Annotated[Tokens, TokenizedIn("none")]
 AllWords = Annotated[Grouped[Tokens], AllReferences(TokenizedIn("none"))]
-Characters = Annotated[Spelled, SpelledIn()]
-AllCharacters = Annotated[Grouped[Spelled], AllReferences(SpelledIn())]
+Characters = Annotated[Spelled, need(spelled_in)]
+AllCharacters = Annotated[Grouped[Spelled], AllReferences(need(spelled_in))]
 
 _UNSPACED = one_word("cer compares characters, and wer(tokenizer='unicode') takes each as a word")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,9 @@ from fastmetrics.base.columns import as_array, by_index
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, RefusalsIn, check_phrases
+from fastmetrics.metrics.abstention import PHRASES, Citation, Patterns, Refusals, check_phrases, refusals_in
 from fastmetrics.metrics.answerability_flags import answerable
-from fastmetrics.metrics.batch import Batch, Caution, Number, Options, Raw
+from fastmetrics.metrics.batch import Batch, Caution, Number, Options, Raw, need
 from fastmetrics.metrics.cited_support import (
     PATTERN,
     REASONS,
@@ -63,20 +63,13 @@ class GroundingOptions:
     cache: Cache = None
 
 
-@dataclass(frozen=True)
-class GroundingIn:
+def grounding_in(batch: Batch, column: str, options: Options) -> Grounding:
     """Answers compared with the contexts of the same batch."""
-
-    options: ClassVar[type[GroundingOptions]] = GroundingOptions
-    columns: ClassVar[Mapping[str, Any]] = {"context_ids": Ids}
-
-    def of(self, batch: Batch, column: str, options: Options) -> Grounding:
-        """The grounding of ``column`` under the options of the metric."""
-        key = ("grounding", *(_hashable(options[setting.name]) for setting in fields(GroundingOptions)))
-        return batch.remember(key, lambda: _grounding(batch, column, options))
+    key = ("grounding", *(_hashable(options[setting.name]) for setting in fields(GroundingOptions)))
+    return batch.remember(key, lambda: _grounding(batch, column, options))
 
 
-Grounded = Annotated[Grounding, GroundingIn()]
+Grounded = Annotated[Grounding, need(grounding_in, options=GroundingOptions, columns={"context_ids": Ids})]
 _COUNTS = "counts of contexts"
 
 
@@ -86,7 +79,7 @@ def _hashable(value: Any) -> Any:
 
 def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
     sentences, idk = sentences_of(batch, column, options)
-    refusals = RefusalsIn().of(batch, column, options)
+    refusals = refusals_in(batch, column, options)
     contexts, counts = contexts_of(batch)
     judged = support(sentences, idk, contexts, counts, embedder_of(options), float(options["threshold"]))
     return Grounding(judged, REGISTRY["abstained"].function(refusals) > 0)
@@ -94,7 +87,7 @@ def _grounding(batch: Batch, column: str, options: Options) -> Grounding:
 
 def sentences_of(batch: Batch, column: str, options: Options) -> tuple[Sentences, Flags]:
     """The sentences of answers with their citations, and whether they say "I don't know"."""
-    refusals: Refusals = RefusalsIn().of(batch, column, options)
+    refusals: Refusals = refusals_in(batch, column, options)
     sentences = cut(batch.text(column), pattern_of(batch, options))
     groups = sentences.text.groups
     assert groups is not None
@@ -166,7 +159,7 @@ def _listed(contexts: pa.Array) -> pa.Array:
 
 def _uncited(batch: Batch, options: Mapping[str, Any], columns: Iterable[str]) -> Flags:
     """The rows whose answer does not abstain and has sentences, none of which cites anything."""
-    grounding: Grounding = GroundingIn().of(batch, "answer", options)
+    grounding: Grounding = grounding_in(batch, "answer", options)
     sentences = grounding.support.sentences
     assert sentences.text.groups is not None
     marks = np.concatenate([[0], np.cumsum(sentences.marks[:, 0])])
@@ -275,7 +268,7 @@ def grounding_evidence(
             f"columns differ in length: {len(table['answer'])} answers, {len(table['contexts'])} contexts"
         )
     batch = prepare(Batch(table), options)
-    judged = GroundingIn().of(batch, "answer", options).support
+    judged = grounding_in(batch, "answer", options).support
     marks, text = judged.sentences.marks, batch.text("contexts")
     cited = judged.cited >= 0
     places = np.where(cited, np.cumsum(cited) - 1, 0)

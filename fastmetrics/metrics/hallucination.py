@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from fastmetrics.base.arrays import Flags, Floats, Tokens
 from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
 from fastmetrics.kernels.folding import FOREIGN
-from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words, written
+from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words, need, written
 from fastmetrics.metrics.claim_support import (
     Passage,
     Passages,
@@ -37,19 +36,13 @@ LOW_OVERLAP, DRIFT = 0.2, 0.2
 """The share of word pairs below which an answer drifts, and its minimum score then."""
 
 
-@dataclass(frozen=True)
-class KeywordsIn:
+def keywords_in(batch: Batch, column: str, options: Mapping[str, Any]) -> Tokens:
     """Keywords: words that are long enough and not stop words, under the option ``stop_words``."""
-
-    convention: str = "words"
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Tokens:
-        """The column's keywords."""
-        stop_words = tuple(options["stop_words"])
-        return batch.remember(("keywords", column, stop_words), lambda: _keywords(batch, column, stop_words))
+    stop_words = tuple(options["stop_words"])
+    return batch.remember(("keywords", column, stop_words), lambda: _keywords(batch, column, stop_words))
 
 
-Keywords = Annotated[Tokens, KeywordsIn()]
+Keywords = Annotated[Tokens, need(keywords_in, convention="words")]
 
 
 def _keywords(batch: Batch, column: str, stop_words: tuple[str, ...]) -> Tokens:

@@ -25,7 +25,7 @@ from fastmetrics.base.arrays import Flags, Floats, decoded, is_text, numpy_value
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Optional
 from fastmetrics.base.token_counts import COMPLETION, COUNTS, PROMPT, READ, REASONING, TOTAL, WRITTEN
-from fastmetrics.metrics.batch import Batch, Caution, Number, Numbers, NumbersIn, Options, Unread
+from fastmetrics.metrics.batch import Batch, Caution, Number, Numbers, NumbersIn, Options, Unread, need
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.parameters import Either
 from fastmetrics.metrics.prices import MILLION, PriceTable, prices_of
@@ -251,19 +251,15 @@ def total_tokens(
 # The cost of a row, as logged or by the prices of its model.
 
 
-@dataclass(frozen=True)
-class ModelsIn:
+def models_in(batch: Batch, column: str, options: Options) -> pa.DictionaryArray:
     """The names of models, each once."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> pa.DictionaryArray:
-        """The column's texts."""
-        models = decoded(batch.columns[column])
-        if not is_text(models.type):
-            raise ColumnError(f"column {column!r}: expected names of models, got {models.type}")
-        return models.dictionary_encode()
+    models = decoded(batch.columns[column])
+    if not is_text(models.type):
+        raise ColumnError(f"column {column!r}: expected names of models, got {models.type}")
+    return models.dictionary_encode()
 
 
-_MODELS = ModelsIn()
+_MODELS = need(models_in)
 
 
 def _priced(batch: Batch, options: Options) -> Flags:

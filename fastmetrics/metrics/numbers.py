@@ -18,7 +18,7 @@ from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.base.options import Choice, Real
 from fastmetrics.kernels.claim_support import NOTHING, UNKNOWN, YES, values_match
 from fastmetrics.metrics.batch import Batch, Options, Unread, english_and_russian_words
-from fastmetrics.metrics.claim_support import Passage, PassageIn, Passages, in_order, unread_rows, values_of
+from fastmetrics.metrics.claim_support import Passage, Passages, in_order, passage_in, unread_rows, values_of
 from fastmetrics.metrics.metric import RowHooks, metric
 
 Absolute = Annotated[float, Real(0.0, 1e300), "by how much numbers may differ"]
@@ -41,7 +41,7 @@ def _stances(passage: Passage) -> Ints:
 
 def _unread(batch: Batch, options: Options) -> Iterator[Unread]:
     """The rows of which nobody can tell whether the answer has the values of a reference."""
-    answer, reference = (PassageIn().of(batch, column, options) for column in ("answer", "reference"))
+    answer, reference = (passage_in(batch, column, options) for column in ("answer", "reference"))
     how = {name: options[name] for name in ("absolute", "relative", "which")}
     matches, culprits = _matches(answer, reference, **how)
     owner = np.repeat(np.arange(batch.n_rows), np.diff(reference.groups))

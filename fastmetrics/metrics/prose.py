@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text,
 from fastmetrics.base.options import MOST, Choice, Folder, Real, Whole
 from fastmetrics.kernels import sentences as kernels
 from fastmetrics.kernels.byte_search import count_characters
-from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words, english_words, no_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, english_and_russian_words, english_words, need, no_word
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import segmentation as segments
 from fastmetrics.text.lexicons import LANGUAGES, lexicons
@@ -149,21 +149,14 @@ class WritingOptions:
     lexicons: Lexicons = None
 
 
-@dataclass(frozen=True)
-class WritingIn:
+def writing_in(batch: Batch, column: str, options: Mapping[str, Any]) -> Writing:
     """Text by sentence under the option ``tokenizer``, with the word lists of ``language`` and ``lexicons``."""
-
-    convention: str = "words"
-    options: ClassVar[type[WritingOptions]] = WritingOptions
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> Writing:
-        """The column's writing."""
-        lists = options["language"], options["lexicons"], options.get("sophisticated_letters", LENGTHY)
-        key = "writing", column, options["tokenizer"], lists
-        return batch.remember(key, lambda: _writing(batch, column, options["tokenizer"], lists))
+    lists = options["language"], options["lexicons"], options.get("sophisticated_letters", LENGTHY)
+    key = "writing", column, options["tokenizer"], lists
+    return batch.remember(key, lambda: _writing(batch, column, options["tokenizer"], lists))
 
 
-Prose = Annotated[Writing, WritingIn()]
+Prose = Annotated[Writing, need(writing_in, convention="words", options=WritingOptions)]
 
 
 def _writing(batch: Batch, column: str, tokenizer: str, lists: tuple[str, str | None, int]) -> Writing:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Choice, Level
-from fastmetrics.metrics.batch import Batch, Caution, Options
+from fastmetrics.metrics.batch import Batch, Caution, Options, need
 from fastmetrics.retrieval import measures as ranked
 from fastmetrics.retrieval.rankings import (
     GradedRankings,
@@ -25,15 +25,11 @@ from fastmetrics.retrieval.rankings import (
 )
 
 
-@dataclass(frozen=True)
-class RankingsIn:
+def rankings_in(batch: Batch, column: str, options: Options) -> Rankings:
     """Lists of ids."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Rankings:
-        """The column's lists, parsed once per batch."""
-        groups = _groups(batch) if column == "relevant_ids" else None
-        ids = batch.columns[column] if groups is None else groups.flat
-        return batch.remember(("rankings", column), lambda: rankings(ids, column))
+    groups = _groups(batch) if column == "relevant_ids" else None
+    ids = batch.columns[column] if groups is None else groups.flat
+    return batch.remember(("rankings", column), lambda: rankings(ids, column))
 
 
 def _groups(batch: Batch) -> Groups | None:
@@ -41,21 +37,17 @@ def _groups(batch: Batch) -> Groups | None:
     return batch.remember(("groups", "relevant_ids"), lambda: groups_of(batch.columns["relevant_ids"]))
 
 
-@dataclass(frozen=True)
-class GradesIn:
+def grades_in(batch: Batch, column: str, options: Options) -> Floats:
     """One grade per relevant id."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Floats:
-        """The column's grades, in the order of the relevant ids."""
-        relevant = batch.columns["relevant_ids"]
-        if _groups(batch) is not None:
-            raise ColumnError(f"column {column!r}: grades are for plain lists of relevant ids, not for groups")
-        return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
+    relevant = batch.columns["relevant_ids"]
+    if _groups(batch) is not None:
+        raise ColumnError(f"column {column!r}: grades are for plain lists of relevant ids, not for groups")
+    return batch.remember(("grades", column), lambda: grades_of(batch.columns[column], relevant, column))
 
 
 NoRelevant = Annotated[str, Choice("undefined", "zero"), "the score of a question without relevant documents"]
-Ranked = Annotated[Rankings, RankingsIn()]
-Grades = Annotated[Floats, GradesIn()]
+Ranked = Annotated[Rankings, need(rankings_in)]
+Grades = Annotated[Floats, need(grades_in)]
 
 
 @dataclass(frozen=True)
@@ -77,32 +69,23 @@ class JudgedOptions:
     no_relevant: NoRelevant = "undefined"
 
 
-@dataclass(frozen=True)
-class JudgedIn:
+def judged_in(batch: Batch, column: str, options: Options) -> Judged:
     """Rankings with the grades of the relevant documents of the same batch."""
-
-    options: ClassVar[type[JudgedOptions]] = JudgedOptions
-    columns: ClassVar[Mapping[str, Any]] = {"relevance": Grades}
-
-    def of(self, batch: Batch, column: str, options: Options) -> Judged:
-        """The column's rankings, graded."""
-        groups, hits = _groups(batch), None
-        if groups is not None:
-            retrieved = RankingsIn().of(batch, "retrieved_ids", options)
-            hits = batch.remember(("group hits", column), lambda: group_hits(retrieved, groups))
-        return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]], hits)
+    groups, hits = _groups(batch), None
+    if groups is not None:
+        retrieved = rankings_in(batch, "retrieved_ids", options)
+        hits = batch.remember(("group hits", column), lambda: group_hits(retrieved, groups))
+    return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]], hits)
 
 
-RankedAndJudged = Annotated[Judged, JudgedIn()]
+RankedAndJudged = Annotated[Judged, need(judged_in, options=JudgedOptions, columns={"relevance": Grades})]
 ELSE = {"undefined": math.nan, "zero": 0.0}
 """The score of a row without relevant documents."""
 
 
 def _graded(batch: Batch, options: Options) -> GradedRankings:
-    retrieved, relevant = (RankingsIn().of(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
-    return graded(
-        retrieved, relevant, GradesIn().of(batch, "relevance", options) if "relevance" in batch.columns else None
-    )
+    retrieved, relevant = (rankings_in(batch, name, options) for name in ("retrieved_ids", "relevant_ids"))
+    return graded(retrieved, relevant, grades_in(batch, "relevance", options) if "relevance" in batch.columns else None)
 
 
 def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
@@ -129,7 +112,7 @@ def _short(batch: Batch, options: Options, columns: Iterable[str]) -> Flags | No
     k = options.get("k")
     if k is None:
         return None
-    retrieved = RankingsIn().of(batch, "retrieved_ids", options)
+    retrieved = rankings_in(batch, "retrieved_ids", options)
     return batch.remember(("short", k), lambda: retrieved.sizes < k)
 
 

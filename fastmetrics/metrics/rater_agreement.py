@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints, decoded, floats_of_arrow
-from fastmetrics.metrics.batch import Batch, KeptRows, Options, heads_of, row_lists
+from fastmetrics.metrics.batch import Batch, KeptRows, Options, heads_of, need, row_lists
 from fastmetrics.metrics.metric import Corpus, metric
 
 if TYPE_CHECKING:
@@ -25,20 +25,16 @@ class Rated:
     sizes: Ints
 
 
-@dataclass(frozen=True)
-class RatedIn:
+def rated_in(batch: Batch, column: str, options: Options) -> Rated:
     """Lists of ratings."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Rated:
-        """The column's lists; null is an empty list."""
-        array = decoded(batch.columns[column])
-        if pa.types.is_null(array.type):
-            return Rated(np.zeros(0), np.zeros(len(array), np.int64))
-        sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-        return Rated(floats_of_arrow(array.flatten(), column), sizes)
+    array = decoded(batch.columns[column])
+    if pa.types.is_null(array.type):
+        return Rated(np.zeros(0), np.zeros(len(array), np.int64))
+    sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return Rated(floats_of_arrow(array.flatten(), column), sizes)
 
 
-Ratings = Annotated[Rated, RatedIn()]
+Ratings = Annotated[Rated, need(rated_in)]
 
 
 def _finish(rows: KeptRows) -> Agreement:

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import ColumnError
 from fastmetrics.kernels import ranking_measures as kernels
 from fastmetrics.kernels import rankings as id_kernels
 from fastmetrics.kernels.vectors import pair_products
-from fastmetrics.metrics.batch import Batch, Caution, KeptRows, Options, heads_of, numbered
+from fastmetrics.metrics.batch import Batch, Caution, KeptRows, Options, heads_of, need, numbered
 from fastmetrics.retrieval.rankings import Rankings, frozen, ids_of, offsets, rankings, spans, take_ids
 from fastmetrics.text.text_keys import keys_of
 from fastmetrics.vectors.vector_arrays import Block, Vectors, VectorsLike, check_same_width
@@ -47,35 +47,23 @@ class Repeats:
         return self.score
 
 
-@dataclass(frozen=True)
-class KeysIn:
+def keys_in(batch: Batch, column: str, options: Options) -> Uint64s:
     """A 16-byte hash key of the text or integer in each row."""
-
-    kind = "id"
-
-    def of(self, batch: Batch, column: str, options: Options) -> Uint64s:
-        """Two keys per row; keys of null rows are not used."""
-        array = decoded(batch.columns[column])
-        return batch.remember(("keys", column), lambda: _keys(array, column))
+    array = decoded(batch.columns[column])
+    return batch.remember(("keys", column), lambda: _keys(array, column))
 
 
-Keys = Annotated[Uint64s, KeysIn()]
+Keys = Annotated[Uint64s, need(keys_in, kind="id")]
 """Texts or ids, as keys."""
 
 
-@dataclass(frozen=True)
-class CallsIn:
+def calls_in(batch: Batch, column: str, options: Options) -> Uint64s:
     """One key for the model call that made each row; 0 for a row without one."""
-
-    kind = "id"
-
-    def of(self, batch: Batch, column: str, options: Options) -> Uint64s:
-        """The first word of the key of the call's id."""
-        keys = KeysIn().of(batch, column, options)[:, 0]
-        return np.where(batch.columns[column].is_valid().to_numpy(zero_copy_only=False), keys, np.uint64(0))
+    keys = keys_in(batch, column, options)[:, 0]
+    return np.where(batch.columns[column].is_valid().to_numpy(zero_copy_only=False), keys, np.uint64(0))
 
 
-Calls = Annotated[Uint64s, CallsIn()]
+Calls = Annotated[Uint64s, need(calls_in, kind="id")]
 
 
 def heads(question: Uint64s, answer_call: Uint64s | None) -> Uint64s:

@@ -15,7 +15,7 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
 from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.lcs import Texts, union_hits
-from fastmetrics.metrics.batch import Batch, Caution, Options, no_word, written
+from fastmetrics.metrics.batch import Batch, Caution, Options, need, no_word, written
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, harmonic, lcs, ngrams
 from fastmetrics.text.segmentation import lines
@@ -64,34 +64,22 @@ class ByScript:
         return ByScript(self.latin.take(rows), lambda: self.every().take(rows), self.foreign[rows])
 
 
-@dataclass(frozen=True)
-class RougeIn:
+def rouge_in(batch: Batch, column: str, options: Options) -> Tokens | ByScript:
     """Tokens under the options ``tokenizer`` and ``stemmer``."""
-
-    convention: str = "rouge"
-
-    def of(self, batch: Batch, column: str, options: Options) -> Tokens | ByScript:
-        """The column's tokens."""
-        return _by_script(batch, column, options, "tokens", partial(batch.tokens, column))
+    return _by_script(batch, column, options, "tokens", partial(batch.tokens, column))
 
 
-@dataclass(frozen=True)
-class SummaryIn:
+def summary_in(batch: Batch, column: str, options: Options) -> SummaryTokens | ByScript:
     """Tokens under the options, by line."""
 
-    convention: str = "rouge"
+    def summary(name: str) -> SummaryTokens:
+        return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
 
-    def of(self, batch: Batch, column: str, options: Options) -> SummaryTokens | ByScript:
-        """The column's tokens and those of its lines, which are split only if there are several."""
-
-        def summary(name: str) -> SummaryTokens:
-            return batch.remember(("summary", column, name), lambda: _summary(batch, column, name))
-
-        return _by_script(batch, column, options, "summary", summary)
+    return _by_script(batch, column, options, "summary", summary)
 
 
-Rouge = Annotated[Tokens, RougeIn()]
-RougeLines = Annotated[SummaryTokens, SummaryIn()]
+Rouge = Annotated[Tokens, need(rouge_in, convention="rouge")]
+RougeLines = Annotated[SummaryTokens, need(summary_in, convention="rouge")]
 
 
 def _by_script(batch: Batch, column: str, options: Options, what: str, tokens: Callable[[str], Any]) -> Any:

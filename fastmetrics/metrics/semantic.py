@@ -13,22 +13,16 @@ from fastmetrics.base.arrays import Floats, decoded, is_list
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import of_hint
 from fastmetrics.kernels.vectors import pair_halves
-from fastmetrics.metrics.batch import Batch, Options
+from fastmetrics.metrics.batch import Batch, Options, need
 from fastmetrics.metrics.cited_support import Cache, Embeds, embedder_of, english_model, strings_of
 from fastmetrics.metrics.metric import Metric, metric
 from fastmetrics.metrics.repeated_questions import doubles, products
 from fastmetrics.vectors.vector_arrays import Block, Vectors
 
 
-@dataclass(frozen=True)
-class VectorsIn:
+def vectors_in(batch: Batch, column: str, options: Options) -> Vectors:
     """Vectors as given, those of lists one by one; null rows are NaN."""
-
-    by_item = True
-
-    def of(self, batch: Batch, column: str, options: Options) -> Vectors:
-        """The column's vectors."""
-        return batch.remember(("vectors", column), lambda: _vectors_of(batch.columns[column], column))
+    return batch.remember(("vectors", column), lambda: _vectors_of(batch.columns[column], column))
 
 
 def _vectors_of(column: pa.Array, name: str) -> Vectors:
@@ -41,18 +35,14 @@ def _vectors_of(column: pa.Array, name: str) -> Vectors:
     return Vectors.of(column, name=name)
 
 
-Vector = Annotated[Vectors, VectorsIn()]
+Vector = Annotated[Vectors, need(vectors_in, by_item=True)]
 
 
-@dataclass(frozen=True)
-class EmbeddedIn:
+def embedded_in(batch: Batch, column: str, options: Options) -> Vectors:
     """The embeddings of a column of text, by the options ``embedder`` and ``cache``."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Vectors:
-        """One vector per string; a row of several references has several."""
-        key = ("embedded", column, options["embedder"], options["cache"])
-        text = batch.text(column)
-        return batch.remember(key, lambda: Vectors.of(embedder_of(options).embed(strings_of(text))))
+    key = ("embedded", column, options["embedder"], options["cache"])
+    text = batch.text(column)
+    return batch.remember(key, lambda: Vectors.of(embedder_of(options).embed(strings_of(text))))
 
 
 @dataclass(frozen=True)
@@ -82,7 +72,7 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
         return scores
 
     used = [name.removesuffix("_embedding") if name in absent else name for name in metric.needs]
-    needs = {name: EmbeddedIn() if name in texts else metric.needs[name] for name in used}
+    needs = {name: need(embedded_in) if name in texts else metric.needs[name] for name in used}
     own = {field.name: getattr(metric, field.name) for field in fields(metric)}
     own |= {"function": function, "needs": needs, "rows": replace(metric.rows, best_by=None, prepare=None)}
     own |= {"defaults": {**metric.defaults, "embedder": None, "cache": None}}

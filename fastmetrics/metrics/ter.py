@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints, Text
-from fastmetrics.metrics.batch import Batch, Caution, Options, Raw, one_word
+from fastmetrics.metrics.batch import Batch, Caution, Options, Raw, need, one_word
 from fastmetrics.metrics.bleu import HEADS
 from fastmetrics.metrics.edit_distance import Grouped
 from fastmetrics.metrics.metric import Corpus, Formula, RowHooks, metric
@@ -26,17 +26,13 @@ def _scorer(options: Options) -> Any:
     return TER(**{name: options[name] for name in ("normalized", "no_punct", "asian_support", "case_sensitive")})
 
 
-@dataclass(frozen=True)
-class ReferencesIn:
+def references_in(batch: Batch, column: str, options: Options) -> Grouped[Text]:
     """The texts of a column, with all references of a row together."""
-
-    def of(self, batch: Batch, column: str, options: Options) -> Grouped[Text]:
-        """The column's texts, grouped by row."""
-        text = batch.text(column)
-        return Grouped(text, np.arange(batch.n_rows + 1) if text.groups is None else text.groups)
+    text = batch.text(column)
+    return Grouped(text, np.arange(batch.n_rows + 1) if text.groups is None else text.groups)
 
 
-References = Annotated[Grouped[Text], ReferencesIn()]
+References = Annotated[Grouped[Text], need(references_in)]
 
 _UNSPACED = one_word("normalized=True with asian_support=True splits Chinese and Japanese, and cer needs no words")
 

@@ -15,7 +15,7 @@ from fastmetrics.base.arrays import Flags, Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice
 from fastmetrics.kernels.token_overlap import count_documents, count_products, weighted_products
-from fastmetrics.metrics.batch import UNSPACED, Batch, Options
+from fastmetrics.metrics.batch import UNSPACED, Batch, Options, need
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import lists
 from fastmetrics.text.tokenize import Vocabulary
@@ -51,23 +51,17 @@ class Weighed:
     squares: Floats | None
 
 
-@dataclass(frozen=True)
-class WeighedIn:
+def weighed_in(batch: Batch, column: str, options: Options) -> Weighed:
     """Tokens with the weights of the option ``idf``."""
-
-    convention: str = _CONVENTION
-
-    def of(self, batch: Batch, column: str, options: Options) -> Weighed:
-        """The column's tokens and the weights of all words of the vocabulary so far."""
-        idf, tokens = options["idf"], batch.tokens(column, _CONVENTION)
-        vocabulary = batch.vocabulary(_CONVENTION)
-        keep = _grown(vocabulary, "longer than one", _longer_than_one)
-        if not isinstance(idf, DocumentFrequencies):
-            return Weighed(tokens, keep, None)
-        return Weighed(tokens, keep, _grown(vocabulary, idf, lambda words, first: _squares(words, first, idf)))
+    idf, tokens = options["idf"], batch.tokens(column, _CONVENTION)
+    vocabulary = batch.vocabulary(_CONVENTION)
+    keep = _grown(vocabulary, "longer than one", _longer_than_one)
+    if not isinstance(idf, DocumentFrequencies):
+        return Weighed(tokens, keep, None)
+    return Weighed(tokens, keep, _grown(vocabulary, idf, lambda words, first: _squares(words, first, idf)))
 
 
-Tfidf = Annotated[Weighed, WeighedIn()]
+Tfidf = Annotated[Weighed, need(weighed_in, convention=_CONVENTION)]
 
 
 def _grown(vocabulary: Vocabulary, key: Any, make: Callable[[Vocabulary, int], Any]) -> Any:

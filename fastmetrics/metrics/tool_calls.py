@@ -18,7 +18,7 @@ from fastmetrics.base.conversations import Call, calls_of, user_turns
 from fastmetrics.base.errors import InputError, shown
 from fastmetrics.base.options import Choice
 from fastmetrics.base.text_structure import as_json
-from fastmetrics.metrics.batch import Batch, Number, Options
+from fastmetrics.metrics.batch import Batch, Number, Options, need
 from fastmetrics.metrics.json_values import Near, compared, pieces
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, rules_of
@@ -135,28 +135,22 @@ class Calls:
         return equal
 
 
-@dataclass(frozen=True)
-class CallsIn:
+def calls_in(batch: Batch, column: str, options: Options) -> Calls:
     """The calls of each row; none for null."""
 
-    kind: str = "json"
+    def make() -> Calls:
+        texts = as_json(decoded(batch.columns[column]), several=False)
+        strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
+        known: dict[str | None, tuple[Call, ...]] = {None: ()}
+        for row, text in enumerate(strings):
+            if text not in known:
+                known[text] = _read(text, column, row)
+        return Calls([known[text] for text in strings])
 
-    def of(self, batch: Batch, column: str, options: Options) -> Calls:
-        """The column's calls."""
-
-        def make() -> Calls:
-            texts = as_json(decoded(batch.columns[column]), several=False)
-            strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
-            known: dict[str | None, tuple[Call, ...]] = {None: ()}
-            for row, text in enumerate(strings):
-                if text not in known:
-                    known[text] = _read(text, column, row)
-            return Calls([known[text] for text in strings])
-
-        return batch.remember(("calls", column), make)
+    return batch.remember(("calls", column), make)
 
 
-Made = Annotated[Calls, CallsIn()]
+Made = Annotated[Calls, need(calls_in, kind="json")]
 Arguments = Annotated[bool, "whether a call also needs the arguments that are expected, if they are"]
 Order = Annotated[
     str,
@@ -389,17 +383,11 @@ def tool_call_accuracy(
 # How often tools were called and the user spoke, and whether the user got what they wanted.
 
 
-@dataclass(frozen=True)
-class TurnsIn:
+def turns_in(batch: Batch, column: str, options: Options) -> Floats:
     """The turns of each row's conversation; 0 for null."""
-
-    kind: str = "json"
-
-    def of(self, batch: Batch, column: str, options: Options) -> Floats:
-        """The column's turns."""
-        texts = as_json(decoded(batch.columns[column]), several=False)
-        strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
-        return np.array([_turns(text, column, row) for row, text in enumerate(strings)], np.float64)
+    texts = as_json(decoded(batch.columns[column]), several=False)
+    strings = texts.to_pylist() if is_text(texts.type) else [None] * len(texts)
+    return np.array([_turns(text, column, row) for row, text in enumerate(strings)], np.float64)
 
 
 def _turns(text: str | None, column: str, row: int) -> int:
@@ -425,7 +413,7 @@ def tool_call_count(tool_calls: Made) -> Floats:
 
 
 @metric(bounds=(0, np.inf), better=None, source="turns of a dialogue", cues=["turn_count", "conversation_length"])
-def turns(messages: Annotated[Floats, TurnsIn()]) -> Floats:
+def turns(messages: Annotated[Floats, need(turns_in, kind="json")]) -> Floats:
     """Number of turns of a conversation: the messages of the user in it.
 
     Results of tools are no messages of the user, although Anthropic sends them under that role.

@@ -11,20 +11,20 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
-from fastmetrics.metrics.batch import UNSPACED, Batch
-from fastmetrics.metrics.claim_support import Passage, PassageIn, Passages, unread_anchors
+from fastmetrics.metrics.batch import UNSPACED, Batch, need
+from fastmetrics.metrics.claim_support import Passage, Passages, passage_in, unread_anchors
 from fastmetrics.metrics.hallucination import (
     OTHER_VERBS,
-    KeywordsIn,
     Share,
     StopWords,
     Window,
     completeness,
+    keywords_in,
     unsupported,
 )
 from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, sets
-from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, WeighedIn, cosine, fit_idf
+from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, cosine, fit_idf, weighed_in
 from fastmetrics.text.word_roles import STOP_WORDS
 
 FAIL, WARN, PASS = 0.0, 0.5, 1.0
@@ -39,18 +39,12 @@ class QuestionWords:
     keywords: Tokens
 
 
-@dataclass(frozen=True)
-class AskedIn:
+def asked_in(batch: Batch, column: str, options: Mapping[str, Any]) -> QuestionWords:
     """A question with its keywords under the option ``stop_words``."""
-
-    convention: str = "words"
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> QuestionWords:
-        """The column's questions."""
-        return QuestionWords(WeighedIn().of(batch, column, {"idf": "pair"}), KeywordsIn().of(batch, column, options))
+    return QuestionWords(weighed_in(batch, column, {"idf": "pair"}), keywords_in(batch, column, options))
 
 
-Questions = Annotated[QuestionWords, AskedIn()]
+Questions = Annotated[QuestionWords, need(asked_in, convention="words")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +55,12 @@ class WeighedAnswer:
     passage: Passage
 
 
-@dataclass(frozen=True)
-class AnsweredIn:
+def answered_in(batch: Batch, column: str, options: Mapping[str, Any]) -> WeighedAnswer:
     """An answer with the data for relevance and hallucination."""
-
-    convention: str = "words"
-
-    def of(self, batch: Batch, column: str, options: Mapping[str, Any]) -> WeighedAnswer:
-        """The column's answers."""
-        return WeighedAnswer(WeighedIn().of(batch, column, {"idf": "pair"}), PassageIn().of(batch, column, options))
+    return WeighedAnswer(weighed_in(batch, column, {"idf": "pair"}), passage_in(batch, column, options))
 
 
-Answers = Annotated[WeighedAnswer, AnsweredIn()]
+Answers = Annotated[WeighedAnswer, need(answered_in, convention="words")]
 
 
 @metric(

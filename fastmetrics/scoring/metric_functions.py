@@ -22,7 +22,7 @@ from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.claim_support import ANCHOR_KINDS, PassageIn
+from fastmetrics.metrics.claim_support import ANCHOR_KINDS, passage_in
 from fastmetrics.metrics.claim_support import anchors as find_anchors
 from fastmetrics.metrics.corpus_values import cautions_of, finished
 from fastmetrics.metrics.metric import REGISTRY, Metric
@@ -307,8 +307,7 @@ def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:
 
 def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.Array:
     """The anchors of a batch as a list column, optionally only unsupported ones."""
-    need = PassageIn()
-    answer, contexts = need.of(batch, "answer", {}), need.of(batch, "contexts", {})
+    answer, contexts = passage_in(batch, "answer", {}), passage_in(batch, "contexts", {})
     spans = find_anchors(answer, contexts, options["window"])
     order = np.lexsort((spans.starts, spans.rows))
     if unsupported:

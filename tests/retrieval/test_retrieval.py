@@ -18,7 +18,7 @@ from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.kernels import rankings as kernels
 from fastmetrics.kernels.rankings import Ids
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.ranking_inputs import JudgedIn
+from fastmetrics.metrics.ranking_inputs import judged_in
 from fastmetrics.retrieval.rankings import grades_of, rankings
 from tests.reference import repeats
 from tests.reference import retrieval as reference
@@ -265,5 +265,5 @@ def test_messages_name_the_row_of_a_grade_after_rows_without_ids():
 
 def test_whole_and_real_levels_run_the_same_compiled_kernels():
     batch = Batch({"retrieved_ids": pa.array([["a"]]), "relevant_ids": pa.array([["a"]])})
-    judged = JudgedIn().of(batch, "", {"relevance_level": 1, "no_relevant": "zero"})
+    judged = judged_in(batch, "", {"relevance_level": 1, "no_relevant": "zero"})
     assert isinstance(judged.level, float)
