@@ -419,9 +419,14 @@ class ScoreMetadata:
                 if key in _COUNTED:
                     raise FileFormatError(_UNREADABLE.format(error)) from error
         found = cls(**entries, stored=stored)
-        pairs, reasons = (found.cautions or {}).values(), (found.unread or {}).values()
-        if any(len(pair) != 2 for pair in pairs) or any(len(row) != 3 for of in reasons for row in of.values()):
-            raise FileFormatError(_UNREADABLE.format(ValueError("cautions and unread: expected 2 and 3 numbers")))
+        faults = {
+            "cautions: expected pairs of counts": any(len(pair) != 2 for pair in (found.cautions or {}).values()),
+            "unread: expected three numbers for each reason": any(
+                len(row) != 3 for reasons in (found.unread or {}).values() for row in reasons.values()
+            ),
+        }
+        for fault in (fault for fault, is_so in faults.items() if is_so):
+            raise FileFormatError(_UNREADABLE.format(ValueError(fault)))
         return found
 
     @classmethod
