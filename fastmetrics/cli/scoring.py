@@ -70,7 +70,7 @@ def _summarise(arguments: Arguments, quiet: bool, as_json: bool) -> Any:
         if is_set:
             raise OptionError(f"{option} needs --output: name the file of scores, such as scores.parquet")
     from fastmetrics.engines.column_maker import RunOptions
-    from fastmetrics.metrics.plan import ScoreRequest
+    from fastmetrics.plans.plan import ScoreRequest
     from fastmetrics.scoring.score_runs import summarize_table
 
     began = time.perf_counter()
@@ -175,7 +175,7 @@ def _meant(name: str) -> Iterator[str]:
     """What a name says in the sources, if it is one of theirs, and the metric of this name."""
     from fastmetrics.metrics.judge_scores import JudgedMetric
     from fastmetrics.metrics.metric import REGISTRY
-    from fastmetrics.metrics.plan import parse
+    from fastmetrics.metrics.score_names import parse
     from fastmetrics.metrics.source_names import explained, named
     from fastmetrics.models.prompts import shipped
 

@@ -22,7 +22,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, ordered
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
-from fastmetrics.metrics.score_batch import map_batches, slices
+from fastmetrics.plans.score_batch import map_batches, slices
 from fastmetrics.tables.column_types import Selection, Widened
 from fastmetrics.tables.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.good_rows import good_rows, raw_text

@@ -17,7 +17,8 @@ from fastmetrics.base.column_names import COLUMNS, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.metrics.fitted_file import Curve, RowScores
-from fastmetrics.metrics.plan import ScoreRequest, canonical_name, parse, part_of, plan
+from fastmetrics.metrics.score_names import canonical_name, parse, part_of
+from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.results.score_file import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.opening import open_table

@@ -26,8 +26,8 @@ from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import MISSING, Columns, open_log, times_of
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import parse
 from fastmetrics.metrics.prices import Prices, price_of, price_table
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.results.by_segment import IntervalSummary, summarize_by
 from fastmetrics.scoring.score import score
 from fastmetrics.stats.summed_scores import added_up

@@ -1,4 +1,4 @@
-"""The metrics: the decorator, the plan of a run, and one file for each family."""
+"""The metrics: the decorator, their names, and one file for each family."""
 
 from fastmetrics.base.public_names import exports
 

@@ -437,7 +437,7 @@ def numbered(keys: Uint64s) -> Ints:
 # Cautions: notes about rows that a metric cannot score well, with their number and advice.
 #
 # A metric declares its cautions.  The affected rows are counted in each batch as ``[rows, scored rows]``, and the
-# counts are summed like those of corpus metrics.  ``metrics/notes.py`` makes one note per cause of them.
+# counts are summed like those of corpus metrics.  ``plans/notes.py`` makes one note per cause of them.
 
 
 MANY = 0.05

@@ -182,10 +182,10 @@ def _steps(path: str) -> list[str | None]:
 
 def _metric_of(spec: str) -> tuple[Metric, Options]:
     """The metric that compares the texts of a field."""
-    from fastmetrics.metrics import plan  # which imports this module
+    from fastmetrics.metrics.score_names import parse as score_of  # which imports this module
 
     try:
-        score = plan.parse(spec)
+        score = score_of(spec)
     except FastmetricsError as error:
         raise NotAllowedError(str(error)) from error
     required = set(score.metric.required)

@@ -19,7 +19,6 @@ from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.options import Choice, LimitedText, Optional, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import estimated_tokens
-from fastmetrics.metrics.stored_metadata import source_of
 from fastmetrics.models import call_setup
 from fastmetrics.models.call_sender import Budget, CallSender
 from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, BotOptions, CallSettings
@@ -27,6 +26,7 @@ from fastmetrics.models.call_store import IN_MEMORY, CallStore
 from fastmetrics.models.calls import ERROR, Call, CallMaker, Failure, Message, Model, ModelReply
 from fastmetrics.models.clients import MANY, ClientSettings, FunctionClient
 from fastmetrics.models.prompts import mark, split_template, text_of
+from fastmetrics.plans.stored_metadata import source_of
 from fastmetrics.retrieval.faq import FaqReply
 from fastmetrics.tables.input_files import read_text
 

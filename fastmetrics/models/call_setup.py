@@ -176,7 +176,7 @@ class CallSettings(CallOptions):
         client = scheme_of(address_of(self.calls.base_url))
         if client is None:
             return Model(self.model, self.endpoint_name, given)
-        from fastmetrics.metrics.stored_metadata import source_of  # which loads the kernels
+        from fastmetrics.plans.stored_metadata import source_of  # which loads the kernels
 
         return Model(self.model, self.endpoint_name, given, source_of(MODEL_CLIENTS[client]))
 

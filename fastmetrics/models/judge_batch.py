@@ -22,10 +22,6 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_text_lists
 from fastmetrics.engines.column_maker import ColumnMaker, RunResult
 from fastmetrics.metrics.batch import Batch
-from fastmetrics.metrics.notes import column_counts, column_notes, read_as, script_counts
-from fastmetrics.metrics.plan import text_lists
-from fastmetrics.metrics.score_batch import fingerprints
-from fastmetrics.metrics.stored_metadata import list_specs
 from fastmetrics.models.call_sender import ModelCalls
 from fastmetrics.models.call_setup import MODEL, RUBRICS, CallSettings, JudgeOptions
 from fastmetrics.models.calls import REPLY, Answer, Call, CallMaker, Model
@@ -55,6 +51,10 @@ from fastmetrics.models.prompts import (
     values_of,
 )
 from fastmetrics.models.replies import FORMS, OK, REFUSED, TRUNCATED, UNPARSED, Reading, read_reply
+from fastmetrics.plans.notes import column_counts, column_notes, read_as, script_counts
+from fastmetrics.plans.plan import text_lists
+from fastmetrics.plans.score_batch import fingerprints
+from fastmetrics.plans.stored_metadata import list_specs
 from fastmetrics.results.summary import MetricSummary, Summary, summarize
 from fastmetrics.stats.summed_scores import fingerprint_text
 from fastmetrics.stats.sums import State

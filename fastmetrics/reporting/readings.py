@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.stored_metadata import Stored
+from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.score_file import declared_better, declared_bounds, declared_readings
 
 

@@ -18,7 +18,7 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.stored_metadata import Stored
+from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, fewer_segments
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems

@@ -19,7 +19,7 @@ from fastmetrics.base.display import strict
 from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, visible
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics.cited_support import PATTERN
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.open_runs import are_several
 from fastmetrics.results.score_run import ScoreRun

@@ -19,7 +19,7 @@ from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.metrics.stored_metadata import Stored
+from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.open_runs import open_run
 from fastmetrics.results.pairing import units_of

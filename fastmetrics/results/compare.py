@@ -23,7 +23,7 @@ from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.metrics.corpus_values import many_values
+from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.open_runs import open_run, open_runs, run_of

@@ -30,8 +30,8 @@ from fastmetrics.base.column_names import is_axis, is_cost
 from fastmetrics.base.display import number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.specs import Better
-from fastmetrics.metrics.corpus_values import columns_of_corpus, is_corpus, many_values
-from fastmetrics.metrics.stored_metadata import Stored
+from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_values
+from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
 from fastmetrics.results.pairing import PairedRuns, by_position
 from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts

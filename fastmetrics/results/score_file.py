@@ -28,11 +28,11 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column
 from fastmetrics.base.specs import Better, Side
-from fastmetrics.metrics.corpus_values import lists_read
 from fastmetrics.metrics.metric import Reading
-from fastmetrics.metrics.plan import parse
-from fastmetrics.metrics.stored_metadata import Declared, Stored
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.suites import lookup
+from fastmetrics.plans.corpus_values import lists_read
+from fastmetrics.plans.stored_metadata import Declared, Stored
 from fastmetrics.retrieval.measures import is_measure, measure
 from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.addresses import as_local, shown_address

@@ -17,9 +17,9 @@ from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, is_repeat, is
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.score_metadata import MissingQueries, ScoreMetadata, counts_column, drift_notes
-from fastmetrics.metrics.corpus_values import is_corpus, is_counted
-from fastmetrics.metrics.notes import unread_notes
-from fastmetrics.metrics.stored_metadata import Declared
+from fastmetrics.plans.corpus_values import is_corpus, is_counted
+from fastmetrics.plans.notes import unread_notes
+from fastmetrics.plans.stored_metadata import Declared
 from fastmetrics.results.score_file import (
     UNSCORED,
     ScoreFile,

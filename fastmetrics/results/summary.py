@@ -18,10 +18,10 @@ from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
-from fastmetrics.metrics.corpus_values import columns_of_corpus, finish_all, is_counted
-from fastmetrics.metrics.notes import notes_of, stored_notes, unread_notes
-from fastmetrics.metrics.plan import Plan
-from fastmetrics.metrics.stored_metadata import Declared, merged
+from fastmetrics.plans.corpus_values import columns_of_corpus, finish_all, is_counted
+from fastmetrics.plans.notes import notes_of, stored_notes, unread_notes
+from fastmetrics.plans.plan import Plan
+from fastmetrics.plans.stored_metadata import Declared, merged
 from fastmetrics.results.heat_maps import scale_of
 from fastmetrics.results.open_runs import PooledFiles, open_runs
 from fastmetrics.results.score_file import (

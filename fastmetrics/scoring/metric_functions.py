@@ -24,12 +24,13 @@ from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.claim_support import ANCHOR_KINDS, passage_in
 from fastmetrics.metrics.claim_support import anchors as find_anchors
-from fastmetrics.metrics.corpus_values import cautions_of, finished
 from fastmetrics.metrics.metric import REGISTRY, Metric
-from fastmetrics.metrics.notes import notes_of
-from fastmetrics.metrics.plan import Plan, Score, parse
 from fastmetrics.metrics.rouge import KINDS, PARTS
-from fastmetrics.metrics.score_batch import ScoredRows, Scorer, VocabularyPool, fit, map_batches, slices
+from fastmetrics.metrics.score_names import Score, parse
+from fastmetrics.plans.corpus_values import cautions_of, finished
+from fastmetrics.plans.notes import notes_of
+from fastmetrics.plans.plan import Plan
+from fastmetrics.plans.score_batch import ScoredRows, Scorer, VocabularyPool, fit, map_batches, slices
 
 # Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and several by ``fm.rouge``.
 

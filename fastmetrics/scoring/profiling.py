@@ -21,8 +21,8 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.engines.run import open_output, write_columns
-from fastmetrics.metrics.plan import Plan, ScoreRequest, plan
-from fastmetrics.metrics.score_batch import VocabularyPool, fitted, score_batch
+from fastmetrics.plans.plan import Plan, ScoreRequest, plan
+from fastmetrics.plans.score_batch import VocabularyPool, fitted, score_batch
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.score_runs import ScoreMaker
 from fastmetrics.tables.input_files import Reading, ReadSettings

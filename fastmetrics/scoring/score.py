@@ -79,7 +79,7 @@ def score(
     ``OutputError`` if the output exists or cannot be written.
     """
     from fastmetrics.engines.column_maker import RunOptions
-    from fastmetrics.metrics.plan import ScoreRequest
+    from fastmetrics.plans.plan import ScoreRequest
     from fastmetrics.scoring import score_runs
 
     request = ScoreRequest(
@@ -147,7 +147,7 @@ def scorer(
     value depends on all rows, such as ``corpus_bleu`` or ``tfidf_cosine``; suites leave these out.  A call raises the
     errors of ``score`` about columns and data.
     """
-    from fastmetrics.metrics.plan import ScoreRequest
+    from fastmetrics.plans.plan import ScoreRequest
     from fastmetrics.scoring.score_runs import BatchScorer
 
     return BatchScorer(

@@ -26,9 +26,10 @@ from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult,
 from fastmetrics.engines.run import made_in_memory, make_columns, open_output
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import Metric
-from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, parse, plan
-from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fitted
-from fastmetrics.metrics.stored_metadata import conclude, described, observe, signature, source_digests
+from fastmetrics.metrics.score_names import Score, parse
+from fastmetrics.plans.plan import Plan, ScoreRequest, plan
+from fastmetrics.plans.score_batch import Scorer, VocabularyPool, fitted
+from fastmetrics.plans.stored_metadata import conclude, described, observe, signature, source_digests
 from fastmetrics.results.summary import Summary, summarize, summary_of_run
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.outputs import find_metadata

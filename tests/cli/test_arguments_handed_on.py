@@ -70,7 +70,7 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
 """Function, the one behind it, arguments that it needs, and those that are converted on the way."""
 
 
-HOMES = {"ScoreRequest": "fastmetrics.metrics.plan", "RunOptions": "fastmetrics.engines.column_maker"}
+HOMES = {"ScoreRequest": "fastmetrics.plans.plan", "RunOptions": "fastmetrics.engines.column_maker"}
 """Where a function finds what it imports when it is called."""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.writing import PARTS
 from tests.support.fitted_models import features, written
 

@@ -14,9 +14,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics import plan as planning
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.suites import function_of
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.every_metric import CASES, EXEMPT, READERS, columns
@@ -83,8 +83,8 @@ def test_declarations_are_complete():
 def test_default_options_go_through_the_spec_and_back():
     for name, metric in REGISTRY.items():
         written = f"{name}({', '.join(f'{option}={value!r}' for option, value in metric.defaults.items())})"
-        assert planning.parse(written).options == metric.defaults
-        assert planning.parse(name).options == metric.defaults
+        assert parse(written).options == metric.defaults
+        assert parse(name).options == metric.defaults
         json.dumps(dict(metric.defaults))
 
 

@@ -13,7 +13,8 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.metrics.fitted_file import load, text_of
-from fastmetrics.metrics.plan import ScoreRequest, parse, plan
+from fastmetrics.metrics.score_names import parse
+from fastmetrics.plans.plan import ScoreRequest, plan
 from tests.reference import fitted as reference
 from tests.support.fitted_models import CUTS, ISOTONIC, LINE, PLATT, features, trees, written
 
@@ -241,9 +242,9 @@ def fit_plugin_score(answer: str) -> float:
 PICKLED = """
 import pickle, sys
 import fastmetrics as fm
-from fastmetrics.metrics.plan import plan
-from fastmetrics.metrics.plan import ScoreRequest
-from fastmetrics.metrics.stored_metadata import signature
+from fastmetrics.plans.plan import plan
+from fastmetrics.plans.plan import ScoreRequest
+from fastmetrics.plans.stored_metadata import signature
 
 fm.metrics.load_plugin(sys.argv[1])
 planned = plan(["answer"], ScoreRequest(sys.argv[2]))

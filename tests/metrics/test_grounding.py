@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.metrics.grounding import grounding_evidence
-from fastmetrics.metrics.plan import ScoreRequest, plan
+from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.vectors.embedder import Embedder
 
 WORDS = ["Apples", "Bread", "Cheese", "Dates"]

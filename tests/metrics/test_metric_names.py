@@ -10,7 +10,8 @@ from fastmetrics.base import specs
 from fastmetrics.base.errors import FEW, ColumnError, OptionError, UnknownNameError, fold, nearest, suggestion
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
-from fastmetrics.metrics.plan import ScoreRequest, parse, plan
+from fastmetrics.metrics.score_names import parse
+from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.retrieval.measures import FAMILIES, measure
 from tests.support.program import jsonl, program
 

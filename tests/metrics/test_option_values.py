@@ -30,7 +30,7 @@ from fastmetrics.base.options import (
 )
 from fastmetrics.metrics.bleu import OTHER_TOKENIZERS
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.retrieval.measures import FAMILIES, Gains, measure
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.stats.association import associate

@@ -14,8 +14,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, PluginError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
-from fastmetrics.metrics.plan import parse
-from fastmetrics.metrics.stored_metadata import code_of
+from fastmetrics.metrics.score_names import parse
+from fastmetrics.plans.stored_metadata import code_of
 from tests.support.program import ENVIRONMENT, ROOT, program
 
 OWN = """

@@ -12,7 +12,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError, OptionError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from tests.support.program import jsonl, program
 
 ROWS = [

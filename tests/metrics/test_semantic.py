@@ -15,10 +15,10 @@ from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_d
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError
-from fastmetrics.metrics.plan import ScoreRequest, plan
 from fastmetrics.metrics.repeated_questions import exact_match_rate, semantic_consistency
-from fastmetrics.metrics.score_batch import Scorer
 from fastmetrics.models.embed import embed
+from fastmetrics.plans.plan import ScoreRequest, plan
+from fastmetrics.plans.score_batch import Scorer
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.vectors.embedder import Embedder, EmbeddingModel

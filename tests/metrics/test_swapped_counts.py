@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.metrics.batch import Light
-from fastmetrics.metrics.corpus_values import many_values
 from fastmetrics.metrics.metric import Corpus
+from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.stats.significance import PairedCounts, swap_p
 
 CORPUS = ["corpus_bleu", "corpus_chrf", "corpus_chrf++", "abstention_f1"]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from fastmetrics.metrics.stored_metadata import Declared
 from fastmetrics.metrics.suites import lookup
+from fastmetrics.plans.stored_metadata import Declared
 from fastmetrics.reporting.readings import READINGS, reading, turn
 
 

@@ -20,6 +20,7 @@ ORDER = [
     "vectors",
     "retrieval",
     "metrics",
+    "plans",
     "engines",
     "results",
     "scoring",

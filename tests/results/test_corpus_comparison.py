@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
-from fastmetrics.metrics.corpus_values import many_values
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
+from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import Packed, PairedCounts, counts_interval, swap_p
 from tests.reference import resampling

@@ -9,7 +9,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.metrics.metric import REGISTRY, labelled
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.results.summary import Summary, summarize
 from tests.support.program import jsonl, program
 

@@ -23,7 +23,7 @@ from rich.console import Console
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.kernels import exact_sums as sums
-from fastmetrics.metrics.corpus_values import many_values
+from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.sums import State
 

@@ -12,8 +12,8 @@ import fastmetrics as fm
 from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run as engine_run
-from fastmetrics.metrics.plan import ScoreRequest, plan
-from fastmetrics.metrics.stored_metadata import source_digests
+from fastmetrics.plans.plan import ScoreRequest, plan
+from fastmetrics.plans.stored_metadata import source_digests
 from fastmetrics.scoring.score_runs import ScoreMaker
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Limits

@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics.score_batch import slices
+from fastmetrics.plans.score_batch import slices
 
 TABLE = pa.table(
     {

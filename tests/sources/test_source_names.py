@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.source_names import named, source_names
 from fastmetrics.models.prompts import read_rubric, rubric_path
 from tests.support.program import program

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
-from fastmetrics.metrics.corpus_values import together
 from fastmetrics.metrics.risk import _finish
+from fastmetrics.plans.corpus_values import together
 from fastmetrics.stats.risk import risks
 from tests.reference import risk as oracle
 

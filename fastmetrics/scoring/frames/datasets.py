@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastmetrics.base.threads import cores
-from fastmetrics.metrics.plan import ScoreRequest
+from fastmetrics.plans.plan import ScoreRequest
 from fastmetrics.scoring.frames.with_scores import TableFunction, adder_of, plan_beside
 from fastmetrics.tables.sources import FrameSource
 

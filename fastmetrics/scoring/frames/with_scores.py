@@ -23,10 +23,11 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.run import made_in_memory
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS, Metric
-from fastmetrics.metrics.notes import notes_of
-from fastmetrics.metrics.plan import Plan, Score, ScoreRequest, canonical_name, parse, plan
-from fastmetrics.metrics.score_batch import Scorer, VocabularyPool, fitted
+from fastmetrics.metrics.score_names import Score, canonical_name, parse
 from fastmetrics.metrics.suites import functions
+from fastmetrics.plans.notes import notes_of
+from fastmetrics.plans.plan import Plan, ScoreRequest, plan
+from fastmetrics.plans.score_batch import Scorer, VocabularyPool, fitted
 from fastmetrics.scoring.metric_functions import columns_and_options, scored_columns
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.score_runs import ScoreMaker, check_has_rows, check_rows_alone

@@ -34,7 +34,8 @@ from fastmetrics.kernels.folding import FOREIGN, UNLISTED
 from fastmetrics.metrics.batch import MANY, Batch, written
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
-from fastmetrics.metrics.plan import Plan, Score, parse
+from fastmetrics.metrics.score_names import Score, parse
+from fastmetrics.plans.plan import Plan
 from fastmetrics.text.normalization import may_change, steps_between
 from fastmetrics.text.thoughts import hold_thoughts
 

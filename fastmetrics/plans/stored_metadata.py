@@ -28,9 +28,10 @@ from fastmetrics.base.specs import Better
 from fastmetrics.metrics.cited_support import embedder_of
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import REGISTRY, Metric, Reading, labels_of
-from fastmetrics.metrics.notes import input_drifts, notes_of
-from fastmetrics.metrics.plan import Plan, Score
+from fastmetrics.metrics.score_names import Score
 from fastmetrics.metrics.tokenizers import TOKENIZERS
+from fastmetrics.plans.notes import input_drifts, notes_of
+from fastmetrics.plans.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.stats.sums import State
 

@@ -30,7 +30,7 @@ from fastmetrics.base.token_counts import Told, told
 from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
-from fastmetrics.metrics.notes import (
+from fastmetrics.plans.notes import (
     column_counts,
     extraction_counts,
     read_as,
@@ -38,7 +38,7 @@ from fastmetrics.metrics.notes import (
     spelling_counts,
     thought_counts,
 )
-from fastmetrics.metrics.plan import Plan
+from fastmetrics.plans.plan import Plan
 from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.good_rows import good_batches

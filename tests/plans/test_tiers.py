@@ -14,8 +14,9 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
-from fastmetrics.metrics.plan import ScoreRequest, parse, plan
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.suites import SUITES, TIERS, suite
+from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.program import jsonl, program
 

@@ -22,8 +22,8 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.metrics.metric import values_of
-from fastmetrics.metrics.notes import caution_notes
-from fastmetrics.metrics.plan import Score, parse
+from fastmetrics.metrics.score_names import Score, parse
+from fastmetrics.plans.notes import caution_notes
 
 Values: TypeAlias = Callable[[str], Iterable[Any]]
 """Returns the scores of a column, or the lists stored in one, batch by batch at each call."""

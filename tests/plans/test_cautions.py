@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.base.arrays import text_of_arrow, text_of_strings
 from fastmetrics.base.limits import SIZES
 from fastmetrics.kernels.folding import CYRILLIC, FOREIGN, LATIN, ONE_WORD, OTHER, UNLISTED, UNSPACED
-from fastmetrics.metrics.plan import parse
+from fastmetrics.metrics.score_names import parse
 from fastmetrics.results.summary import summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.input_files import FileSettings
