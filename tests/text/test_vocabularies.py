@@ -12,8 +12,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.arrays import Tokens, text_of_strings
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics import score_batch as scoring
 from fastmetrics.metrics.batch import Batch
+from fastmetrics.plans import score_batch as scoring
 from fastmetrics.text.conventions import CONVENTIONS, convention
 from fastmetrics.text.phrases import compile_phrases
 from fastmetrics.text.tokenize import Vocabularies, Vocabulary

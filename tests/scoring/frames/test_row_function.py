@@ -15,7 +15,7 @@ import fastmetrics as fm
 from fastmetrics.base import threads as thread_pools
 from fastmetrics.base.columns import open_frame
 from fastmetrics.engines import run as engine_run
-from fastmetrics.metrics import score_batch
+from fastmetrics.plans import score_batch
 from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.scoring.frames.with_scores import RowFunction, TableFunction, score_of
 from fastmetrics.tables.sources import FrameSource
