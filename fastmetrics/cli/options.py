@@ -42,7 +42,7 @@ _PLACEHOLDERS = {int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def with_placeholder(annotation: Any) -> Any:
-    """The annotation of an option, with a placeholder by its type unless it declares one; others are unchanged.
+    """The annotation of an option, which has now a placeholder by its type unless it declares one.
 
     >>> import typer
     >>> option = with_placeholder(Annotated[int | None, typer.Option("--bins")])
@@ -50,23 +50,12 @@ def with_placeholder(annotation: Any) -> Any:
     'N'
     """
     kind, *marks = typing.get_args(annotation) or (annotation,)
-    place = next((place for place, mark in enumerate(marks) if isinstance(mark, typer.models.OptionInfo)), None)
-    if place is None or marks[place].metavar is not None:
-        return annotation
-    marks[place] = copy.copy(marks[place])
-    marks[place].metavar = _placeholder(kind)
-    return Annotated[(kind, *marks)]
-
-
-def _placeholder(kind: Any) -> str | None:
-    """The placeholder of a type; None for an option that takes no value."""
-    if kind is bool:
-        return None
-    if typing.get_origin(kind) in (types.UnionType, typing.Union):
-        return _placeholder(typing.get_args(kind)[0])
-    if typing.get_origin(kind) is list:
-        return _placeholder(typing.get_args(kind)[0])
-    return _PLACEHOLDERS.get(kind, "TEXT")
+    while typing.get_args(kind):
+        kind = typing.get_args(kind)[0]
+    for mark in marks:
+        if isinstance(mark, typer.models.OptionInfo) and mark.metavar is None and kind is not bool:
+            mark.metavar = _PLACEHOLDERS.get(kind, "TEXT")
+    return annotation
 
 
 # The syntax of lists, pairs and parameters on the command line.
