@@ -332,7 +332,7 @@ def number_text(value: Any) -> str:
     >>> number_text(42.0), number_text(True), number_text(0.5)
     ('42', 'true', '0.5')
     """
-    return str(pa.scalar(value).cast(pa.string()))
+    return str(value) if type(value) is int else str(pa.scalar(value).cast(pa.string()))
 
 
 def as_texts(column: pa.Array, name: str, kind: str) -> pa.Array:

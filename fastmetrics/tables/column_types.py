@@ -41,34 +41,40 @@ class Selection:
                 types.setdefault(name, plain(schema.field(name).type))
         return Selection(pa.schema(list(types.items())), {name: self.kinds.get(name, "any") for name in types})
 
-    def to_kind(self, name: str, items: Iterable[T], read: Callable[[T], Any], wrong: WrongCells) -> pa.Array:
-        """The column of the values that ``read`` finds in the items, in its type.
+    def to_kind(self, name: str, items: Iterable[T], convert: Callable[[T], Any], wrong: WrongCells) -> pa.Array:
+        """The column of the values that ``convert`` makes of the items, in its type.
 
-        What it cannot hold is null, and added to ``wrong``; items that are wrong already are not read.  Raises
-        ``Widened`` for a value that a wider type would hold.
+        What it refuses by a ``ValueError`` is null, and added to ``wrong``; items that are wrong already are left out.
+        Raises ``Widened`` for a value that a wider type would hold.
         """
-        type_, kind = self.schema.field(name).type, self.kinds[name]
         values: list[Any] = []
         for place, item in enumerate(items):
-            value = converted = None
+            value = None
             try:
-                if place not in wrong:
-                    value = read(item)
-                    converted = coerce(value, type_, kind)
+                value = None if place in wrong else convert(item)
             except Widened as wider:
                 raise Widened(wider.type, name) from None
             except ValueError as error:
-                within = text_within(type_of(value)) if kind in _OF_TEXTS else None
-                path = name if name in self.paths else spelled((name,))
-                way = "" if within is None else f"; columns (--columns) can name a path within, as {path}{within}"
-                wrong[place] = (name, f"{error}{way}")
-            values.append(converted)
-        return pa.array(values, type_)
+                wrong[place] = (name, str(error))
+            values.append(value)
+        return pa.array(values, self.schema.field(name).type)
 
     def of_records(self, name: str, records: Iterable[Mapping[str, Any]], wrong: WrongCells) -> pa.Array:
         """The column of records of parsed JSON, or of texts of JSON, as by :meth:`to_kind`."""
-        path = self.paths.get(name)
-        return self.to_kind(name, records, (lambda one: one.get(name)) if path is None else path.value, wrong)
+        type_, kind, path = self.schema.field(name).type, self.kinds[name], self.paths.get(name)
+
+        def converted(record: Mapping[str, Any]) -> Any:
+            value = record.get(name) if path is None else path.value(record)
+            try:
+                return coerce(value, type_, kind)
+            except ValueError as error:
+                within = text_within(type_of(value)) if kind in _OF_TEXTS else None
+                if within is None:
+                    raise
+                place = f"{spelled((name,)) if path is None else name}{within}"
+                raise WrongValueError(f"{error}; columns (--columns) can name a path within, as {place}") from None
+
+        return self.to_kind(name, records, converted, wrong)
 
     def widen(self, name: str, type_: pa.DataType) -> Selection:
         """The same selection with one column of another type."""

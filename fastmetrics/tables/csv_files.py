@@ -29,7 +29,7 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import Argument, FileFormatError, MissingExtraError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.text_structure import flag_of, printed_list, text_list
-from fastmetrics.tables.column_types import Selection, WrongCells
+from fastmetrics.tables.column_types import Selection, T, WrongCells, coerce
 from fastmetrics.tables.encoders import TextEncoder, metadata_beside, unguarded
 from fastmetrics.tables.input_files import PLAIN, DataFile, read_by_default, reading
 from fastmetrics.tables.readers import Chunk, Format, Position, Reader, Reject, Rows, batch_of, too_long
@@ -50,21 +50,23 @@ def with_points(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", r"\1.\2")
 
 
-def _value(type_: pa.DataType, kind: str, cell: bytes | None) -> Any:
-    """The value of a cell in the notation of CSV; None for a blank one."""
-    if cell is None or not cell.strip():
-        return None
-    text = cell.decode(errors="replace")
+def _converter(type_: pa.DataType, kind: str) -> Callable[[str], Any]:
+    """What makes a value of a cell that is not blank, for a column of this type."""
     if is_list(type_) and kind in ("texts", "values", "choices"):
-        return text_list(text)
-    value = flag_of(text) if pt.is_boolean(type_) else printed_list(text) if is_list(type_) else _number_of(text)
-    if value is None:
-        raise ValueError(f"expected {'a list in JSON' if is_list(type_) else 'a number'}, got {text[:40]!r}")
-    return value
+        return text_list
+    if is_list(type_):
+        return lambda text: coerce(_expected("a list in JSON", text, printed_list(text)), type_, kind)
+    return flag_of if pt.is_boolean(type_) else _number_of
 
 
-def _number_of(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
+def _number_of(text: str) -> float:
+    return float(_expected("a number", text, _NUMBER.fullmatch(text))[0])
+
+
+def _expected(what: str, text: str, found: T | None) -> T:
+    if found is None:
+        raise ValueError(f"expected {what}, got {text[:40]!r}")
+    return found
 
 
 def as_it_looks(text: pa.ChunkedArray, *, comma: bool = False) -> pa.ChunkedArray:
@@ -395,8 +397,12 @@ class DelimitedReader(Reader):
                 blank = pc.equal(pc.binary_length(text), 0)
                 return pc.if_else(blank, pa.scalar(None, pa.string()), text).cast(type_)
             text = with_points(text) if self.has_decimal_comma else text
-        cells = text.view(pa.binary()).to_pylist()
-        return selection.to_kind(name, cells, functools.partial(_value, type_, selection.kinds[name]), wrong)
+        convert = _converter(type_, selection.kinds[name])
+
+        def value(cell: bytes | None) -> Any:
+            return None if cell is None or not cell.strip() else convert(cell.decode(errors="replace"))
+
+        return selection.to_kind(name, text.view(pa.binary()).to_pylist(), value, wrong)
 
 
 def _number(count: int, first: int, skipped: list[int]) -> tuple[Rows, int]:

@@ -266,7 +266,8 @@ class DatabaseReader(Reader):
                     texts = column.fill_null("null").to_pylist()
                     lines = "".join(f"{{{json.dumps(name)}:{text}}}\n" for text in texts)
                     parsed = parsed_lines(lines.encode(), len(texts), pa.schema([field]))
-                    array = selection.to_kind(name, texts, json.loads, wrong) if parsed is None else parsed.column(0)
+                    records = ({name: json.loads(text)} for text in texts)
+                    array = selection.of_records(name, records, wrong) if parsed is None else parsed.column(0)
                 else:
                     if isinstance(column.type, pa.OpaqueType):
                         column = _vectors(column.storage, _COORDINATES[column.type.type_name])

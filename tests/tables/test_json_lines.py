@@ -164,6 +164,7 @@ def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
     assert kept["id"] == [str(large), str(2**53 + 1), str(2**53)]
     assert kept["pages"] == [[str(large), "1"], [str(2**53 + 1)], None]
     assert kept["share"] == [1.5, 2.0**70, 1.0]
+    assert read(source, {"id": "value", "pages": "values"})[0].to_pydict() == {"id": kept["id"], "pages": kept["pages"]}
 
 
 def test_ids_beside_floats_keep_their_digits(tmp_path: Path) -> None:
