@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from fastmetrics.base.display import Grid
-from fastmetrics.reporting.sections.section import Section
+from fastmetrics.reporting.sections.section import WORDS, Section
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS: Mapping[str, Sequence[str]] = WORDS["words"]
 
-_WORDS: Mapping[str, Sequence[str]] = _TABLE["words"]
-
-HEADINGS: Mapping[str, str] = _TABLE["headings"]
+HEADINGS: Mapping[str, str] = WORDS["headings"]
 """The Russian headings of tables that the terminal shows too, and the names of figures that are words."""
 
 LANGUAGES = ("en", "ru")

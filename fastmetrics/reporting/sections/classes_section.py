@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import ColumnError, visible
-from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.worst_rows import TextSource
@@ -158,25 +157,9 @@ def _level(share: float) -> int:
     return sum(share > limit for limit in (0.0, 0.1, 0.5))
 
 
-_LABELS: Mapping[str, Any] = {
-    "classes": ("Labels", "Классы"),
-    "classes_note": (
-        "{predicted} against {expected}, one label in each row; a figure has its interval beside it.",
-        "{predicted} против {expected}, по одной метке в строке; рядом с показателем его интервал.",
-    ),
-    "confusion": ("Confusion matrix", "Матрица ошибок"),
-    "expected_predicted": ("expected ↓ predicted →", "ожидалось ↓ предсказано →"),
-    "confusion_note": (
-        "Rows: what was expected; columns: what was predicted. Blue: right; orange: wrong, in full colour above half "
-        "of the expected rows.",
-        "Строки: что ожидалось; столбцы: что предсказано. Синий: верно; оранжевый: неверно, полный цвет — свыше "
-        "половины ожидавших строк.",
-    ),
-}
-
 SECTION = Section(
     "classes",
-    labels=_LABELS,
+    labels=WORDS["sections"]["classes"],
     content=_content,
     template="""\
 <h2>{{ L.classes }}</h2>

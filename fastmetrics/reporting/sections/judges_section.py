@@ -9,7 +9,7 @@ from typing import Any
 
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.rows import judged_files
-from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.judge_report import JudgeReport, judge_report
 from fastmetrics.stats.mean_interval import interval_text
 
@@ -68,9 +68,7 @@ def _decisions(judged: JudgeReport) -> list[tuple[str, str, float]]:
 
 SECTION = Section(
     "judges",
-    labels={
-        "judges": ("Judges", "Судьи"),
-    },
+    labels=WORDS["sections"]["judges"],
     content=_content,
     template="""\
 <h2>{{ L.judges }}</h2>

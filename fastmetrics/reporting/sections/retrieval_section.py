@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import is_list
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts, LineChart
-from fastmetrics.reporting.sections.section import Section
+from fastmetrics.reporting.sections.section import WORDS, Section
 from fastmetrics.results.summary import Summary
 from fastmetrics.retrieval.rankings import Rankings, graded, grades_of, rankings
 
@@ -144,25 +144,7 @@ def _cut_offs(family: str, ks: Sequence[int], summaries: Mapping[str, Summary], 
 
 SECTION = Section(
     "retrieval",
-    labels={
-        "retrieval": ("Retrieval", "Поиск"),
-        "by_cutoff": ("By cut-off", "По глубине"),
-        "by_cutoff_note": (
-            "Means of all rows that have a score, over the first k places of a ranking.",
-            "Средние по всем строкам с оценкой, по первым k местам выдачи.",
-        ),
-        "by_place": ("By place of the ranking", "По местам выдачи"),
-        "by_place_note": (
-            "Of all rows with a ranking and a relevant document: the share of the documents at each place that are "
-            "relevant, and the share of rows with a relevant one at that place or before.",
-            "По всем строкам с выдачей и релевантным документом: доля релевантных среди документов на каждом "
-            "месте и доля строк, где релевантный стоит на этом месте или раньше.",
-        ),
-        "place": ("place", "место"),
-        "ranked": ("documents", "документов"),
-        "relevant_share": ("relevant at this place", "релевантны на этом месте"),
-        "found_by": ("rows with one by this place", "строк, где уже найден"),
-    },
+    labels=WORDS["sections"]["retrieval"],
     content=lambda section_input: retrieval_page(section_input.summaries, section_input.counter, section_input.charts),
     template="""\
 {% if retrieval.families %}

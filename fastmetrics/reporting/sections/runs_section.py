@@ -8,7 +8,7 @@ from typing import Any
 
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import LineChart
-from fastmetrics.reporting.sections.section import Section, SectionInput, shown_notes
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, shown_notes
 from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.primary import PRIMARY
 from fastmetrics.results.trend import Trend, TrendPoint, trend
@@ -75,14 +75,7 @@ def _lines(points: Trend) -> list[dict[str, Any]]:
 
 SECTION = Section(
     "runs",
-    labels={
-        "runs": ("Runs", "Запуски"),
-        "began": ("began", "начало"),
-        "runs_note": (
-            "Means with their intervals over the runs of a folder, first to last.",
-            "Средние с интервалами по запускам из папки, от первого к последнему.",
-        ),
-    },
+    labels=WORDS["sections"]["runs"],
     content=_trends,
     template="""\
 <p class="note">{{ L.runs_note }}</p>

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,6 +19,9 @@ from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.results.score_run import ScoreRun
 from fastmetrics.results.summary import Summary
 from fastmetrics.results.worst_rows import TextSource
+
+WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "labels.toml").read_text(encoding="utf-8"))
+"""The words of the page, the Russian headings of tables, and the words of sections by their names."""
 
 
 class Counter(Protocol):
@@ -51,7 +56,7 @@ class Section:
 
     name: str
     """The id of the section and the variable of its content in the template."""
-    labels: Mapping[str, tuple[str, str]]
+    labels: Mapping[str, Sequence[str]]
     """Words in English and Russian, ``L.key`` in the template; the label of the name is the title."""
     content: Callable[[SectionInput], Any]
     """Makes the content; a report without any has no such section."""

@@ -10,7 +10,7 @@ from typing import Any
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.readings import reading
-from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.summary import Summary
 
 _TIERS: Mapping[str, str] = {
@@ -116,38 +116,7 @@ def _label(metric: str) -> str:
 
 SECTION = Section(
     "tiers",
-    labels={
-        "tiers": ("Tiers", "Уровни"),
-        "tiers_note": (
-            "Each level of the system on its own: a weak answer may come from the search, the generation or the texts. "
-            "Names are those of the RAG benchmark; beside them stand the names of the scores.",
-            "Каждый уровень системы отдельно: слабый ответ может идти от поиска, генерации или текстов. Имена — из "
-            "бенчмарка RAG, рядом имена оценок.",
-        ),
-        "tier_0": ("Tier 0: Embedding Quality (Intrinsic)", "Tier 0: качество эмбеддингов"),
-        "tier_1": ("Tier 1: Retrieval", "Tier 1: точность поиска"),
-        "tier_2": ("Tier 2: Generation", "Tier 2: качество генерации"),
-        "tier_3": ("Tier 3: End-to-End", "Tier 3: сквозное качество"),
-        "tier_judge": ("Tier Judge: LLM Judge Quality", "Tier Judge: качество судей"),
-        "tier_decisions": ("Tier Judge Pipeline: Production Judge", "Tier Judge Pipeline: судья в работе"),
-        "tier_ux": ("Tier UX: User Experience", "Tier UX: пользовательский опыт"),
-        "tier_ux_log": (
-            "Tier UX: User Experience, cache and sessions",
-            "Tier UX: пользовательский опыт, кэш и сеансы",
-        ),
-        "tier_users": ("Users: chunks, topics and questions", "Пользователи: фрагменты, темы и вопросы"),
-        "texts_note": (
-            "Scores of answers stand under Tier 3 for systems with scores of retrieval, else under Tier 2.",
-            "Оценки ответов стоят в Tier 3 у систем с оценками поиска, иначе в Tier 2.",
-        ),
-        "says_avg_nn_distance": ("lower: more compact locally", "ниже: локально компактнее"),
-        "says_std_nn_distance": ("higher: uneven density, perhaps holes", "выше: плотность неоднородна, возможны дыры"),
-        "says_density_score": ("higher: a denser space", "выше: пространство плотнее"),
-        "says_effective_dimensionality": ("far too low: perhaps collapsed", "слишком низко: возможно схлопывание"),
-        "says_largest": ("shows outliers", "показывает выбросы"),
-        "source": ("source", "источник"),
-        "score_name": ("score", "оценка"),
-    },
+    labels=WORDS["sections"]["tiers"],
     content=tiers,
     template="""\
 <p class="note">{{ L.tiers_note }} {{ L.texts_note }}</p>

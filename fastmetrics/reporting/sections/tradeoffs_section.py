@@ -15,7 +15,7 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.charts import ScatterChart
-from fastmetrics.reporting.sections.section import Section, SectionInput
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.main_metric import first_metrics
 from fastmetrics.results.score_file import declared_better, declared_bounds
 from fastmetrics.results.score_run import ScoreRun
@@ -119,19 +119,7 @@ def _beaten(goods: Floats) -> list[bool]:
 
 SECTION = Section(
     "tradeoffs",
-    labels={
-        "tradeoffs": ("Cost", "Цена"),
-        "tradeoffs_head": ("Quality against cost and latency", "Качество против цены и задержки"),
-        "tradeoffs_note": (
-            "Each system by its own rows: means of metrics and costs, medians of latencies. The line joins the systems "
-            "that no other one beats: none is as good for less.",
-            "Каждая система по своим строкам: средние метрик и цены, медианы задержек. Линия соединяет системы, "
-            "которых не превосходит ни одна другая: никакая не даёт того же дешевле.",
-        ),
-        "unbeaten": ("not beaten", "не превзойдена"),
-        "quality": ("quality", "качество"),
-        "systems_left_out": ("systems without these columns:", "систем без этих столбцов:"),
-    },
+    labels=WORDS["sections"]["tradeoffs"],
     content=trade_offs,
     template="""\
 <h2>{{ L.tradeoffs_head }}</h2>

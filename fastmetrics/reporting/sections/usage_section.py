@@ -21,7 +21,7 @@ from fastmetrics.logs.domains import Domain
 from fastmetrics.logs.topics import Topic, Topics
 from fastmetrics.reporting.charts import BarList, Charts, LineChart
 from fastmetrics.reporting.row_texts import cut
-from fastmetrics.reporting.sections.section import Section, shown_notes
+from fastmetrics.reporting.sections.section import WORDS, Section, shown_notes
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
 from fastmetrics.tables.input_files import read_small, reading
 from fastmetrics.text.word_roles import STOP_WORDS
@@ -237,41 +237,7 @@ def _n(use: ChunkUse, label: str) -> int:
 
 SECTION = Section(
     "usage",
-    labels={
-        "usage": ("Usage", "Использование"),
-        "chunks": ("Chunks of the knowledge base", "Фрагменты базы знаний"),
-        "topics": ("Topics and gaps", "Темы и пробелы"),
-        "cache": ("What a cache would hit", "Попадания в кэш"),
-        "sessions": ("Sessions", "Сеансы"),
-        "domain": ("Questions and words", "Вопросы и слова"),
-        "used": ("used", "используются"),
-        "unused": ("unused", "не используются"),
-        "unused_ids": ("Never retrieved", "Ни разу не найдены"),
-        "never_cited_ids": ("Retrieved and never cited", "Найдены, но ни разу не процитированы"),
-        "hubs": ("Retrieved far more often than others", "Найдены намного чаще других"),
-        "unknown_ids": ("Retrieved and not in the table of chunks", "Найдены, но отсутствуют в таблице фрагментов"),
-        "bars_chunks": ("Most retrieved chunks", "Самые частые фрагменты"),
-        "bars_topics": ("Questions by topic", "Вопросы по темам, число"),
-        "bars_gaps": ("Failures by topic", "Неудачи по темам"),
-        "bars_ratings": ("Ratings", "Оценки пользователей"),
-        "bars_scripts": ("Scripts", "Письменности"),
-        "bars_languages": ("Languages", "Языки"),
-        "bars_indicators": ("Indicator words", "Слова-признаки"),
-        "bars_hours": ("Questions by hour of the day", "Вопросы по часам дня"),
-        "bars_words": ("Most frequent words, without function words", "Самые частые слова, без служебных"),
-        "bars_telling_answered": ("Words of answered questions (z)", "Слова вопросов с ответом (z)"),
-        "bars_telling_unanswered": ("Words of unanswered questions (z)", "Слова вопросов без ответа (z)"),
-        "bars_days": ("Questions by day", "Вопросы по дням"),
-        "bars_questions": ("questions", "вопросов"),
-        "all_figures": ("All figures", "Все показатели"),
-        "samples": ("Questions of each topic", "Вопросы по темам"),
-        "cache_note": (
-            "Share of questions that a cache of earlier answers would have hit, by the cosine from which on two "
-            "questions count as one; and the share of hits whose stored answer is another one.",
-            "Доля вопросов, на которые ответил бы кэш, в зависимости от косинуса, начиная с которого два вопроса "
-            "считаются одним; и доля попаданий, где сохранённый ответ другой.",
-        ),
-    },
+    labels=WORDS["sections"]["usage"],
     content=lambda section_input: (
         [] if section_input.options.usage is None else usage_parts(section_input.options.usage, section_input.charts)
     ),

@@ -21,7 +21,7 @@ from fastmetrics.reporting.page_rows import short
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.reporting.rows import PairedRows
-from fastmetrics.reporting.sections.section import Section
+from fastmetrics.reporting.sections.section import WORDS, Section
 from fastmetrics.results.score_run import SortedIds
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
@@ -160,25 +160,7 @@ def points_of(page: VectorsPage | None, names: Sequence[str]) -> dict[str, Any] 
 
 SECTION = Section(
     "vectors",
-    labels={
-        "vectors": ("Vectors", "Векторы"),
-        "colour": ("colour", "цвет"),
-        "vectors_note": (
-            "The vectors along the two directions in which they vary most (PCA); a picture is no measure. Hover "
-            "for the text, click for the row. Share of the variance:",
-            "Векторы вдоль двух направлений наибольшей изменчивости (PCA); картинка — не мера. Наведите, чтобы увидеть "
-            "текст, нажмите, чтобы открыть строку. Доля дисперсии:",
-        ),
-        "points_note": (
-            "The vectors where vectors project placed them; a picture is no measure. Hover for the text, click for "
-            "the row.",
-            "Векторы там, куда их поместила команда project; картинка — не мера. Наведите, чтобы увидеть текст, "
-            "нажмите, чтобы открыть строку.",
-        ),
-        "turn": ("turn", "поворот"),
-        "tilt": ("tilt", "наклон"),
-        "other_values": ("others", "другие"),
-    },
+    labels=WORDS["sections"]["vectors"],
     content=lambda section_input: (
         None if section_input.options.vectors is None else vectors_page(section_input.rows, section_input.options)
     ),
