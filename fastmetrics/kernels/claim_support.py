@@ -109,14 +109,18 @@ def is_stated(values: Values, first: int, last: int, kind: int, x: float, y: flo
     if kind in (NUMBER, WEAK, MARK):
         return has_number(values, first, last, x, near, y, ordered)
     if ordered:
-        first, last = place_of(values, first, last, kind, -np.inf), place_of(values, first, last, kind + 1, -np.inf)
+        last = place_of(values, first, last, kind + 1, -np.inf)
+        first = place_of(values, first, last, kind, -np.inf if kind == TIME else x)
     if kind == TIME:
         for w in range(first, last):
             either = (b[w] != 0 or y != 0) and a[w] % HALF_DAY == x % HALF_DAY
             hit |= kinds[w] == TIME and (a[w] == x or either)
         return hit
-    for w in range(first, last):  # days of the week, versions, and what was not read but is written alike
-        hit |= kinds[w] == kind and a[w] == x and b[w] == y
+    w = first
+    while w < last and not hit and not (ordered and a[w] > x):
+        # days of the week, versions, and what was not read but is written alike
+        hit = kinds[w] == kind and a[w] == x and b[w] == y
+        w += 1
     return hit
 
 

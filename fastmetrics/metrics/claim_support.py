@@ -55,6 +55,7 @@ from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan, word_l
 ANCHOR_KINDS = ("number", "date", "time", "weekday", "claim")
 """The kinds of anchors."""
 _ANCHORS = np.array([0, 0, 1, 2, 3, 0], np.uint8)
+_NO_KIND = 255
 """The kind of anchor of each kind of value; a version is a number."""
 
 
@@ -219,7 +220,8 @@ def in_order(values: Values, groups: Ints, wanted: Ints) -> tuple[Values, Flags]
     for row in np.flatnonzero(many).tolist():
         own = slice(bounds[row], bounds[row + 1])
         some = np.unique(np.array([values.kinds[own], values.a[own], values.b[own]]), axis=1)
-        some = np.pad(some, ((0, 0), (0, own.stop - own.start - some.shape[1])), "edge")
+        # what is left of the room holds no kind of value, after all kinds
+        some = np.pad(some, ((0, 0), (0, own.stop - own.start - some.shape[1])), constant_values=_NO_KIND)
         values.kinds[own], values.a[own], values.b[own] = some
     return values, many
 
