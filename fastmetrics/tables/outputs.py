@@ -247,7 +247,9 @@ class PartsFolder:
         part.observed.append(seen)
         if self._folder is not None:
             if self._writer is None:
-                self._writer = pa.ipc.new_file(self._folder / "output.part", batch.schema.remove_metadata())
+                path = self._folder / "output.part"
+                os.close(open_private(path, os.O_CREAT | os.O_WRONLY))  # as Arrow's files can be read by others
+                self._writer = pa.ipc.new_file(path, batch.schema.remove_metadata())
             self._writer.write_batch(batch)
 
     def end(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
@@ -30,6 +31,18 @@ from fastmetrics.tables.readers import BEGINNING, Chunk, Position, Reader, batch
 from fastmetrics.tables.remote_files import passing, pauses
 
 # A table as its readers see it, in memory or in files.
+
+
+def _weak(look: Callable[[str], pa.DataType]) -> Callable[[str], pa.DataType]:
+    """A source's own method for its names, by which they do not keep it: a connection ends with its last user."""
+    method = weakref.WeakMethod(look)
+
+    def looked(name: str) -> pa.DataType:
+        own = method()
+        assert own is not None, "names are asked as long as their source is there"
+        return own(name)
+
+    return looked
 
 
 class TableSource(ABC):
@@ -164,7 +177,7 @@ class FrameSource(TableSource):
         self._frame = open_frame(table, name)
         once = isinstance(table, Iterator | pa.RecordBatchReader) or not isinstance(table, Sized)
         self.names = Names(
-            dict.fromkeys(self._frame.names), look=None if once else self._type_of, within=self._frame.within
+            dict.fromkeys(self._frame.names), look=None if once else _weak(self._type_of), within=self._frame.within
         )
         self.index = self._frame.index
         """The index of a pandas frame."""
@@ -267,7 +280,7 @@ class FileSource(TableSource):
         self.schema = self._unified()
         preset = None if self.preset is None else self.preset.name
         types = dict(zip(self.schema.names, self.schema.types, strict=True))
-        self.names = Names(self.schema.names, types, preset, self._type_of)
+        self.names = Names(self.schema.names, types, preset, _weak(self._type_of))
         counts = [reader.rows for reader in self._readers]
         self.rows = None if None in counts else sum(count for count in counts if count is not None)
         sizes = [file.size for file in self.files]
