@@ -298,7 +298,7 @@ def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     run = subprocess.Popen(
         command("score", *inputs, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    while not any((work / "records").glob("*.json")):
+    while not any(work.glob("part-*.json")):
         assert run.poll() is None, run.communicate()
         time.sleep(0.01)
     assert _interrupted(run) == Done(130, "", "interrupted; run again with --resume to continue\n")
