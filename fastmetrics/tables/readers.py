@@ -218,14 +218,17 @@ def divided(
     for chunk in chunks:
         good = np.searchsorted(chunk.rows, [reject.position.row for reject in chunk.rejects])
         rows, start = len(chunk.rows), 0
-        most = max(1, min(limits.batch_rows, SIZES.read_batch_bytes * rows // max(chunk.batch.nbytes, 1)))
+        long = chunk.batch.nbytes > SIZES.read_batch_bytes
+        ends = np.cumsum(row_bytes(chunk.batch)) if long else np.zeros(rows, np.int64)
         before = tuple(reject for reject, place in zip(chunk.rejects, good, strict=True) if place == 0)
         part = max(0, first - 1) // limits.part_rows
         if before and part >= done:
             yield part, chunk.slice(0, 0, before)
         while start < rows:
             part = (first + start) // limits.part_rows
-            stop = min(rows, start + most, (part + 1) * limits.part_rows - first)
+            filled = ends[start - 1] * (start > 0) + SIZES.read_batch_bytes
+            fits = max(start + 1, int(np.searchsorted(ends, filled, side="right")))
+            stop = min(rows, start + limits.batch_rows, fits, (part + 1) * limits.part_rows - first)
             own = tuple(one for one, place in zip(chunk.rejects, good, strict=True) if start < place <= stop)
             yield part, chunk.slice(start, stop, own)
             start = stop

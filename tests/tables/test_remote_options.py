@@ -33,7 +33,7 @@ NEVER = (
     "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
     "delimiter encoding records sheet extract normalize main predicted expected success "
     "blank no_relevant duplicates missing interval correction "
-    "pairing turn unpaired"
+    "pairing turn unpaired decimal flags"
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
@@ -76,6 +76,7 @@ CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.s
 CASES: dict[str, dict[str, Any]] = {
     "score": {
         "table": [ROWS],
+        "prices": In("prices.toml"),
         "output": Out("s.csv"),
         "metrics": "token_f1",
         "cache": Here("cache"),
@@ -239,6 +240,7 @@ CASES: dict[str, dict[str, Any]] = {
         "output": Out("z.json"),
         "table": Out("z.csv"),
     },
+    "judge store": {"store": Here("made.sqlite"), "prices": In("prices.toml")},
 }
 NEEDS = dict.fromkeys(("logs topics", "logs cache", "logs context"), "wordllama")
 NEEDS |= {"vectors embed": "wordllama", "vectors index": "faiss"}
