@@ -161,34 +161,5 @@ SECTION = Section(
     "classes",
     labels=WORDS["sections"]["classes"],
     content=_content,
-    template="""\
-<h2>{{ L.classes }}</h2>
-{% set first = classes.systems[0].found %}
-<p class="note">{{ L.classes_note.format(predicted=first.predicted, expected=first.expected) | visible }}</p>
-{{ parts.grid(classes.figures | headed(language), L.classes) }}
-{% for one in classes.systems %}
-{% if classes.systems | length > 1 %}<details class="part"{% if loop.last %} open{% endif %}><summary><h2><bdi>{{
-  one.name }}</bdi></h2></summary>{% endif %}
-<h3>{{ L.confusion }}</h3>
-<p class="note">{{ L.confusion_note }}</p>
-<div class="wide" tabindex="0" role="group" aria-label="{{ L.confusion }}: {{ one.name }}">
-<table class="heat frozen">
-<thead><tr>{% for head in one.header %}<th scope="col"><bdi>{{
-  (L.expected_predicted if loop.first else head) | visible }}</bdi></th>{% endfor %}</tr></thead>
-<tbody>
-{% for name, cells in one.matrix %}
-<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for cell, level in cells %}<td{% if level %} class="heat{{
-  level }}{{ " marked" if level > 1 or level < -1 }}"{% endif %}>{{ cell | figures }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-{% for grid in one.others %}
-<p></p>
-{{ parts.grid(grid | headed(language), L.classes ~ ": " ~ one.name ~ " " ~ loop.index) }}
-{% endfor %}
-{% if classes.systems | length > 1 %}</details>{% endif %}
-{% endfor %}
-{{ draw.notes(classes.notes) }}
-""",
+    template="{% include 'classes_section.html' %}",
 )

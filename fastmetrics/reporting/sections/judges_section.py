@@ -70,17 +70,5 @@ SECTION = Section(
     "judges",
     labels=WORDS["sections"]["judges"],
     content=_content,
-    template="""\
-<h2>{{ L.judges }}</h2>
-{% for one in judges.grids %}
-{{ parts.grid(one | headed(language), L.judges ~ " " ~ loop.index) }}
-<p></p>
-{% endfor %}
-<ul class="notes">
-{% for line, details in judges.notes %}
-{% call draw.told(line) %}{% if details %}<ul>{%
-  for one in details %}{{ draw.told(one) }}{% endfor %}</ul>{% endif %}{% endcall %}
-{% endfor %}
-</ul>
-""",
+    template="{% include 'judges_section.html' %}",
 )

@@ -146,35 +146,6 @@ SECTION = Section(
     "retrieval",
     labels=WORDS["sections"]["retrieval"],
     content=lambda section_input: retrieval_page(section_input.summaries, section_input.counter, section_input.charts),
-    template="""\
-{% if retrieval.families %}
-<h2>{{ L.by_cutoff }}</h2>
-<p class="note">{{ L.by_cutoff_note }}</p>
-<div class="charts pairs">
-{% for one in retrieval.families %}
-<div class="card"><h3><bdi>{{ one.name }}</bdi></h3>{{ draw.lines(one.chart) }}{{
-  parts.grid(one.grid | headed(language), one.name) }}</div>
-{% endfor %}
-</div>
-{% endif %}
-{% if retrieval.places %}
-{% set some = retrieval.places %}
-<h2>{{ L.by_place }}{{ draw.of_main() }}</h2>
-<p class="note">{{ L.by_place_note }} n {{ some.n | number }}{% if some.left_out %} · {{ L.left_out }} {{
-  some.left_out | number }}{% endif %}</p>
-{{ draw.lines(some.chart) }}
-<div class="wide" tabindex="0" role="group" aria-label="{{ L.by_place }}">
-<table>
-<thead><tr><th scope="col">{{ L.place }}</th><th scope="col">{{ L.ranked }}</th><th scope="col">{{
-  L.relevant_share }}</th><th scope="col">{{ L.found_by }}</th></tr></thead>
-<tbody>
-{% for line in some.lines %}
-<tr><th scope="row">{{ line[0] }}</th>{% for cell in line[1:] %}<td>{{ cell | figures }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-{% endif %}
-""",
+    template="{% include 'retrieval_section.html' %}",
     counter=PlaceCounts,
 )

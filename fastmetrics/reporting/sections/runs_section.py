@@ -77,25 +77,5 @@ SECTION = Section(
     "runs",
     labels=WORDS["sections"]["runs"],
     content=_trends,
-    template="""\
-<p class="note">{{ L.runs_note }}</p>
-{% for one in runs %}
-<h2><bdi>{{ one.metric }}</bdi></h2>
-{{ draw.lines(one.chart) }}
-<div class="wide" tabindex="0" role="group" aria-label="{{ L.runs }}: {{ one.metric }}">
-<table>
-<thead><tr>{% for head in (L.run, L.began, L.n, L.mean, L.interval) %}<th scope="col">{{ head }}</th>{%
-  endfor %}<td></td></tr></thead>
-<tbody>
-{% for line in one.runs %}
-<tr><th scope="row" title="{{ line.cells[0] }}"><bdi>{{ line.cells[0] }}</bdi></th>{%
-  for cell in line.cells[1:] %}<td>{{ cell | figures }}</td>{% endfor %}<td class="interval">{{
-  draw.interval(line.drawn) }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-{{ draw.notes(one.notes) }}
-{% endfor %}
-""",
+    template="{% include 'runs_section.html' %}",
 )

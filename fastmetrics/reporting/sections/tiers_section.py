@@ -118,39 +118,5 @@ SECTION = Section(
     "tiers",
     labels=WORDS["sections"]["tiers"],
     content=tiers,
-    template="""\
-<p class="note">{{ L.tiers_note }} {{ L.texts_note }}</p>
-{% for tier, lines in tiers.of_systems %}
-<h2>{{ L[tier] }}</h2>
-<div class="wide" tabindex="0" role="group" aria-label="{{ L[tier] }}">
-<table class="tiers">
-<thead><tr><th scope="col">{{ L.figure }}</th>{% for name in tiers.systems %}<th scope="col" title="{{ name }}"><bdi>{{
-  name }}</bdi></th>{% endfor %}<th scope="col" class="start">{{ L.score_name }}</th></tr></thead>
-<tbody>
-{% for one in lines %}
-<tr><th scope="row"><bdi>{{ one.label }}</bdi></th>{% for value, word in one.cells %}<td class="mean">{{
-  draw.badge(word) }} {{ value | figures }}</td>{%
-  endfor %}<td class="words quiet"><bdi>{{ one.name }}</bdi>{% if one.says %}: {{
-  L[one.says] }}{% endif %}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-{% endfor %}
-{% for tier, figures in tiers.of_sources %}
-<h2>{{ L[tier] }}</h2>
-<div class="wide" tabindex="0" role="group" aria-label="{{ L[tier] }}">
-<table class="tiers">
-<thead><tr><th scope="col">{{ L.figure }}</th><th scope="col">{{ L.value }}</th><th scope="col" class="start">{{
-  L.source }}</th></tr></thead>
-<tbody>
-{% for source, label, value in figures %}
-<tr><th scope="row"><bdi>{{ label }}</bdi></th><td class="mean">{{ value | number }}</td><td class="words quiet"><bdi>{{
-  source }}</bdi></td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-{% endfor %}
-""",
+    template="{% include 'tiers_section.html' %}",
 )

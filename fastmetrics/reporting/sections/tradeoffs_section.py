@@ -121,26 +121,5 @@ SECTION = Section(
     "tradeoffs",
     labels=WORDS["sections"]["tradeoffs"],
     content=trade_offs,
-    template="""\
-<h2>{{ L.tradeoffs_head }}</h2>
-<p class="note">{{ L.tradeoffs_note }}{% if tradeoffs.left_out %} {{ L.systems_left_out | capitalize }} {{
-  tradeoffs.left_out }}.{% endif %}</p>
-<div class="controls"><label>{{ L.quality }} <select id="quality">{% for name in tradeoffs.metrics %}<option value="{{
-  loop.index0 }}">{{ name }}</option>{% endfor %}</select></label></div>
-<div class="charts pairs">
-{% for chart in tradeoffs.charts %}<div class="card">{{ draw.lines(chart) }}</div>{% endfor %}
-</div>
-<div class="wide" tabindex="0" role="group" aria-label="{{ L.tradeoffs_head }}">
-<table id="tradeoff-table">
-<thead><tr><th scope="col">{{ L.system }}</th>{% for head in tradeoffs.heads %}<th scope="col"><bdi>{{
-  head }}</bdi></th>{% endfor %}<th scope="col">{{ L.unbeaten }}</th></tr></thead>
-<tbody>
-{% for line in tradeoffs.lines %}
-<tr><th scope="row" title="{{ line[0] }}"><bdi>{{ line[0] }}</bdi></th>{% for cell in line[1:] %}<td>{{
-  cell | figures }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-""",
+    template="{% include 'tradeoffs_section.html' %}",
 )

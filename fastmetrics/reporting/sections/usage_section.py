@@ -241,35 +241,5 @@ SECTION = Section(
     content=lambda section_input: (
         [] if section_input.options.usage is None else usage_parts(section_input.options.usage, section_input.charts)
     ),
-    template="""\
-{% for one in usage %}
-<h2>{{ L[one.kind] }} <small><bdi>{{ one.source }}</bdi></small></h2>
-{{ draw.notes(one.notes) }}
-{% if one.used %}{{ draw.share(one.used[0], one.used[1], (L.used, L.unused)) }}{% endif %}
-{% if one.chart is not none %}
-<p class="note">{{ L.cache_note }}</p>
-{{ draw.lines(one.chart) }}
-{% endif %}
-<dl class="tiles">{% for _, label, value in one.figures %}<div><dt>{{ label }}</dt><dd>{{
-  value | number }}</dd></div>{% endfor %}</dl>
-{% if one.days is not none %}<div class="card">{{ draw.lines(one.days) }}</div>{% endif %}
-{% if one.bars %}
-<div class="charts bar-lists">{% for list in one.bars %}{{ draw.bars(list) }}{% endfor %}</div>
-{% endif %}
-<details class="part"><summary>{{ L.all_figures }}</summary>
-{% for grid in one.grids %}
-{{ parts.grid(grid | headed(language), L[one.kind] ~ " " ~ loop.index) }}
-<p></p>
-{% endfor %}
-</details>
-{% for some in one.lists %}{{ draw.id_list(some) }}{% endfor %}
-{% if one.samples %}
-<h3>{{ L.samples }}</h3>
-{% for head, questions in one.samples %}
-<details><summary><bdi>{{ head }}</bdi></summary><ul>{% for question in questions %}<li><bdi>{{
-  question }}</bdi></li>{% endfor %}</ul></details>
-{% endfor %}
-{% endif %}
-{% endfor %}
-""",
+    template="{% include 'usage_section.html' %}",
 )

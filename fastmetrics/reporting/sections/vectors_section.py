@@ -164,17 +164,6 @@ SECTION = Section(
     content=lambda section_input: (
         None if section_input.options.vectors is None else vectors_page(section_input.rows, section_input.options)
     ),
-    template="""\
-<div class="controls"><label>{{ L.colour }} <select id="point-metric"></select></label>{% if "z" in vectors.points %}
-<label>{{ L.turn }} <input id="point-turn" type="range" min="-180" max="180" value="30"></label>
-<label>{{ L.tilt }} <input id="point-tilt" type="range" min="-90" max="90" value="20"></label>{% endif %}</div>
-<p class="note">{% if vectors.explained %}{{ L.vectors_note }} {{
-  "%.1f %% + %.1f %%" | format(100 * vectors.explained[0], 100 * vectors.explained[1]) | figures }}.{%
-  else %}{{ L.points_note }}{% endif %} {{
-  L.shows | capitalize }} {{ vectors.shown | number }} {{
-  L.of }} {{ vectors.n | number }}{% if vectors.left_out %} · {{ L.left_out }} {{ vectors.left_out | number }}{%
-  endif %}.</p>
-<div id="points" class="chart tall"></div>
-""",
+    template="{% include 'vectors_section.html' %}",
     data=lambda page, names: {"points": points_of(page, names)},
 )
