@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from fastmetrics.base.conversations import LastTurn
@@ -13,7 +15,7 @@ from fastmetrics.base.paths import Names, spelled
 from fastmetrics.base.presets import Preset, presets, recognised
 from fastmetrics.base.token_counts import COUNTS, aliases, counts_beside
 
-# Every input column: its canonical name, aliases, kind and meaning.
+# Every input column: its canonical name, aliases, kind and meaning, from ``column_names.toml``.
 #
 # The rest of the package uses canonical names only; :func:`resolve` finds a column in a user's table.
 
@@ -29,151 +31,6 @@ class Column:
     meaning: str
     aliases: tuple[str, ...] = ()
 
-
-_ALL = (
-    Column("id", "id", "identifies the row; copied to the scores", ("query_id", "qid", "sample_id")),
-    Column("question", "text", "the question", ("query", "prompt", "user_input", "input")),
-    Column(
-        "answer",
-        "text",
-        "the system's answer",
-        (
-            "response",
-            "prediction",
-            "predictions",
-            "output",
-            "actual_output",
-            "generated_text",
-            "completion",
-            "generated_answer",
-        ),
-    ),
-    Column("answer_call", "id", "the model call that gave the answer; rows of one value share the call"),
-    Column(
-        "reference",
-        "texts",
-        "the correct answer, or a list of correct answers",
-        (
-            "references",
-            "ground_truth",
-            "ground_truths",
-            "expected_output",
-            "expected_answer",
-            "reference_answer",
-            "gold",
-            "target",
-        ),
-    ),
-    Column(
-        "contexts",
-        "texts",
-        "the passages given to the system; a single string is a list of one",
-        ("retrieved_contexts", "retrieval_context", "retrieved_context", "documents"),
-    ),
-    Column(
-        "context_ids",
-        "ids",
-        "one id per context, which an answer may cite instead of the context's number",
-        ("document_ids",),
-    ),
-    Column("retrieved_ids", "ids", "ids of the retrieved documents, best first", ("retrieved_context_ids",)),
-    Column("retrieved_scores", "numbers", "one score per retrieved id"),
-    Column(
-        "relevant_ids",
-        "id_groups",
-        "ids of the relevant documents, or groups of them, of each of which any is enough",
-        ("reference_context_ids", "retrieval_gt", "qrels"),
-    ),
-    Column("relevance", "numbers", "one grade per relevant id; absent = all 1"),
-    Column(
-        "choices",
-        "texts",
-        "the texts of the choices of a multiple-choice question, A first, or objects of texts and labels; `[A, B, C]` "
-        "reads several columns",
-        ("options",),
-    ),
-    Column("choice_labels", "texts", "the labels of the choices, where a number or another letter than A is the first"),
-    Column(
-        "messages",
-        "any",
-        "a conversation: messages of the user, the assistant and tools as APIs have them; `answer`, `question` and "
-        "`tool_calls` are those of its last turn if the table has no column of their own",
-        ("conversation", "conversations", "dialogue", "dialog"),
-    ),
-    Column(
-        "tool_calls",
-        "any",
-        "the calls of tools that the system made: names, calls in the shape of OpenAI, Anthropic or MCP, or messages",
-        ("tools_called", "actual_tool_calls", "predicted_trajectory"),
-    ),
-    Column(
-        "expected_tool_calls",
-        "any",
-        "the calls of tools that are expected, in the same shapes",
-        ("reference_tool_calls", "expected_tools", "reference_trajectory"),
-    ),
-    Column(
-        "success",
-        "flag",
-        "whether the task of the row, or of its session, was done",
-        ("succeeded", "task_success", "goal_achieved", "resolved", "solved"),
-    ),
-    Column("answerable", "flag", "whether the question can be answered", ("label_answerable",)),
-    Column(
-        "confidence",
-        "number",
-        "the system's confidence in its answer, on any scale; larger is more confident",
-        ("answer_confidence", "confidence_score", "certainty"),
-    ),
-    Column(
-        "latency_ms",
-        "number",
-        "milliseconds from request to answer; a name that says so, such as `latency_s` or `duration`, holds seconds",
-        ("latency", "duration_ms", "latency_s", "latency_seconds", "duration", "duration_s", "duration_seconds"),
-    ),
-    *(
-        Column(name, "amounts", f"{meaning}; a list for several rounds", aliases(name))
-        for name, meaning in {
-            "prompt_tokens": "tokens of the prompt, as the model counts them",
-            "completion_tokens": "tokens of the answer, as the model counts them",
-            "total_tokens": "tokens of prompt and answer together",
-            "cache_read_tokens": "tokens of the prompt that were read from a cache",
-            "cache_write_tokens": "tokens of the prompt that were written to a cache",
-            "reasoning_tokens": "tokens of the answer that are the model's reasoning",
-        }.items()
-    ),
-    Column("model", "text", "the model that answered, by whose prices tokens are paid", ("model_name", "model_id")),
-    Column("cost", "amounts", "what the answer cost", ("cost_usd", "total_cost", "totalcost")),
-    Column(
-        "session_id",
-        "id",
-        "the conversation that the row belongs to",
-        ("session", "conversation_id", "dialog_id", "dialogue_id", "thread_id", "chat_id"),
-    ),
-    Column("turn", "number", "the row's position within its session", ("turn_id", "turn_index", "turn_number")),
-    Column(
-        "round",
-        "number",
-        "the number of the row's round, for questions with several rounds",
-        ("round_index", "round_number"),
-    ),
-    Column("timestamp", "time", "when the question was asked", ("created_at", "datetime", "asked_at")),
-    Column(
-        "rating",
-        "number",
-        "the user's rating of the answer; larger is better",
-        ("user_rating", "feedback", "stars"),
-    ),
-    Column("answer_embedding", "vector", "embedding of the answer"),
-    Column("reference_embedding", "vectors", "embedding of the reference, or a list of one per reference"),
-    Column("question_embedding", "vector", "embedding of the question"),
-    Column("embedding", "vector", "embedding whose geometry is measured", ("embeddings", "vector", "vectors")),
-    Column("ratings", "numbers", "ratings of the row by several raters, in a fixed order; null for no rating"),
-    Column("judge_answer_faithfulness", "number", "a judge's score of faithfulness, from 0 to 1"),
-    Column("judge_answer_relevance", "number", "a judge's score of the relevance to the question, from 0 to 1"),
-    Column("judge_correctness", "number", "a judge's score of correctness, from 1 to 5"),
-    Column("judge_e2e", "number", "a judge's score of the answer as a whole, from 0 to 1"),
-)
 
 SECONDS = "latency_s"
 """The name of the column of latencies in ``columns`` if it holds seconds, whatever its own name."""
@@ -200,7 +57,11 @@ def milliseconds_in(name: str, columns: Mapping[str, str] | None = None, others:
     return 1000.0 if tool is not None and tool.paths.get(SECONDS) == name else None
 
 
-COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+COLUMNS: dict[str, Column] = {
+    name: Column(name, of["kind"], of["meaning"], aliases(name) if name in COUNTS else tuple(of.get("aliases", ())))
+    for name, of in _TABLE.items()
+}
 """The columns by name: those of the package, and those that metrics of plugins declare."""
 
 BUILT_IN = frozenset(COLUMNS)

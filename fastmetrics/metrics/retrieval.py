@@ -10,7 +10,7 @@ trec_eval's.
 - An id retrieved twice counts at its first position only; the later position stays empty.  :func:`repeated_ids` counts
   such positions.  Ids judged twice count once, with the first grade.
 - Relevant ids may be in groups, ``[["a", "b"], ["c"]]``: of each group any document is enough, and all groups are
-  needed (AutoRAG's ``retrieval_gt``).  Recall is then the share of the groups found, reciprocal rank and average
+  needed (AutoRAG's ground truth).  Recall is then the share of the groups found, reciprocal rank and average
   precision are means over the groups, and all other metrics take the documents of all groups as relevant.
 - ``k`` truncates the ranking; a shorter ranking is used as it is.
 - Binary metrics treat grades of at least ``relevance_level`` as relevant; NDCG treats every positive grade as a gain.

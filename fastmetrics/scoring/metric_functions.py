@@ -1,4 +1,4 @@
-"""Metrics called with raw columns: ``fm.token_f1(answers, references)`` and the like, and the anchors behind a
+"""Metrics called with raw columns: ``fm.token_f1(answer, reference)`` and the like, and the anchors behind a
 verdict.
 """
 
