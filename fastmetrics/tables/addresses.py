@@ -21,10 +21,10 @@ from fastmetrics.base.errors import FileFormatError, OptionError
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "postgres": "postgresql"}
 _COLLAPSED = re.compile(
-    r"\A(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfss?|memory|https?|sftp|ftp|postgresql|postgres|file):/(?!/)",
+    r"\A(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfss?|memory|https?|sftp|ftp|postgresql|postgres|file):(?:/(?!/)|(?=[^/]*@))",
     re.IGNORECASE,
 )
-"""An address that lost a slash: as a ``Path``, or where it was typed."""
+"""An address that lost a slash, as a ``Path`` or where it was typed; or both, if it has a user and perhaps a password."""
 _SAFE = {
     *("region", "scheme", "endpoint_override", "anonymous", "allow_bucket_creation", "force_virtual_addressing"),
     *("tls_ca_file_path", "retry_limit_seconds", "project_id", "replication", "user", "buffer_size"),

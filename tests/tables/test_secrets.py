@@ -42,6 +42,7 @@ SHOWN = {
     "https://host/x.csv?a=hidden#hid/den": "https://host/x.csv?a=***#***",
     "s3://hidden@bucket/x.csv": "s3://***@bucket/x.csv",
     "http:/user:hidden@host/x.csv": "http://***@host/x.csv",
+    "https:user:hidden@host/x.csv": "https://***@host/x.csv",
     "s3:/key:hidden@bucket/x.csv": "s3://***@bucket/x.csv",
     "postgresql:/user:hidden@host/db?table=t": "postgresql://***@host/db?table=t",
     "postgresql://user:hid@den@host/db?table=t": "postgresql://***",
