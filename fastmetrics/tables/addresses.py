@@ -24,7 +24,7 @@ _COLLAPSED = re.compile(
     r"\A(s3|s3a|s3n|gs|gcs|hdfs|viewfs|abfss?|memory|https?|sftp|ftp|postgresql|postgres|file):(?:/(?!/)|(?=[^/]*@))",
     re.IGNORECASE,
 )
-"""An address that lost a slash, as a ``Path`` or where it was typed; or both, if it has a user and perhaps a password."""
+"""An address that lost a slash, as a ``Path`` or where it was typed, or, with a user and perhaps a password, both."""
 _SAFE = {
     *("region", "scheme", "endpoint_override", "anonymous", "allow_bucket_creation", "force_virtual_addressing"),
     *("tls_ca_file_path", "retry_limit_seconds", "project_id", "replication", "user", "buffer_size"),

@@ -38,11 +38,7 @@ def bad_text(batch: pa.RecordBatch) -> dict[int, tuple[str | None, str]]:
 
 
 def _valid(array: pa.Array) -> bool:
-    if is_list(array.type):
-        return _valid(array.flatten())
-    if pt.is_struct(array.type):
-        return all(map(_valid, array.flatten()))
-    return not is_text(array.type) or is_utf8(array)
+    return all(map(is_utf8, _text_within(array)))
 
 
 def _reason(cell: pa.Array) -> str | None:
@@ -55,14 +51,20 @@ def _reason(cell: pa.Array) -> str | None:
 
 
 def _texts(array: pa.Array) -> Iterator[bytes]:
-    if is_list(array.type):
-        yield from _texts(array.flatten())
+    for texts in _text_within(array):
+        binary = pa.large_binary() if pt.is_large_string(texts.type) else pa.binary()
+        yield from (text for text in texts.view(binary).to_pylist() if text is not None)
+
+
+def _text_within(array: pa.Array) -> Iterator[pa.Array]:
+    """The texts of an array, of its lists and of its objects."""
+    if is_text(array.type):
+        yield array
+    elif is_list(array.type):
+        yield from _text_within(array.flatten())
     elif pt.is_struct(array.type):
         for field in array.flatten():
-            yield from _texts(field)
-    elif is_text(array.type):
-        binary = pa.large_binary() if pt.is_large_string(array.type) else pa.binary()
-        yield from (text for text in array.view(binary).to_pylist() if text is not None)
+            yield from _text_within(field)
 
 
 def raw_text(batch: pa.RecordBatch, row: int) -> str:

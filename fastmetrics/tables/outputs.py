@@ -52,6 +52,7 @@ from fastmetrics.tables.targets import (
     MARK,
     META,
     PARTS,
+    PUBLISHING,
     Folder,
     LocalTarget,
     RemoteTarget,
@@ -60,7 +61,6 @@ from fastmetrics.tables.targets import (
     is_stream,
     make_private_folder,
     open_private,
-    sync,
 )
 
 # Outputs that are written at once and whole, at targets that are checked before anything is read.
@@ -280,7 +280,7 @@ def _earlier(folder: Path) -> tuple[dict[str, Any], pa.Schema] | None:
 
 def clear(folder: Path) -> None:
     """Delete all but the lock in a folder of parts, and last what says that the output is published."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == "publishing"):
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == PUBLISHING):
         if entry.name != "lock":
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
@@ -431,7 +431,7 @@ class Output:
             raise OutputError(f"{self.path} cannot be resumed: run again without ", Argument("resume", True))
         unfinished = self._parts is not None and _has_parts(self._parts)
         self.complete = resume and not (overwrite or unfinished) and self.stored()[0] is not None
-        published = resume and self._parts is not None and os.path.exists(self._parts / "publishing")
+        published = resume and self._parts is not None and os.path.exists(self._parts / PUBLISHING)
         self._target.check(inputs, overwrite=overwrite or self.complete or published)
         if self.complete and self._parts is not None and self._parts.is_dir() and _is_ours(self._parts):
             shutil.rmtree(self._parts)  # a run that was killed after its end
@@ -505,14 +505,7 @@ class Output:
             place = work / "output" / MARK if self.folder else work / "meta.json"
             place.write_text(metadata + "\n", encoding="utf-8")
         names = [("rejects.jsonl", _REJECTS), (self.temporary(work).name, ""), ("meta.json", META)]
-        moves = [(name, suffix) for name, suffix in names if (work / name).exists()]
-        for name, _ in moves:
-            sync(work / name, inside=True)
-        self._target.check_free()
-        (work / "publishing").touch()  # what a resumed run finds in the place of the output is then its own
-        for suffix in self._beside:
-            self._target.drop(suffix)
-        self._target.publish(work, moves)
+        self._target.finish(work, names)
 
     def temporary(self, work: Path) -> Path:
         """The output in the folder of a run, until it is complete."""

@@ -147,6 +147,8 @@ def check_kind(path: Path, *, folder: bool = False) -> None:
 META = ".meta.json"
 """The suffix of the metadata beside an output."""
 _PROBE = ".fastmetrics-probe"
+PUBLISHING = "publishing"
+"""A file in the folder of a run: what a resumed one finds in the place of the output is then its own."""
 _WHOLE = ("s3", "gs", "abfs", "abfss", "memory")
 
 Moves = Sequence[tuple[str, str]]
@@ -235,14 +237,18 @@ class Target(ABC):
         """
         with writing(self.path), self.unfinished() as folder:
             yield folder
-            names = [("whole", ""), ("meta", META)]
-            moves = [(name, suffix) for name, suffix in names if (folder / name).exists()]
-            for name, _ in moves:
-                sync(folder / name, inside=True)
-            self.check_free()
-            for suffix in self.beside:  # a kill before the last rename leaves an output without metadata
-                self.drop(suffix)
-            self.publish(folder, moves)
+            self.finish(folder, [("whole", ""), ("meta", META)])
+
+    def finish(self, folder: Path, names: Moves) -> None:
+        """Write those of the files ``names`` that are in a folder to disk, and publish them in this order."""
+        moves = [(name, suffix) for name, suffix in names if (folder / name).exists()]
+        for name, _ in moves:
+            sync(folder / name, inside=True)
+        self.check_free()
+        (folder / PUBLISHING).touch()
+        for suffix in self.beside:  # a kill before the last rename leaves an output without metadata
+            self.drop(suffix)
+        self.publish(folder, moves)
 
     def write(self, data: str | bytes) -> None:
         """Write an output of one file, all of it or nothing."""

@@ -345,15 +345,11 @@ def _noted(scores: pa.Table, before: bytes | None, undefined: Mapping[str, int] 
         added = replace(added, metrics=counts or None)
     earlier = ScoreMetadata.of_text(before)
     if earlier.rows == added.rows and (earlier.options or {}) == (added.options or {}):
-        added = replace(
-            earlier | added,
-            metrics={**(earlier.metrics or {}), **(added.metrics or {})} or None,
-            cautions={**(earlier.cautions or {}), **(added.cautions or {})} or None,
-            unread={**(earlier.unread or {}), **(added.unread or {})} or None,
-            drift={**(earlier.drift or {}), **(added.drift or {})} or None,
-            declared={**(earlier.declared or {}), **(added.declared or {})} or None,
-            counts={**(earlier.counts or {}), **(added.counts or {})} or None,
-        )
+        of_scores = ("metrics", "cautions", "unread", "drift", "declared", "counts")
+        both: dict[str, Any] = {
+            name: {**(getattr(earlier, name) or {}), **(getattr(added, name) or {})} or None for name in of_scores
+        }
+        added = replace(earlier | added, **both)
     return added.for_schema()
 
 
