@@ -214,14 +214,12 @@ def check_rivals(rivals: Mapping[str, Sequence[str]], needed: Collection[str]) -
 
 def _fitting(names: Iterable[str]) -> dict[str, list[str]]:
     """The names that fit a canonical column, by its name: this name or an alias, in any case."""
-    columns: dict[str, list[str]] = {}
-    for column in COLUMNS.values():
-        for spelling in (column.name, *column.aliases):
-            columns.setdefault(spelling, []).append(column.name)
     fitting: dict[str, list[str]] = {}
     for name in names:
-        for canonical in columns.get(name.lower(), ()):
-            fitting.setdefault(canonical, []).append(name)
+        lower = name.lower()
+        for column in COLUMNS.values():
+            if lower == column.name or lower in column.aliases:
+                fitting.setdefault(column.name, []).append(name)
     return fitting
 
 
