@@ -89,13 +89,13 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
     places = np.arange(len(rows)) - np.repeat(offsets(sizes)[:-1], sizes)
     values = decoded(column.flatten())
     if values.null_count and not pa.types.is_null(values.type):
-        row = int(rows[np.flatnonzero(np.asarray(values.is_null()))[0]])
+        row = int(rows[np.flatnonzero(numpy_values(values.is_null()))[0]])
         raise ColumnError(f"column {name!r}, row {first + row}: an id is null; give it, or make the whole list null")
     encoded = values.dictionary_encode()
-    codes, words = np.asarray(encoded.indices).astype(np.int64), as_ids(encoded.dictionary, name)
-    ids = ListedIds(codes, words, rows, places, np.asarray(column.is_valid()))
+    codes, words = numpy_values(encoded.indices).astype(np.int64), as_ids(encoded.dictionary, name)
+    ids = ListedIds(codes, words, rows, places, numpy_values(column.is_valid()))
     if pa.types.is_fixed_size_list(kind) and pa.types.is_integer(words.type) and len(words):
-        return ids.where(np.asarray(pc.not_equal(words, -1))[codes])
+        return ids.where(numpy_values(pc.not_equal(words, -1))[codes])
     return ids
 
 
@@ -167,8 +167,8 @@ def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
 def _by_id(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
     """The position of the first id of the row's list that equals the text, −1 without any."""
     encoded = texts.dictionary_encode()
-    ids = np.asarray(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
-    codes = ids[np.asarray(encoded.indices)]
+    ids = numpy_values(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
+    codes = ids[numpy_values(encoded.indices)]
     places, some = np.full(len(codes), -1), np.flatnonzero(codes >= 0)
     if not some.size:
         return places
@@ -184,7 +184,7 @@ def _by_number(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
     """The position of the id with the given number in the row's list, −1 if it is not a number or out of range."""
     texts = pc.utf8_ltrim(texts, "0")
     digits = pc.match_substring_regex(texts, rf"^[0-9]{{1,{_LONGEST}}}$")
-    numbers = np.asarray(pc.if_else(digits, texts, "0").cast(pa.int64()))
+    numbers = numpy_values(pc.if_else(digits, texts, "0").cast(pa.int64()))
     starts = offsets(np.bincount(listed.rows, minlength=len(listed.valid)).astype(np.int64))
     inside = (numbers >= 1) & (numbers <= np.diff(starts)[rows])
     return np.where(inside, starts[:-1][rows] + numbers - 1, -1)
@@ -235,7 +235,7 @@ def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]
 def _each_once(ids: pa.Array, name: str) -> pa.Array:
     """The ids; raises an error for a missing or duplicate id."""
     if ids.null_count:
-        row = int(np.flatnonzero(np.asarray(ids.is_null()))[0])
+        row = int(np.flatnonzero(numpy_values(ids.is_null()))[0])
         raise InputError(f"column {name!r} of the chunks, row {row}: an id is missing (null)")
     counts = pc.value_counts(ids)
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
@@ -296,8 +296,8 @@ def sources_of(chunks: Any, chunk_column: str | None, source_column: str) -> pa.
 
 def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
     """The number of the source of each id, −1 for an unknown id."""
-    places = np.asarray(pc.index_in(as_text(words), sources["chunk"].combine_chunks()).fill_null(-1)).astype(np.int64)
-    numbers = np.append(np.asarray(sources["source"]), -1)
+    places = numpy_values(pc.index_in(as_text(words), sources["chunk"].combine_chunks()).fill_null(-1)).astype(np.int64)
+    numbers = np.append(numpy_values(sources["source"].combine_chunks()), -1)
     return numbers[places]
 
 
@@ -378,8 +378,10 @@ def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
         return np.ones(relevant.codes.size, np.bool_)
     grades = part.rows.column("relevance")
     sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
-    graded = np.asarray(grades.is_valid()) & relevant.valid
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
+    graded = numpy_values(grades.is_valid()) & relevant.valid
+    lengths = (
+        numpy_values(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
+    )
     wrong = np.flatnonzero(graded & (sizes != lengths))
     if wrong.size:
         row = int(wrong[0])
@@ -389,7 +391,7 @@ def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
         return np.ones(relevant.codes.size, np.bool_)
     flat = grades.filter(pa.array(graded)).flatten()
     values = np.ones(relevant.codes.size)
-    values[graded[relevant.rows]] = np.asarray(flat.cast(pa.float64()).fill_null(0.0))
+    values[graded[relevant.rows]] = numpy_values(flat.cast(pa.float64()).fill_null(0.0))
     return values >= 1
 
 
@@ -569,16 +571,16 @@ def chunk_utilization(
 def _result(counted: ChunkCounts, total: pa.Array | None, counting: ChunkCounter, share: float) -> ChunkUse:
     [table] = counted.tables
     keys, total = comparable(table[KEY].combine_chunks(), total)
-    counts = {name: np.asarray(table[name]) for name in counting.names}
+    counts = {name: numpy_values(table[name].combine_chunks()) for name in counting.names}
     unknown = np.zeros(len(keys), np.bool_)
     if total is not None:
         places = pc.index_in(keys, total)
-        unknown = np.asarray(places.is_null())
-        at = np.asarray(places.fill_null(0)).astype(np.int64)
+        unknown = numpy_values(places.is_null())
+        at = numpy_values(places.fill_null(0)).astype(np.int64)
         counts = {name: _spread(values, at, ~unknown, len(total)) for name, values in counts.items()}
-        if not (counts["retrieved"] > 0).any() and (np.asarray(table["retrieved"]) > 0).any():
+        if not (counts["retrieved"] > 0).any() and (numpy_values(table["retrieved"].combine_chunks()) > 0).any():
             raise_unknown(keys, total)
-    strange = np.flatnonzero(unknown & (np.asarray(table["retrieved"]) > 0))
+    strange = np.flatnonzero(unknown & (numpy_values(table["retrieved"].combine_chunks()) > 0))
     ids = keys if total is None else total
     order = np.lexsort((_places_in_order(ids), -counts["retrieved"]))
     ids, counts = ids.take(pa.array(order)), {name: values[order] for name, values in counts.items()}
@@ -644,5 +646,5 @@ def _spread(counts: Ints, at: Ints, mask: Flags, n: int) -> Ints:
 def _places_in_order(ids: pa.Array) -> Ints:
     """The position of each id among the sorted ids."""
     ranks = np.empty(len(ids), np.int64)
-    ranks[np.asarray(pc.array_sort_indices(ids))] = np.arange(len(ids))
+    ranks[numpy_values(pc.array_sort_indices(ids))] = np.arange(len(ids))
     return ranks
