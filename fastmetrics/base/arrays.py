@@ -395,10 +395,12 @@ class Memo:
 
 _EMPTY, _NO_ROWS = np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
-HIGH, ANGLE, PIPE, BRACKET, BRACE, HEADING = 1, 2, 4, 8, 16, 32
-"""Signs of a text: it may hold a character beyond ASCII, a ``<`` or a ``|``, or begin with a bracket, with a brace, or
-as the thoughts of a model do."""
-EVERY = 63
+HIGH, ANGLE, PIPE, BRACKET, BRACE, HEADING, SHORT = 1, 2, 4, 8, 16, 32, 64
+"""Signs of a text: it may hold a character beyond ASCII, a ``<`` or a ``|``, begin with a bracket, with a brace, or
+as the thoughts of a model do, or be short and hold a character beyond ASCII."""
+EVERY = 127
+SHORT_BYTES = 200
+"""The bytes of the longest texts that are short."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,10 +435,11 @@ class Text:
         """
         if self.signs is None:
             return np.arange(len(self))
-        return np.flatnonzero(self.signs & signs) if self._all_signs & signs else _NO_ROWS
+        return np.flatnonzero(self.signs & signs) if self.all_signs & signs else _NO_ROWS
 
     @cached_property
-    def _all_signs(self) -> int:
+    def all_signs(self) -> int:
+        """The signs that any of the strings may have."""
         return EVERY if self.signs is None else int(np.bitwise_or.reduce(self.signs, initial=0))
 
     def strings(self) -> list[str]:

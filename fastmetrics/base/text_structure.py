@@ -132,7 +132,7 @@ def looks(column: pa.Array, text: Text, kind: str) -> dict[str, Flags]:
     >>> {name: rows.tolist() for name, rows in found.items()}
     {'lists': [True, False, False, False, True], 'objects': [False, False, False, True, False]}
     """
-    if text.groups is not None or not len(text.with_sign(BRACKET | BRACE | PIPE)):  # the rows are lists already
+    if text.groups is not None or not text.all_signs & (BRACKET | BRACE | PIPE):  # the rows are lists already
         return {}
     found: dict[str, Flags] = {}
     for name, structure in STRUCTURES.items():

@@ -6,9 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.arrays import ANGLE, BRACE, BRACKET, HEADING, HIGH, PIPE, Bytes, Flags, Ids, Ints, Uint64s
+from fastmetrics.base.arrays import (
+    ANGLE,
+    BRACE,
+    BRACKET,
+    HEADING,
+    HIGH,
+    PIPE,
+    SHORT,
+    SHORT_BYTES,
+    Bytes,
+    Flags,
+    Ids,
+    Ints,
+    Uint64s,
+)
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.simd.blocks import AHEAD, BLOCK, eight, in_range, prefetch, utf8_errors
+from fastmetrics.kernels.simd.blocks import AHEAD, BLOCK, beyond_or_marks, eight, in_range, prefetch, utf8_errors
 
 # Folding of text: each character is kept, replaced or removed, as a convention's table defines.
 #
@@ -188,18 +202,26 @@ PADDING = 2 * BLOCK
 WRONG = 128
 """In place of the signs of a block: it is not UTF-8."""
 
-_U0, _U1, _U2, _U3, _U4, _U6, _U7, _U8, _U16, _U32, _U61 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 6, 7, 8, 16, 32, 61))
+_U0, _U1, _U3, _U4, _U6, _U7, _U8, _U16, _U24, _U32, _U61 = (
+    np.uint64(n) for n in (0, 1, 3, 4, 6, 7, 8, 16, 24, 32, 61)
+)
 _BLOCK, _BEYOND, _BYTE, _ALL = (np.uint64(n) for n in (BLOCK, 0x80, 0xFF, (1 << 64) - 1))
-_LESS, _BAR = np.uint64(ord("<")), np.uint64(ord("|"))
+_LESS, _BAR, _SHORT_BYTES = np.uint64(ord("<")), np.uint64(ord("|")), np.uint64(SHORT_BYTES)
+_NEAR = np.uint64(64 * BLOCK)
+"""Bytes of the texts whose beginnings are looked at together: they are near in memory as long as they are few."""
 _BEGINS = np.zeros(256, np.uint8)
-"""What the first byte of a text says: ``BRACKET``, ``BRACE``, or ``HEADING`` if a thought may begin so."""
-_BEGINS[list(b"\t\n\x0c\r #*_[\xe2tThHrRaA")] = HEADING
+"""What the first byte of a text says: ``BRACKET``, ``BRACE``, or ``HEADING`` if a thought may begin behind it."""
+_BEGINS[list(b"\t\n\x0c\r #*_[\xe2")] = HEADING
 _BEGINS[ord("[")] |= BRACKET
 _BEGINS[ord("{")] = BRACE
 _HEADS = [word.encode().ljust(10, b"\0") for word in ("[think", "[thought", "[reasoning", "◁think", "analysis")]
 _HEADS += [word.ljust(10, b"\0") for word in (b"thinking", b"thought ", b"reasoning ")]
 _HEADINGS = np.frombuffer(b"".join(_HEADS), np.uint8).reshape(-1, 10)
 _HERE = np.frombuffer(b"here", np.uint8)
+_ANAL, _THIN, _THOU, _REAS, _HERE_IS = (
+    np.uint32(int.from_bytes(word, "little")) for word in (b"anal", b"thin", b"thou", b"reas", b"here")
+)
+_SMALL = np.uint32(0x20202020)
 
 
 def blocks_of(size: int) -> int:
@@ -216,42 +238,33 @@ def see_texts(data: Bytes, bounds: Any, room: Bytes, blocks: Bytes, signs: Bytes
     """
     first, last = np.uint64(bounds[0]), np.uint64(bounds[len(bounds) - 1])
     # Blocks at the ends would read bytes of other texts, or none: they are copied between zeros, which are valid.
-    union = see_end(data, first, last, first, room, blocks)
-    p, union = see_blocks(data, first, last, blocks, union)
+    p, union, before, row = first + _BLOCK, see_end(data, first, last, first, room, blocks), _U1, _U0
+    while p + _BLOCK <= last and union & WRONG == 0:
+        p, union, before = see_blocks(data, first, p, min(p + _NEAR, last), blocks, union, before)
+        row, union = see_beginnings(data, bounds, row, p, blocks, union, signs)
+    if union & WRONG:
+        return False
     while p < last + _U3:  # what is incomplete shows up to three bytes later
         union |= see_end(data, first, last, p, room, blocks)
         p += _BLOCK
-    if union & WRONG:
-        return False
-    for row in range(np.uint64(len(bounds) - 1)):
-        begin, stop = np.uint64(bounds[row]), np.uint64(bounds[row + _U1])
-        prefetch(data, np.uint64(bounds[min(row + _U16, np.uint64(len(bounds) - 1))]))
-        found = np.uint8(0)
-        if begin < stop:
-            # Together the texts may be valid although a character goes over from one to the next.
-            if data[begin] & 0xC0 == 0x80:
-                return False
-            found = see_beginning(data, begin, stop)
-            if union:
-                found |= signs_between(blocks, (begin - first) >> _U6, (stop - first - _U1) >> _U6)
-        signs[row] = found
-    return True
+    row, union = see_beginnings(data, bounds, row, p, blocks, union, signs)
+    return union & WRONG == 0
 
 
 @leaf
 def see_blocks(
-    data: Bytes, first: np.uint64, last: np.uint64, blocks: Bytes, union: np.uint8
-) -> tuple[np.uint64, np.uint8]:
-    """The signs of all whole blocks but the first; return the byte behind them, and the signs that any has."""
-    p, block, before = first + _BLOCK, _U1, _U1
-    while p + _BLOCK <= last:
+    data: Bytes, first: np.uint64, p: np.uint64, stop: np.uint64, blocks: Bytes, union: np.uint8, before: np.uint64
+) -> tuple[np.uint64, np.uint8, np.uint64]:
+    """The signs of whole blocks from ``p`` on; return the byte behind them, the signs of all, and as ``see_block``."""
+    block = (p - first) >> _U6
+    while p + _BLOCK <= stop:
         prefetch(data, p + AHEAD)
         signs, before = see_block(data, p, before)
         blocks[block] = signs
         union |= signs
         p += _BLOCK
         block += _U1
-    return p, union
+    return p, union, before
 
 
 @leaf
@@ -270,14 +283,36 @@ def see_block(data: Bytes, p: np.uint64, before: np.uint64) -> tuple[np.uint8, n
 
     ``before`` is the latter of the block before: ASCII after ASCII is UTF-8.
     """
+    if (beyond_or_marks(data, p) | before) == _U0:
+        return np.uint8(0), _U0
     high = in_range(data, p, _BEYOND, _BEYOND)
-    angles, bars = in_range(data, p, _LESS, _U1), in_range(data, p, _BAR, _U1)
-    after = high >> _U61
-    if (high | angles | bars | before) == _U0:
-        return np.uint8(0), after
     if (high | before) != _U0 and utf8_errors(data, p) != _U0:
-        return np.uint8(WRONG), after
-    return np.uint8((high != _U0) * HIGH | (angles != _U0) * ANGLE | (bars != _U0) * PIPE), after
+        return np.uint8(WRONG), _U0
+    angles, bars = in_range(data, p, _LESS, _U1), in_range(data, p, _BAR, _U1)
+    return np.uint8((high != _U0) * HIGH | (angles != _U0) * ANGLE | (bars != _U0) * PIPE), high >> _U61
+
+
+@leaf
+def see_beginnings(
+    data: Bytes, bounds: Any, row: np.uint64, p: np.uint64, blocks: Bytes, union: np.uint8, signs: Bytes
+) -> tuple[np.uint64, np.uint8]:
+    """The signs of the texts from ``row`` on that end before ``p``; return the next one, and the signs of all.
+
+    Together texts may be valid although a character goes over from one to the next: that is ``WRONG`` too.
+    """
+    first, last, wrong = np.uint64(bounds[0]), np.uint64(len(bounds) - 1), union
+    while row < last and np.uint64(bounds[row + _U1]) <= p:
+        begin, stop = np.uint64(bounds[row]), np.uint64(bounds[row + _U1])
+        found = np.uint8(0)
+        if begin < stop:
+            wrong |= np.uint8((data[begin] & 0xC0 == 0x80) * WRONG)
+            found = see_beginning(data, begin, stop)
+            if union:
+                found |= signs_between(blocks, (begin - first) >> _U6, (stop - first - _U1) >> _U6)
+                found |= np.uint8((stop - begin <= _SHORT_BYTES) * (found & HIGH) * SHORT)
+        signs[row] = found
+        row += _U1
+    return row, wrong
 
 
 @inline
@@ -296,12 +331,13 @@ def signs_between(blocks: Bytes, k: np.uint64, last: np.uint64) -> np.uint8:
 @inline
 def see_beginning(data: Bytes, begin: np.uint64, stop: np.uint64) -> np.uint8:
     """The signs of the first bytes of a text."""
-    signs = _BEGINS[data[begin]]
-    if signs & HEADING:
-        # The third letter tells nearly all words apart from thinking, thoughts, here, reasoning and analysis.
-        third = data[begin + _U2] | 0x20 if begin + _U2 < stop else 0
-        is_word = 0x61 <= data[begin] | 0x20 <= 0x7A
-        if (is_word and third not in (0x69, 0x6F, 0x72, 0x61)) or not heads_thought(data, begin, stop):
+    signs, heads = _BEGINS[data[begin]], True
+    if begin + _U8 <= np.uint64(len(data)):
+        four = np.uint32(eight(data, begin)) | _SMALL  # letters as small ones
+        heads = (four == _ANAL) | (four == _THIN) | (four == _THOU) | (four == _REAS) | (four == _HERE_IS)
+    if heads | (signs & HEADING != 0):
+        signs |= np.uint8(HEADING)
+        if not heads_thought(data, begin, stop):
             signs ^= np.uint8(HEADING)
     return signs
 
@@ -351,6 +387,9 @@ Cyrillic, the scripts of the built-in word lists."""
 LOOK = 32
 """Number of bytes of a text that are examined."""
 
+_COUNTED = np.array([0, 0x01, 0x0101, 0x01000101, 0x01010101], np.uint64)
+"""What a letter of each class adds to four sums of a byte: of letters, and for each of the bits above."""
+
 _HIGH_OF_SCRIPTS = np.uint64(0x8080808080808080)
 
 
@@ -390,16 +429,13 @@ def _beyond_ascii(words: Uint64s, place: np.uint64) -> bool:
 @leaf
 def _script_of(data: Bytes, start: int, stop: int, classes: Bytes) -> int:
     """The bits of the text ``data[start:stop]``, from the letters that begin in it."""
-    letters, foreign, unspaced, unlisted, i = 0, 0, 0, 0, start
+    sums, i = _U0, start
     while i < stop:
         code, i = decode(data, i)
-        kind = classes[code]
-        letters += kind > 0
-        foreign += kind > LATIN
-        unspaced += kind == UNSPACED
-        unlisted += kind > CYRILLIC
-    bits = (2 * foreign > letters) * FOREIGN + (2 * unspaced > letters) * ONE_WORD
-    return bits + (2 * unlisted > letters) * UNLISTED
+        sums += _COUNTED[classes[code]]
+    letters, foreign, unspaced, unlisted = sums & _BYTE, sums >> _U8 & _BYTE, sums >> _U16 & _BYTE, sums >> _U24 & _BYTE
+    bits = (foreign + foreign > letters) * FOREIGN + (unspaced + unspaced > letters) * ONE_WORD
+    return bits + (unlisted + unlisted > letters) * UNLISTED
 
 
 @kernel

@@ -113,6 +113,22 @@ def same_sequence(a: Ids, a_starts: Ints, a_stops: Ints, b: Ids, b_starts: Ints,
     return same
 
 
+@kernel
+def overlap_shares(shared: Ints, of_a: Ints, of_b: Ints) -> Floats:
+    """Per pair, in three rows: ``shared / of_a``, ``shared / of_b``, and their harmonic mean; 0 where one divides by 0.
+
+    Operations are in the order of the SQuAD script.
+    """
+    shares = np.zeros((3, len(shared)))
+    for k in range(len(shared)):
+        precision = shared[k] / of_a[k] if of_a[k] != 0 else 0.0
+        recall = shared[k] / of_b[k] if of_b[k] != 0 else 0.0
+        total = precision + recall
+        shares[0, k], shares[1, k] = precision, recall
+        shares[2, k] = 2 * precision * recall / total if total != 0 else 0.0
+    return shares
+
+
 # Lists that occur within others, by the algorithm of Knuth, Morris and Pratt: linear in the ids of both.
 
 

@@ -138,13 +138,17 @@ def rehash(old: Uint64s, slots: Uint64s) -> None:
     """Copy the entries of the table ``old`` to the empty, larger table ``slots``."""
     shift = np.uint64(64 - bits(len(slots)))
     last = np.uint64(len(slots) - 1)
+    # Listed first: which slots are used cannot be guessed.
+    entries, n = np.empty(len(old), np.uint64), _U0
     for entry in old:
-        if entry != _U0:
-            # The upper half of the hash is in the entry, enough for the slots of any table: no word is hashed again.
-            h = entry >> shift
-            while slots[h] != _U0:
-                h = (h + _U1) & last
-            slots[h] = entry
+        entries[n] = entry
+        n += np.uint64(entry != _U0)
+    for entry in entries[:n]:
+        # The upper half of the hash is in the entry, enough for the slots of any table: no word is hashed again.
+        h = entry >> shift
+        while slots[h] != _U0:
+            h = (h + _U1) & last
+        slots[h] = entry
 
 
 @inline

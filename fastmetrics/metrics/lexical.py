@@ -12,7 +12,7 @@ from fastmetrics.base.options import LimitedTexts
 from fastmetrics.kernels import byte_search as strings
 from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Light, Options, Raw, Words, english_words
 from fastmetrics.metrics.metric import metric
-from fastmetrics.metrics.pair_counts import divide, harmonic, same, sets, shared
+from fastmetrics.metrics.pair_counts import divide, same, sets, shared, shares
 from fastmetrics.metrics.tokenizers import TokenizedIn, TokenizerName
 from fastmetrics.text.phrases import count_markers
 from fastmetrics.text.tokenize import Vocabulary
@@ -151,8 +151,7 @@ def token_f1(answer: PlainTokens, reference: PlainTokens, *, tokenizer: PlainTok
     array([0.667])
     """
     both_empty = (answer.counts == 0) & (reference.counts == 0)
-    common = shared(answer, reference)
-    f1 = harmonic(divide(common, answer.counts, empty=0.0), divide(common, reference.counts, empty=0.0))
+    *_, f1 = shares(shared(answer, reference), answer.counts, reference.counts)
     return np.where(both_empty, 1.0, f1)
 
 

@@ -17,7 +17,7 @@ from fastmetrics.kernels.folding import FOREIGN
 from fastmetrics.kernels.lcs import Texts, union_hits
 from fastmetrics.metrics.batch import Batch, Caution, Options, need, no_word, written
 from fastmetrics.metrics.metric import RowHooks, metric
-from fastmetrics.metrics.pair_counts import divide, harmonic, lcs, ngrams
+from fastmetrics.metrics.pair_counts import lcs, ngrams, shares
 from fastmetrics.text.segmentation import lines
 from fastmetrics.text.text_keys import scripts
 
@@ -174,8 +174,7 @@ def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
         if isinstance(answer, ByScript):
             return _scores_by_script(kind, answer, reference)
         hits, in_answer, in_reference = _count(kind, answer, reference)
-        precision, recall = divide(hits, in_answer, empty=0.0), divide(hits, in_reference, empty=0.0)
-        return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
+        return dict(zip(PARTS, shares(hits, in_answer, in_reference), strict=True))
 
     scores: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
     return scores

@@ -12,7 +12,7 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.options import Choice
 from fastmetrics.metrics.batch import UNSPACED, Batch, Squad
 from fastmetrics.metrics.metric import RowHooks, metric
-from fastmetrics.metrics.pair_counts import divide, harmonic, same, shared
+from fastmetrics.metrics.pair_counts import same, shared, shares
 
 Version = Annotated[int, Choice(1, 2), "the version of SQuAD's script; in 2, a question can have no answer"]
 
@@ -75,8 +75,7 @@ def squad_f1(answer: Squad, reference: Squad, *, version: Version = 1) -> Floats
     >>> fm.squad_f1(["the tower in Paris"], ["The Eiffel Tower, Paris"]).round(3)
     array([0.667])
     """
-    common = shared(answer, reference)
-    f1 = harmonic(divide(common, answer.counts, empty=0.0), divide(common, reference.counts, empty=0.0))
+    *_, f1 = shares(shared(answer, reference), answer.counts, reference.counts)
     if version == 2:
         return np.where((answer.counts == 0) & (reference.counts == 0), 1.0, f1)
     return f1

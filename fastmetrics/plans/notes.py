@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import HIGH, Ints, Text, decoded, is_list, is_text, known_true
+from fastmetrics.base.arrays import SHORT, SHORT_BYTES, decoded, is_list, is_text, known_true
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.base.score_metadata import BatchSums, InputDrift, UnreadRows, drift_notes
@@ -118,8 +118,6 @@ NOTHING = "nothing extracted from "
 
 SPELLING = "spelled by "
 """The beginning of the names under which answers are counted that hold a reference but for its spelling."""
-_COMPARED = 200
-"""The longest texts, in bytes, that are compared for it."""
 
 SCRIPT = "script for "
 """The beginning of the name under which rows are counted that are in another script than a rubric's language."""
@@ -207,15 +205,15 @@ def extraction_counts(answers: pa.Array, name: str, extract: Sequence[str] | str
 def spelling_counts(rows: Batch) -> dict[str, list[int]]:
     """The counts of short answers that hold a reference only if both are normalised, by the steps that this takes."""
     answers, references, owner = rows.text("answer"), rows.text("reference"), rows.owners("reference")
-    of_answers, of_references = _short_beyond_ascii(answers), _short_beyond_ascii(references)
+    of_answers, of_references = answers.with_sign(SHORT), references.with_sign(SHORT)
     if not (len(of_answers) or len(of_references)):  # ASCII has one spelling
         return {}
     owner = np.arange(rows.n_rows) if owner is None else owner
     high, also = np.zeros(rows.n_rows, np.bool_), np.zeros(len(references), np.bool_)
     high[of_answers], also[of_references] = True, True
     few = np.flatnonzero(high[owner] | also)
-    short = references.stops[few] - references.starts[few] <= _COMPARED
-    short &= answers.stops[owner[few]] - answers.starts[owner[few]] <= _COMPARED
+    short = references.stops[few] - references.starts[few] <= SHORT_BYTES
+    short &= answers.stops[owner[few]] - answers.starts[owner[few]] <= SHORT_BYTES
     few = few[short & rows.present("answer")[owner[few]]]
     if not len(few):
         return {}
@@ -233,12 +231,6 @@ def spelling_counts(rows: Batch) -> dict[str, list[int]]:
     return {f"{SPELLING}{steps}": [count, rows.n_rows] for steps, count in rows_of.items()}
 
 
-def _short_beyond_ascii(text: Text) -> Ints:
-    """The texts that are compared if they have another spelling."""
-    places = text.with_sign(HIGH)
-    return places[text.stops[places] - text.starts[places] <= _COMPARED]
-
-
 def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:
     found = {key.removeprefix(SPELLING): pair for key, pair in counts.items() if key.startswith(SPELLING)}
     if not found:
@@ -251,8 +243,8 @@ def _spelling_note(counts: Mapping[str, Sequence[int]]) -> list[str]:
     value = repr(names[0] if len(names) == 1 else names)
     return [
         f"{rows:,} {'answer holds' if rows == 1 else 'answers hold'} a reference but for its spelling: "
-        f"normalize={value} (--normalize {','.join(names)}) makes both alike (texts of at most {_COMPARED} bytes were "
-        "compared)"
+        f"normalize={value} (--normalize {','.join(names)}) makes both alike (texts of at most {SHORT_BYTES} bytes "
+        "were compared)"
     ]
 
 

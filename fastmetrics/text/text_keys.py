@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import EVERY, Bytes, Ints, Text, Uint64s, every_sign, is_valid, text_of_arrow
+from fastmetrics.base.arrays import EVERY, HIGH, Bytes, Ints, Text, Uint64s, every_sign, is_valid, text_of_arrow
 from fastmetrics.kernels import folding
 from fastmetrics.kernels import folding as kernels
 from fastmetrics.kernels.rankings import hash_texts
@@ -142,6 +142,8 @@ def scripts(text: Text) -> Bytes | None:
     >>> scripts(as_text(["Paris", "Париж", "Παρίσι", "巴黎 2024"]))
     array([0, 1, 5, 7], dtype=uint8)
     """
+    if not text.all_signs & HIGH:
+        return None
     bits = np.zeros(len(text), np.uint8)
     signs = np.full(len(text), EVERY, np.uint8) if text.signs is None else text.signs
     words = text.data[: len(text.data) // 8 * 8].view(np.uint64)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fastmetrics.base.arrays import ANGLE, BRACE, BRACKET, HIGH, PIPE
+from fastmetrics.base.arrays import ANGLE, BRACE, BRACKET, HIGH, PIPE, SHORT, SHORT_BYTES
 from fastmetrics.text.text_keys import is_utf8, signs_of
 
 CHARACTERS = "aéЖ\x7f\x80\u07ff\u0800中\ud7ff\ue000\uffff\U00010000😀\U0010ffff"
@@ -74,9 +74,15 @@ def test_bytes_outside_the_texts_may_be_anything() -> None:
 @pytest.mark.parametrize("layout", [pa.string(), pa.large_string()])
 def test_signs_are_those_of_each_text_or_of_its_neighbours_in_blocks(layout: pa.DataType) -> None:
     chance = random.Random(7)
-    parts = ["<", "|", "Ж", "[", "{", "thinking", "Here's", "◁think▷", " #", "", "word " * 20, "a"]
+    parts = ["<", "|", "Ж", "[", "{", "thinking", "Here's", "◁think▷", " #", "", "word " * 20, "я" * 100, "a"]
     for _ in range(300):
-        texts = [*("".join(chance.choices(parts, k=chance.randrange(4))) for _ in range(chance.randrange(1, 9))), None]
+        texts = [
+            *(
+                "".join(chance.choices(parts, k=chance.randrange(4)))
+                for _ in range(chance.randrange(1, chance.choice([9, 90])))
+            ),
+            None,
+        ]
         signs = signs_of(pa.array(["<|", *texts, "Ж{"], layout).slice(1, len(texts)))
         assert signs is not None
         inside = 0
@@ -84,6 +90,7 @@ def test_signs_are_those_of_each_text_or_of_its_neighbours_in_blocks(layout: pa.
             own = HIGH * (not (text or "").isascii()) | ANGLE * ("<" in (text or "")) | PIPE * ("|" in (text or ""))
             first = BRACKET * (text or "").startswith("[") | BRACE * (text or "").startswith("{")
             assert found & own == own
+            assert bool(found & SHORT) == (bool(found & HIGH) and len((text or "").encode()) <= SHORT_BYTES)
             assert found & (BRACKET | BRACE) == first
             inside |= own
         assert not int(np.bitwise_or.reduce(signs)) & (HIGH | ANGLE | PIPE) & ~inside  # of other rows nothing is seen

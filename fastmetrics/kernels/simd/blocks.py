@@ -242,6 +242,27 @@ def in_range(data: Bytes, p: np.uint64, first: np.uint64, size: np.uint64) -> np
     return found
 
 
+def _beyond_or_marks(typing: Any, data: Any, p: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        block = load(context, builder, signature.args[0], args[0], args[1])
+        # ``<`` and ``|`` differ in one bit.
+        mark = builder.icmp_unsigned("==", builder.or_(block, each(0x40)), each(0x7C))
+        return builder.bitcast(builder.or_(mark, builder.icmp_signed("<", block, each(0))), WORD)
+
+    return types.uint64(data, types.uint64), code
+
+
+@instruction(_beyond_or_marks)
+def beyond_or_marks(data: Bytes, p: np.uint64) -> np.uint64:
+    """Which of the 64 bytes at ``p`` are beyond ASCII, ``<`` or ``|``."""
+    found = U(0)
+    for k in range(BLOCK):
+        byte = data[U(p) + U(k)]
+        if byte >= 0x80 or byte | 0x40 == 0x7C:
+            found |= U(1) << U(k)
+    return found
+
+
 def _utf8_errors(typing: Any, data: Any, p: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         block, before, second, third = (
