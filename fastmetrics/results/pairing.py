@@ -105,23 +105,18 @@ class RepeatedRun:
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
-def repeated_run(run: ScoreRun, key: str, by_design: bool = False) -> RepeatedRun | None:
-    """The run by questions if its ids, in the column ``key``, repeat by design; None if they are unique.
+def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
+    """The run by questions if its ids, in the column ``key``, repeat; None if they are unique.
 
-    They do if the caller says so, if a column ``repeat`` numbers the answers to a question, or ``round`` the rounds of
-    an answer, or if all questions have the same number of answers.  Rows may be rounds without their numbers, as
-    :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.  Raises ``InputError`` for other duplicates, and
-    for one id with different questions.
+    Rows may be rounds without their numbers, as :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.
+    Raises ``InputError`` for two answers with the same number, and for one id with different questions.
     """
     by_id = run.sorted_ids(key)
     if by_id.are_distinct:
         return None
     ids = by_id.text
     questions, first_rows = _in_order_of_rows(by_id)
-    numbered, has_rounds, counts = run.repeat_column, run.round_column is not None, np.bincount(questions)
-    if numbered is None and not has_rounds and counts.min() != counts.max() and not by_design:
-        of_rounds = ", a column 'round' the rounds of an answer"
-        run.check_distinct(key, f"; a column 'repeat' numbers several answers to a question{of_rounds}")
+    numbered, has_rounds = run.repeat_column, run.round_column is not None
     if numbered is not None and not has_rounds:
         _check_numbers(run, key, numbered, ids, questions)
     _check_questions(run, ids, questions, first_rows)
@@ -408,7 +403,7 @@ def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
-def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = (), by_design: bool = True) -> PairedRuns:
+def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = ()) -> PairedRuns:
     """The rows of one run in their order, or its questions, if rows of one id, system, parameters and columns
     ``beside`` are several answers to a question.
 
@@ -422,7 +417,7 @@ def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = (), b
         own = pa.array([f"row {row}" for row in range(len(ids))], pa.large_string())  # a row without an id is alone
         run = run.with_columns({key: pc.if_else(ids.is_null(nan_is_null=True), own, texts_of(ids))})
     run = _told_apart([run], [key], beside)[0]
-    repeated = repeated_run(run, key, by_design)
+    repeated = repeated_run(run, key)
     if repeated is None:
         return by_position([run])
     return PairedRuns([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])

@@ -183,7 +183,7 @@ def repeats(
         raise ColumnError(f"{run.name} has no id column that tells which answers belong together; set one with ", _ON)
     names = shared_metrics([run], listed(metrics))
     names = [name for name in names if name in run.scores]
-    answers = units_of(run.in_memory([*names, *run.keys(key)]), key, by_design=on is not None).repetition(0)
+    answers = units_of(run.in_memory([*names, *run.keys(key)]), key).repetition(0)
     if answers is None:
         raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
     reports = [_report(answers, name, sizes, threshold, confidence) for name in names]

@@ -407,15 +407,15 @@ class ScoreRun:
         self.check_distinct(name)
         return self.sorted_ids(name).text
 
-    def check_distinct(self, name: str, advice: str = "") -> None:
-        """Raise ``InputError`` with a piece of advice for a duplicate id."""
+    def check_distinct(self, name: str) -> None:
+        """Raise ``InputError`` for a duplicate id."""
         ids = self.sorted_ids(name)
         if not ids.are_distinct:
             twice = list(ids.duplicates())
             first, count = twice[0]
             where = f"column {name!r} of {self.name}"
             others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
-            raise InputError(f"{where}: the id {first!r} occurs in {count:,} rows{others}{advice}")
+            raise InputError(f"{where}: the id {first!r} occurs in {count:,} rows{others}")
 
     def sorted_ids(self, name: str, like: SortedIds | None = None) -> SortedIds:
         """The ids, sorted once; from then on ``like``, if it has the same ids in the same order.

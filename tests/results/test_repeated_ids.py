@@ -83,18 +83,17 @@ NAMED = r"the id 'b' (occurs in 2 rows|in 2 rows|in several rows)|unique ids, bu
 
 
 @pytest.mark.parametrize("repeated", [0, 1])
-def test_paired_runs_name_the_id(write, repeated, tmp_path):
+def test_paired_runs_take_repeats_and_say_so(write, repeated):
+    """Of the repeated id b the two scores, 1/7 and 4/7, are one question's mean; e has a score in one run alone."""
     ids = [IDS, IDS]
     ids[repeated] = REPEATED
     base, other = write("base", scores(ids[0])), write("other", scores(ids[1]))
-    with pytest.raises(InputError, match=NAMED):
-        fm.compare([base, other])
-    with pytest.raises(InputError, match=NAMED):
-        fm.gate(other, ["m.delta >= -1"], baseline=base, better={"m": "higher"})
-    with pytest.raises(InputError, match=NAMED):
-        fm.worst_rows(other, "m", baseline=base, better={"m": "higher"})
-    with pytest.raises(InputError, match=NAMED):
-        fm.report([base, other], output=tmp_path / "page.html")
+    found = fm.compare([base, other])
+    pair, change = found["m"], 1.5 / 7 * (1 if repeated else -1)
+    assert (pair.n_paired, pair.delta) == (5, pytest.approx(change / 5))
+    assert "1 to 2 answers to each of 5 questions" in str(found)
+    gate = fm.gate(other, ["m.delta >= -1"], baseline=base, better={"m": "higher"}, unpaired="ignore")
+    assert gate[0].value == pytest.approx(change / 5)
 
 
 def test_a_table_of_segments_names_the_id(write):
