@@ -20,12 +20,14 @@ from fastmetrics.kernels.located_words import Marks
 (
     NOTHING,
     W_NUMBER,
+    W_DOZEN,
     W_WEAK,
     W_ORDINAL,
     W_UNIT,
     W_PARTS,
     W_FRACTION,
     W_MINUS,
+    W_TWICE,
     W_MONTH,
     W_WEEKDAY,
     W_UNREAD,
@@ -36,16 +38,25 @@ from fastmetrics.kernels.located_words import Marks
     W_CENT,
     W_HALF_DAY,
     W_CURRENCY,
-    W_OF,
     W_AND,
     W_ARTICLE,
-    W_TIMES,
     W_TO,
+    W_QUARTER,
+    W_OF,
+    W_TIMES,
+    W_PLUS,
     W_UNCLEAR,
+    W_BEFORE,
+    W_AFTER,
+    W_BETWEEN,
+    W_COMPOUND,
     W_HARD,
-) = range(25)
-"""Those before ``W_SCALE`` can begin a value.  Beside an UNCLEAR word a number may be another; a text with a HARD one
-is read in plain spelling (``text.plain_numbers``), in which an UNREAD word stands for what that cannot tell."""
+) = range(33)
+"""Those before ``W_SCALE`` can begin a value; those from ``W_OF`` on may make another number of one beside them: the
+operations of a number after them (BEFORE: "root of 9"), before them (AFTER: "5 squared") and of two (TIMES, PLUS, and
+BETWEEN with a word beside it: "5 to the power of 3"); units that another unit may follow (COMPOUND); and UNCLEAR ones.
+A text with a HARD word is read in plain spelling (``text.plain_numbers``), in which an UNREAD word stands for what that
+cannot tell."""
 
 
 def suffix(letters: str) -> int:
@@ -224,6 +235,18 @@ def grouped(data: Bytes, marks: Marks, k: int, stop: int) -> Grouped:
 def is_scale(kind: int) -> bool:
     """Whether a word is a scale."""
     return kind in (W_SCALE, W_UNIT)
+
+
+@inline
+def lone_letter(data: Bytes, marks: Marks, k: int, j: int, stop: int) -> int:
+    """The decimals that the letter at word ``j`` takes from the number of word ``k``: "5 k", and of money "$5 M"."""
+    if j >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.before[j] & m.KIND != m.SPACE:
+        return 0
+    letter = data[marks.starts[j]]
+    if marks.before[k] >> m.MONEY == 0:
+        return 3 if letter == 107 else 0
+    letter |= 32
+    return 3 if letter == 107 else 6 if letter == 109 else 9 if letter == 98 else 0
 
 
 @inline
@@ -429,7 +452,7 @@ def spelled(marks: Marks, words: WordValues, k: int, stop: int) -> tuple[float, 
     if kinds[k] == W_UNIT:
         group, j = 1.0, k
     elif group == 0.5 and j + 1 < stop and kinds[j] == W_ARTICLE and is_linked(marks, j) and is_linked(marks, j + 1):
-        j += np.int64(is_scale(kinds[j + 1]))  # half a million
+        j += np.int64(is_scale(kinds[j + 1]) or kinds[j + 1] == W_DOZEN)  # half a million
     room, complete = room_below(group), j
     before = total + group
     while j < stop and (j == k or (is_linked(marks, j) and kinds[j - 1] != W_ORDINAL)):

@@ -19,8 +19,13 @@ from fastmetrics.kernels.numbers import (
     FRACTIONS,
     NOTHING,
     TIMES_TEN,
+    W_AFTER,
     W_AND,
+    W_BEFORE,
+    W_BETWEEN,
     W_CODE,
+    W_COMPOUND,
+    W_DOZEN,
     W_FRACTION,
     W_HALF_DAY,
     W_HARD,
@@ -30,7 +35,12 @@ from fastmetrics.kernels.numbers import (
     W_OF,
     W_ORDINAL,
     W_PARTS,
+    W_PLUS,
+    W_QUARTER,
     W_SCALE,
+    W_TIMES,
+    W_TO,
+    W_TWICE,
     W_UNCLEAR,
     W_UNIT,
     W_UNREAD,
@@ -43,6 +53,7 @@ from fastmetrics.kernels.numbers import (
     grouped,
     is_linked,
     joined,
+    lone_letter,
     mixed_part,
     money,
     part_after,
@@ -101,7 +112,7 @@ class Strings(NamedTuple):
 class WordSenses(NamedTuple):
     """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``.
 
-    ``known`` is ``UNASKED`` for a word that was not yet looked up in the names of all languages; ``pick`` makes it
+    ``known`` is ``UNASKED`` for a word that was not yet looked up in the names of all languages; ``ask`` makes it
     ``ASKED`` if the word stands beside a number.  An ``ENGLISH`` word tells what a ``LONG_SCALE`` is: "billion".
     """
 
@@ -122,6 +133,34 @@ class Picked(NamedTuple):
     values: WordValues
     places: Ints
     hard: Flags
+
+
+@kernel
+def ask(ids: Ids, first: Ints, counts: Ints, senses: WordSenses) -> bool:
+    """Mark the words beside numbers as ``ASKED``, but for those that were looked up; return whether there are any.
+
+    The words of text i are the ``counts[i]`` ids from ``ids[first[i]]`` on.
+    """
+    worth, kinds, known = senses.worth, senses.kinds, senses.known
+    found = False
+    for row in range(len(counts)):
+        begin, live = np.uint64(first[row]), False
+        for k in range(begin, begin + np.uint64(counts[row])):
+            word = np.uint32(ids[k])
+            if not live and worth[word] != BEGINS:
+                continue
+            near = k
+            if worth[word] == BEGINS and kinds[word] in (NOTHING, W_HARD) and k > begin:  # a word of digits
+                near = k - _U1
+                if kinds[np.uint32(ids[near])] == W_OF and near > begin:  # "Februar de 2020"
+                    near -= _U1
+            while near <= k:
+                beside = np.uint32(ids[near])
+                if known[beside] == UNASKED:
+                    known[beside], found = ASKED, True
+                near += _U1
+            live = worth[word] != NEITHER
+    return found
 
 
 @kernel
@@ -180,24 +219,26 @@ def pick_of_text(
             after[at] = m.gap_at_end(data, classes, w_stops[at], stop)
         picked.values.kinds[at], picked.values.amounts[at] = senses.kinds[word], senses.amounts[word]
         picked.places[at] = total + np.int64(w)
-        if senses.known[word] == UNASKED:
-            senses.known[word] = ASKED
         long |= senses.known[word] == LONG_SCALE
         # A word of hours changes only digits: no "time" in "the first time".
         hard |= senses.kinds[word] == W_HARD and (senses.worth[word] == BEGINS or (live and digit[at - _U1]))
         if digit[at]:
             hard |= (before[at] | after[at]) & m.HARD != 0
-            lead = data[np.uint64(w_starts[at]) - _U1] if w_starts[at] > begin else np.uint8(0)
-            hard |= lead in (40, 91) and w_stops[at] < stop and data[w_stops[at]] == 44  # (1, 2)
             if w > 0:
-                prior, gap = np.uint32(strings.ids[first + w - _U1]), begin + edges[edge - _U1]
+                gap = begin + edges[edge - _U1]
                 hard |= joins(data, begin + edges[edge - _U1 - _U1], gap, gap, w_starts[at])
-                if not live and senses.known[prior] == UNASKED:
-                    senses.known[prior] = ASKED
-                # "Februar de 2020"
-                earlier = np.uint32(strings.ids[first + w - min(w, _U1 + _U1)])  # type: ignore[operator]
-                if senses.kinds[prior] == W_OF and senses.known[earlier] == UNASKED:
-                    senses.known[earlier] = ASKED
+            elif w_starts[at] > begin:  # (1, 2)
+                hard |= (
+                    data[np.uint64(w_starts[at]) - _U1] in (40, 91, 123)
+                    and w_stops[at] < stop
+                    and data[w_stops[at]] == 44
+                )
+            if w_stops[at] + 1 < stop:
+                sign, short = data[w_stops[at]], w_stops[at] - w_starts[at] < 3
+                hard |= (sign == 33 and short) or (sign == 123 and data[w_stops[at] + 1] == 44)  # 5! and 1{,}000
+                hard |= n_words < _FEW and is_multiplied(data, w_stops[at], stop)
+            elif w_stops[at] < stop:
+                hard |= data[w_stops[at]] == 33
             if w + _U1 < np.uint64(n_words):
                 following = begin + edges[edge + _U1 + _U1]
                 ends = begin + edges[edge + _U1 + _U1 + _U1] if w + _U1 + _U1 < np.uint64(n_words) else stop
@@ -221,6 +262,24 @@ def is_english(strings: Strings, row: int, n_words: int, edges: Ints, senses: Wo
     return not others
 
 
+_FEW = 8
+"""Words of a text that can be nothing but a product: 15×15 among others is a size."""
+
+
+@inline
+def is_multiplied(data: Bytes, i: int, stop: int) -> bool:
+    """Whether the sign of a product and a number follow one that ends at byte ``i``: 5 * 3."""
+    if data[i] == 32 and i + 1 < stop:
+        i += 1
+    size = 1 if data[i] == 42 else 2 if data[i] in (0xC2, 0xC3) and i + 1 < stop and data[i + 1] in (0x97, 0xB7) else 0
+    if size == 0:
+        return False
+    i += size
+    if i < stop and data[i] == 32:
+        i += 1
+    return i < stop and 48 <= data[i] <= 57
+
+
 _ASIAN = 0xE0
 """The first byte of letters of scripts that join numbers and words, or whose letters are no word characters."""
 
@@ -235,6 +294,8 @@ def joins(data: Bytes, start: int, stop: int, gap: int, end: int) -> bool:
         return True
     variable = False
     if stop - start == 1 and data[start] >= 65:
+        if end - gap == 1 and data[gap] in (45, 47):  # F-22 and 5/a are names, n-1 is none
+            return data[start] == 110 or 120 <= data[start] <= 122
         for i in range(gap, end):
             variable |= data[i] in (42, 43, 45, 47, 61)  # * + - / =
     return variable
@@ -303,7 +364,8 @@ def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int
 def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
     """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none, and the next word.
 
-    The date is -1 where a month is shortened to what may be another word, without a year.
+    The date is -1 where a month is shortened to what may be another word, without a year.  Months from 13 on are the
+    quarters of a year, then its halves.
     """
     kinds = words.kinds
     day = day_or_ordinal(data, marks, k, stop)
@@ -322,11 +384,11 @@ def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) 
         return 0, k
     amount, dotted = words.amounts[j], marks.after[j] & m.DOTTED != 0 or (j > k and marks.before[j] & m.DOTTED != 0)
     month, j = np.int64(amount) % OF_NUMBERS, j + 1
-    if day == 0 and joined(marks, j, stop):
+    if day == 0 and month <= 12 and joined(marks, j, stop):
         day = day_or_ordinal(data, marks, j, stop)
         j += np.int64(day > 0)
     if year > 0:
-        return (year * 10000 + month * 100 + day, j) if day > 0 else (0, k)
+        return (year * 10000 + month * 100 + day, j) if day > 0 or month > 12 else (0, k)
     at = j + np.int64(joined(marks, j, stop) and kinds[j] == W_OF)
     year = year_at(data, marks, at, stop) if joined(marks, at, stop) else 0
     if year == 0:
@@ -339,6 +401,28 @@ def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) 
 OF_NUMBERS = 100
 """Added to a month whose name is one beside numbers only; one that is shortened has a half more, a quarter if it is a
 common word of English or Russian, too."""
+
+
+@inline
+def part_of_year(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
+    """The third quarter of 2020, 3. Quartal 2020 or the second half of 2020 at word ``k``: the date, 0 if none, and the
+    next word."""
+    j = k + 1
+    if j >= stop or not is_beside(marks, j):
+        return 0, k
+    half = words.kinds[j] == W_WEAK and words.amounts[j] == 0.5
+    if not half and words.kinds[j] != W_QUARTER and not (words.kinds[j] == W_PARTS and words.amounts[j] == 4):
+        return 0, k
+    part = np.int64(words.amounts[k])
+    if marks.digit[k]:
+        part, _, letters = digits(data, marks.starts[k], marks.stops[k])
+        part = part if letters == 0 or letters in ORDINALS else 0
+    j += 1
+    j += np.int64(joined(marks, j, stop) and words.kinds[j] == W_OF)
+    year = year_at(data, marks, j, stop) if joined(marks, j, stop) else 0
+    if year == 0 or not 1 <= part <= (2 if half else 4):
+        return 0, k
+    return year * 10000 + (12 + part + 4 * np.int64(half)) * 100, j + 1
 
 
 @inline
@@ -499,12 +583,16 @@ def number_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -
     own, at = decimals, j
     decimals, j = scaled(data, marks, words, decimals, letters, j, stop)
     if decimals == own and j == at and marks.digit[k]:
+        power = lone_letter(data, marks, k, j, stop)
+        decimals, j = decimals - power, j + np.int64(power > 0)
         decimals += range_shift(data, marks, words, j, stop)
     elif decimals < own and marks.digit[k] and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.SPACE:
         smaller, own, letters, at = grouped(data, marks, j, stop)  # "5 million 300 thousand"
         lower, end = scaled(data, marks, words, own, letters, at, stop)
         if 0 <= letters < EXPONENT and lower < own and lower > decimals:
             value, decimals, j = shifted(value, decimals) + shifted(np.float64(smaller), lower), 0, end
+    if j < stop and words.kinds[j] == W_DOZEN and is_linked(marks, j):
+        value, j = value * words.amounts[j], j + 1
     currency, j = money(marks, words, k, j, stop)
     kind = WEAK if weak and j == k + 1 else NUMBER  # "one" is weak, "one million" and "one euro" are not
     return ParsedNumber(kind, signed(marks, k, shifted(value, decimals)), np.float64(currency), j)
@@ -527,6 +615,8 @@ def date_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int, val
         j = k + 3
         if date == 0:
             date, j = month_of_year(data, marks, k, stop), k + 2
+    if date == 0:
+        date, j = part_of_year(data, marks, words, k, stop)
     if date == 0:
         date, j = named_date(data, marks, words, k, stop)
     if date == -1:
@@ -569,6 +659,118 @@ def is_beside(marks: Marks, k: int) -> bool:
 
 
 @inline
+def adjoins(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` stands beside the selected word before it, with no other between them."""
+    return is_linked(marks, k) and marks.starts[k] - marks.stops[k - 1] < 4
+
+
+@inline
+def is_amount(marks: Marks, words: WordValues, k: int, first: int, stop: int) -> bool:
+    """Whether word ``k`` of the words ``first:stop`` is a number or part of one."""
+    return first <= k < stop and (
+        marks.digit[k] or words.kinds[k] in (W_NUMBER, W_DOZEN, W_WEAK, W_ORDINAL, W_SCALE, W_UNIT)
+    )
+
+
+@inline
+def is_operator(marks: Marks, words: WordValues, k: int) -> bool:
+    """Whether word ``k`` is "times", "plus" or "minus", but not the x of dimensions."""
+    kind = words.kinds[k]
+    return kind in (W_PLUS, W_MINUS) or (kind == W_TIMES and marks.stops[k] - marks.starts[k] > 2)
+
+
+@inline
+def is_share(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> bool:
+    """Whether word ``k`` is the fraction of "a third of 9", but not of "the first half of 2020"."""
+    kind = words.kinds[k]
+    if kind not in (W_PARTS, W_ORDINAL) and not (kind == W_WEAK and words.amounts[k] == 0.5):
+        return False
+    whole = k + 2 < stop and words.kinds[k + 1] == W_OF
+    whole = whole and (marks.digit[k + 2] or (words.kinds[k + 2] == W_NUMBER and kind != W_ORDINAL))
+    return (
+        whole
+        and adjoins(marks, k + 1)
+        and adjoins(marks, k + 2)
+        and not 1500 <= year_at(data, marks, k + 2, stop) < 2100
+    )
+
+
+@inline
+def begins_compound(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> int:
+    """The second number if word ``k`` is the first unit of "3 hours 20 minutes", else -1."""
+    if k + 1 >= stop or words.kinds[k] not in (W_COMPOUND, W_HARD) or not adjoins(marks, k):
+        return -1
+    j = k + 1
+    j += np.int64(not marks.digit[j] and marks.stops[j] - marks.starts[j] <= 3)  # and, und, y
+    if j >= stop or not marks.digit[j] or not joined(marks, j, stop) or marks.starts[j] - marks.stops[j - 1] > 3:
+        return -1
+    near = adjoins(marks, j)
+    if near and digits(data, marks.starts[j], marks.stops[j])[2] > 0:  # 3 h 20m
+        return j
+    if j + 1 >= stop or not adjoins(marks, j + 1):
+        return -1
+    short = near and not marks.digit[j + 1] and marks.stops[j + 1] - marks.starts[j + 1] <= 2  # "in" of inches
+    other = words.kinds[j + 1] in (W_COMPOUND, W_HARD) and words.amounts[j + 1] != words.amounts[k]
+    return j if short or other else -1
+
+
+@leaf
+def operation_beside(data: Bytes, marks: Marks, words: WordValues, k: int, j: int, first: int, stop: int) -> int:
+    """The word that changes the number in words ``k:j``, in a text of the words ``first:stop``; else -1."""
+    kinds = words.kinds
+    if is_share(data, marks, words, j - 1, stop):
+        return j
+    i = j
+    while i < min(j + 4, stop) and adjoins(marks, i):  # "5 squared", "5 au carré", "5 to the power of 3"
+        linked = i == j or kinds[j] == W_TO or marks.stops[j] - marks.starts[j] <= 2
+        if kinds[i] == W_AFTER and linked and i < j + 2:
+            return i
+        ahead = is_amount(marks, words, i + 1, first, stop) or is_amount(marks, words, i + 2, first, stop)
+        if kinds[i] == W_BETWEEN and linked and (ahead or kinds[j] == W_TO):
+            return i
+        if (
+            i == j
+            and is_operator(marks, words, i)
+            and is_amount(marks, words, i + 1, first, stop)
+            and adjoins(marks, i + 1)
+        ):
+            return i
+        i += 1
+    if j < stop and begins_compound(data, marks, words, j, stop) >= 0:
+        return j
+    if k == first or not joined(marks, k, stop):
+        return -1
+    prior = k - 1 - np.int64(kinds[k - 1] not in (W_COMPOUND, W_HARD) and k - 2 > first)
+    if (
+        prior > first
+        and begins_compound(data, marks, words, prior, stop) == k
+        and is_amount(marks, words, prior - 1, first, stop)
+    ):
+        return prior
+    prior = k - 1
+    near = adjoins(marks, k)
+    if kinds[prior] == W_BEFORE and (
+        near or (data[marks.stops[prior]] == 40 and marks.stops[prior] + 1 == marks.starts[k])
+    ):
+        return prior  # "sqrt 9" and "sqrt(9)"
+    if not near:
+        return -1
+    if prior == first or not adjoins(marks, prior):
+        return -1
+    if is_operator(marks, words, prior) and is_amount(marks, words, prior - 1, first, stop):
+        return prior
+    if kinds[prior] == W_OF and (kinds[prior - 1] == W_BEFORE or is_share(data, marks, words, prior - 1, stop)):
+        return prior - np.int64(kinds[prior - 1] == W_BEFORE)
+    operation = prior if kinds[prior] == W_BETWEEN else prior - 1
+    i = operation
+    while kinds[operation] == W_BETWEEN and i > first and operation - i < 3 and adjoins(marks, i):
+        i -= 1
+        if is_amount(marks, words, i, first, stop):
+            return operation
+    return -1
+
+
+@inline
 def value_at(
     data: Bytes, marks: Marks, words: WordValues, k: int, first: int, stop: int, values: Values, n: int
 ) -> tuple[int, int]:
@@ -585,8 +787,9 @@ def value_at(
     # of dates are tried.
     linked = marks.before[k + 1] & m.KIND if k + 1 < stop else m.OTHER
     follows = kinds[k + 1] if k + 1 < stop else NOTHING
-    dated = follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT)
-    if kinds[k] == W_MONTH or (digit and dated):
+    dated = digit and (follows in (W_MONTH, W_OF) or linked in (m.HYPHEN, m.SLASH, m.DOT))
+    part = follows in (W_PARTS, W_WEAK, W_QUARTER) and (digit or kinds[k] in (W_WEAK, W_ORDINAL))
+    if kinds[k] == W_MONTH or dated or part:
         n, j = date_at(data, marks, words, k, stop, values, n)
         if j > k or kinds[k] == W_MONTH:
             return n, max(j, k + 1)
@@ -611,8 +814,21 @@ def value_at(
         minutes, either, j = clock_time(data, marks, words, k, stop)
         if minutes >= 0:
             return put(values, n, TIME, np.float64(minutes), np.float64(either), k, j), j
+    if (
+        kinds[k] == W_TWICE
+        and k + 1 < stop
+        and adjoins(marks, k + 1)
+        and (marks.digit[k + 1] or kinds[k + 1] == W_NUMBER)
+    ):
+        number = number_at(data, marks, words, k + 1, stop)
+        if number.kind > 0:
+            return put(values, n, NUMBER, words.amounts[k] * number.value, number.currency, k, number.end), number.end
     number = number_at(data, marks, words, k, stop)
     j = number.end
+    operation = operation_beside(data, marks, words, k, j, first, stop) if number.kind > 0 else -1
+    if operation >= 0:
+        n = put(values, n, UNREAD, number.value, words.amounts[operation], k, j)
+        return n, j + np.int64(operation == j and kinds[j] == W_MINUS)
     if number.kind > 0 and j < stop and kinds[j] == W_UNCLEAR and is_beside(marks, j):
         return put(values, n, UNREAD, number.value, words.amounts[j], k, j + 1), j + 1
     if number.kind > 0 and digit and k > first and kinds[k - 1] == W_UNCLEAR and is_beside(marks, k):
@@ -641,11 +857,29 @@ def is_bare(
     j = k + 1
     if j == stop:
         return True
-    if kinds[j] != NOTHING or stops[j] - starts[j] == 1:
+    if (kinds[j] != NOTHING and kinds[j] != W_COMPOUND) or stops[j] - starts[j] == 1:
         return False
     # of gaps of several characters, one that begins so is no part of 5 × 10^6 or 10⁻⁶
     apart, byte = after[k] & m.KIND == m.OTHER, data[stops[k]]
     return apart and byte in (44, 59) if digit[j] else not apart or byte < 128
+
+
+@inline
+def is_apart(kinds: Bytes, digit: Flags, k: int, first: int, stop: int) -> bool:
+    """Whether no word near the number of word ``k`` may make another of it: a fast test of the common case.
+
+    The word after it is one of NOTHING or COMPOUND.
+    """
+    if k > first:
+        if kinds[k - 1] >= W_OF or kinds[k - 1] == W_MINUS:
+            return False
+        if k - 1 > first and kinds[k - 2] >= W_BETWEEN:
+            return False
+    if k + 2 >= stop:
+        return True
+    if kinds[k + 1] == W_COMPOUND and (digit[k + 2] or (k + 3 < stop and digit[k + 3])):
+        return False
+    return kinds[k + 2] not in (W_AFTER, W_BETWEEN) and (k + 3 >= stop or kinds[k + 3] != W_BETWEEN)
 
 
 @leaf
@@ -663,9 +897,8 @@ def find_values(data: Bytes, marks: Marks, words: WordValues, values: Values) ->
                 k += 1
                 continue
             # Most numbers are a word of digits between spaces: their value needs none of the parsers.
-            plain_before = k == bounds[row] or kinds[k - 1] != W_UNCLEAR
             bare = kind <= W_ORDINAL and is_bare(data, kinds, before, after, digit, starts, stops, k, stop)
-            if bare and plain_before:
+            if bare and is_apart(kinds, digit, k, bounds[row], stop):
                 number, letters = amounts[k], 0
                 if digit[k]:
                     whole, _, letters = digits(data, starts[k], stops[k])

@@ -255,10 +255,9 @@ class _Words(NamedTuple):
 
 def _pick(words: _Words, senses: Senses) -> Picked | None:
     """The words that can be part of values, when all words beside numbers have been looked up."""
-    picked = pick(*words, senses.of_values)
-    while picked is not None and senses.learn():
-        picked = pick(*words, senses.of_values)
-    return picked
+    while value_kernels.ask(words.ids, words.first, words.counts, senses.of_values):
+        senses.learn()
+    return pick(*words, senses.of_values)
 
 
 def _found(text: Text, picked: Picked) -> Values:

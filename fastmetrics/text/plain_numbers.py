@@ -55,6 +55,7 @@ class _Names(NamedTuple):
     """Words that make a month of a number, as in "tháng 1"."""
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def sense_beside_number(word: str) -> tuple[str, float | None] | None:
     """The kind of a folded word that stands beside a number, and its amount; None for a word that changes no number.
 
@@ -123,6 +124,8 @@ def _names(script: str) -> _Names:
     hours: dict[str, bool] = {}
     periods: dict[str, set[int]] = defaultdict(set)
     counted: set[str] = set()
+    compounds: set[str] = set()
+    quarters: set[str] = set()
     english = _units(localedata.load("en", merge_inherited=False))
     for code in _languages().get(script, []):
         data = localedata.load(code, merge_inherited=False)
@@ -135,11 +138,19 @@ def _names(script: str) -> _Names:
                 votes[word, sense] += weight
         for name in _patterns(data.get("unit_patterns", {}).get("duration-hour", {})):
             hours.update(dict.fromkeys([word for word in _words(name)[-1:] if len(word) > 1 or word > "\u0800"], False))
+        for unit in _COMPOUND:
+            widths = data.get("unit_patterns", {}).get(unit, {})
+            for name in _patterns(widths if code == "en" or script == "Asia" else {"long": widths.get("long")}):
+                least = 1 + (code != "en")
+                compounds.update(word for word in _words(name) if len(word) > least or word > "\u0800" or word == "h")
+        for name in data.get("quarters", {}).get("format", {}).get("wide", {}).values():
+            quarters.update(word for word in _words(name) if len(word) > _LEAST and word.isalpha())
         for name, half in _day_periods(data):
             periods[name].add(half)
     hours = {word: says for word, says in hours.items() if word not in english} | dict.fromkeys(_CLOCKS, True)
     senses = {word: _one(word, some, votes) for word, some in found.items()}
     senses = {word: sense for word, sense in senses.items() if word not in english or votes[word, sense] > 2 * _LONG}
+    senses = dict.fromkeys(compounds, ("compound", None)) | dict.fromkeys(quarters, ("quarter", None)) | senses
     senses |= dict.fromkeys({word for name in (*hours, *counted) for word in _words(name)}, ("hard", None))
     stems = {stem: more for word, sense in senses.items() for stem, more in _stems(word, sense[0])}
     halves = {name: half for name, some in periods.items() if len(some) == 1 for half in some}
@@ -149,6 +160,11 @@ def _names(script: str) -> _Names:
     return _Names(senses, dict(by_head), hours, halves, frozenset(counted))
 
 
+_COMPOUND = (
+    *(f"duration-{unit}" for unit in ("year", "month", "week", "day", "hour", "minute", "second")),
+    *("length-foot", "length-inch", "mass-pound", "mass-ounce"),
+)
+"""Units of which two make one quantity: 3 hours 20 minutes."""
 _CLOCKS = ("uhr", "clock", "点", "點", "時", "시")
 """Words that say a time of day, where CLDR's hours are durations."""
 
@@ -281,10 +297,21 @@ def is_hard(words: Text) -> Flags:
         sums[words.stops] > sums[words.starts] for sums in (high, digits, others, asian)
     )
     hard = (has_high & has_digit) | has_other
+    for row in np.flatnonzero(hard & ~has_other).tolist():
+        hard[row] = _MIXED.fullmatch(data[words.starts[row] : words.stops[row]].tobytes().decode()) is None
+    final = np.maximum(words.stops - 1, 0)
+    commands = (data[words.starts] >= 97) & (data[final] >= 48) & (data[final] <= 57) & ~hard if len(data) else hard
+    for row in np.flatnonzero(commands).tolist():
+        hard[row] = _COMMAND.fullmatch(data[words.starts[row] : words.stops[row]].tobytes()) is not None
     for row in np.flatnonzero(has_asian & ~hard).tolist():
         word = data[words.starts[row] : words.stops[row]].tobytes().decode()
         hard[row] = any(letter.isdecimal() for letter in word)
     return hard
+
+
+_MIXED = re.compile(r"\d+[½⅓⅔¼¾⅕-⅞]")
+_COMMAND = re.compile(rb"(?:[dtc]?frac|sqrt|log|ln)\d+")
+"""Commands of LaTeX that lack their braces."""
 
 
 # Plain spelling.
@@ -356,10 +383,12 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
         yield from _asian_dates(text)
     for script in sorted(scripts):
         names = _names(script)
-        yield from _times(text, names)
+        yield from _times(text, names, script == "Asia")
         yield from _counted_months(text, names)
         if script == "Asia":
             yield from _asian_names(text, names)
+            for found in _ASIAN_OPERATION.finditer(text):
+                yield found.start(), found.end(), f" {_written(found[0])} "
     yield from _long_scales(text)
     for found in re.finditer(r"(\d\d?)h([0-5]\d)\b", text):
         if re.match(r"[\w.]", text[: found.start()][-1:]) is None:
@@ -382,7 +411,15 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
 
 
 _TAIL = re.compile(r"\d([^\W\d_]+)(?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])")
-_HEAD = re.compile(r"[^\W\d_a-zA-Z](?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])(?=\d)")
+_HEAD = re.compile(r"[^\W\d_\0-\u0dff](?<![⁰-⁹⅓⅔⅕-⅞])(?=\d)")
+"""Where digits follow a letter of a script that writes words without spaces; "a123" is no number in the others."""
+
+
+_ASIAN_OPERATION = re.compile(
+    r"\d+(?:[.,]\d+)*\s?(?:(?:的|の|의)?\s?(?:[一二两三2-9]?(?:平方|立方|次方|乗|제곱)根?|一半|半分|[阶階][乘乗]|[一二三四五]分之[一二三四五])"
+    r"(?![米公千厘英尺里キメセ])|(?:乘以?|除以|[加减減])\s?\d+)|根[号號]\s?\d+"
+)
+"""Operations in scripts without spaces, but for units of areas."""
 
 
 def _asian_dates(text: str) -> Iterator[tuple[int, int, str]]:
@@ -421,16 +458,20 @@ def _time_pattern(hours: tuple[str, ...], periods: tuple[str, ...]) -> re.Patter
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _may_be_time(hours: tuple[str, ...], periods: tuple[str, ...]) -> re.Pattern[str]:
-    early = _alternatives(tuple(name for name in periods if name > "\u0800"))
-    late = rf"\d\s?(?:{_alternatives(hours)}|d[ea]l?\s)"
-    return re.compile(late if early == "(?!)" else rf"{late}|(?:{early})\s*\d", re.IGNORECASE)
+def _may_be_time(text: str, names: _Names, asian: bool) -> bool:
+    """Whether a text has a word for hours, or what may come before a part of the day, behind digits."""
+    if asian:
+        return any(word in text for word in (*names.hours, *names.periods))
+    return any(word in names.hours or word in _OF_DAY for word in _BEHIND_DIGITS.findall(text.lower()))
 
 
-def _times(text: str, names: _Names) -> Iterator[tuple[int, int, str]]:
+_BEHIND_DIGITS = re.compile(r"\d\s?([^\W\d_]+)")
+_OF_DAY = frozenset(("de", "da", "del", "dal"))
+
+
+def _times(text: str, names: _Names, asian: bool) -> Iterator[tuple[int, int, str]]:
     """Times in words: "в 3 часа дня", "下午3点半", "15.30 Uhr"."""
-    if not names.hours or _may_be_time(tuple(names.hours), tuple(names.periods)).search(text) is None:
+    if not _may_be_time(text, names, asian):
         return
     for found in _time_pattern(tuple(names.hours), tuple(names.periods)).finditer(text):
         word, period = found["word"], found["before"] or found["after"]
@@ -520,7 +561,7 @@ _WRAPPERS = re.compile(
 )
 _TOKEN = (
     r"(?:\\[A-Za-z]+(?:\s*\{[A-Za-z\s]*\})?|\\[^A-Za-z\s]|\d+(?:[.,]\d+|\{,\}\d{3})*|(?<![^\W\d_])(?![aAI]\s+[A-Za-z]{2})[A-Za-zπθ](?![A-Za-z])"
-    r"|[-+*/^_=<>≤≥≠±∓×·÷(){}\[\]|!√∛∜π∞°%$&²³¹⁰⁴-⁹])"
+    r"|[-+*/^_=<>≤≥≠±∓×·÷(){}\[\]|!√∛∜π∞°%$&²³¹⁰⁴-⁹⁻])"
 )
 _RUN = re.compile(rf"{_TOKEN}(?:[ \t]*{_TOKEN})*")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>|[-=]>|^>[ \t](?=.*[^\W\d_]{2})", re.MULTILINE)
@@ -539,7 +580,7 @@ _CHANGES = re.compile(
 
 
 _SIGNS = (
-    re.compile(r"[\\^√∛∜²³¹⁰⁴-⁹±∓<>≤≥≠π∞+÷]"),
+    re.compile(r"[\\^√∛∜²³¹⁰⁴-⁹±∓<>≤≥≠π∞+÷]|\d!"),
     re.compile(r"\d(?:[xyzni]|\s*[-*/=]\s*[A-Za-z])(?![A-Za-z])"),
     re.compile(r"[A-Za-z](?<![A-Za-z]{2})\s*[-*/=]\s*\d"),
 )
@@ -558,10 +599,15 @@ def _mathematics(text: str, bare: bool) -> Iterator[tuple[int, int, str]]:
     for found in _RUN.finditer("".join(blanked)):
         begin, end = found.span()
         run = found[0]
-        while run and (run[-1] in "!(&<>=≤≥+×÷|-" or (run[-1] == "$" and run.count("$") % 2)):
+        factorial = (
+            r"\d!$" if bare else r"(?<![\d.,])1?\d!$" if re.match(r"\s[a-z]", text[end:]) else "(?!)"
+        )  # "5! ways"
+        while run and (
+            (run[-1] in "!(&<>=≤≥+×÷|-" and not re.search(factorial, run)) or (run[-1] == "$" and run.count("$") % 2)
+        ):
             run = run[:-1].rstrip()
         end = begin + len(run)
-        sums = bare and "=" not in run and re.search(r"\d\s*[+*÷]\s*\d", run) is not None
+        sums = (bare and "=" not in run and re.search(r"\d\s*[+*÷×·]\s*\d", run)) or re.search(r"\d!(?!.*=)", run)
         if not re.search(r"\d", run) or not (sums or _CHANGES.search(run)):
             continue
         if re.fullmatch(r"[A-Za-mo-wA-Z][-/]\d+|\d+[-/][A-Za-mo-w]|[A-Za-z]\d+|[A-Z]\+\+\s*\d+", run):  # B-52, 5-a, a1
@@ -611,6 +657,8 @@ def _number(short: str) -> str | None:
         if under == 0 or (found[2] and (over < 0 or under < 0)):
             return None
         return f"{sign}{whole}{abs(over)}/{abs(under)}{'%' if percent else ''}"
+    if re.fullmatch(r"1?\d!", body):
+        return str(math.factorial(int(body[:-1])))
     found = _POWER_OF_TEN.fullmatch(body)
     if found:
         return f"{found[1]}×10^{found[2]}" if found[1] else f"10^{found[2]}"

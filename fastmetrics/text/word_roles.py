@@ -28,6 +28,8 @@ SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 
 KINDS = {
     "number": numbers.W_NUMBER,
+    "dozen": numbers.W_DOZEN,
+    "twice": numbers.W_TWICE,
     "weak": numbers.W_WEAK,
     "ordinal": numbers.W_ORDINAL,
     "unit": numbers.W_UNIT,
@@ -47,6 +49,12 @@ KINDS = {
     "article": numbers.W_ARTICLE,
     "times": numbers.W_TIMES,
     "to": numbers.W_TO,
+    "quarter": numbers.W_QUARTER,
+    "plus": numbers.W_PLUS,
+    "before": numbers.W_BEFORE,
+    "after": numbers.W_AFTER,
+    "between": numbers.W_BETWEEN,
+    "compound": numbers.W_COMPOUND,
     "unclear": numbers.W_UNCLEAR,
     "hard": numbers.W_HARD,
 }
@@ -89,9 +97,12 @@ class Senses:
             self.roles[ids] |= role
         for bit, ids in negations:
             self.negations[ids] = bit
-        self.kinds[self._values[0]], self.amounts[self._values[0]] = kinds, amounts
-        self.worth[self._values[0]] = np.where(kinds < numbers.W_SCALE, figures.BEGINS, figures.FOLLOWS)
-        self.known[self._values[0]] = figures.KNOWN
+        ids = self._values[0]
+        operations = (kinds >= numbers.W_OF) | (kinds == numbers.W_MINUS)  # which are named where they change a number
+        begins = (kinds < numbers.W_SCALE) | ((kinds >= numbers.W_BEFORE) & (kinds <= numbers.W_BETWEEN))
+        self.kinds[ids], self.amounts[ids] = kinds, np.where(operations, ids, amounts)
+        self.worth[ids] = np.where(begins, figures.BEGINS, figures.FOLLOWS)
+        self.known[ids] = figures.KNOWN
         for known, some in ((figures.ENGLISH, ENGLISH), (figures.LONG_SCALE, LONG_SCALES)):
             self.known[vocabulary.tokenize(text_of_strings(some)).ids] = known
 
@@ -105,13 +116,12 @@ class Senses:
         """What the words mean as parts of values."""
         return figures.WordSenses(self.worth, self.kinds, self.amounts, self.known)
 
-    def learn(self) -> bool:
-        """Look up the words that ``pick`` found beside numbers in the names of all languages; whether any is one."""
+    def learn(self) -> None:
+        """Look up the words that were found beside numbers in the names of all languages."""
         asked = np.flatnonzero(self.known == figures.ASKED)
         self.known[asked] = figures.KNOWN
         first = int(asked[0]) if len(asked) else len(self._vocabulary)
         words = self._vocabulary.spelled(first).take(asked - first).strings()
-        found = False
         for word, sense in zip(asked.tolist(), map(sense_beside_number, words), strict=True):
             if sense is not None:
                 kind, amount = sense
@@ -119,8 +129,6 @@ class Senses:
                 self.amounts[word] = word if amount is None else amount
                 begins = kind in ("month", "unclear") or self.worth[word] == figures.BEGINS
                 self.worth[word] = figures.BEGINS if begins else figures.FOLLOWS
-                found = True
-        return found
 
     def catch_up(self) -> Senses:
         """Process the words added since the last call."""
@@ -133,7 +141,9 @@ class Senses:
             self.roles = _longer(self.roles, past * np.uint8(claims.VERB))
             self.stems = _longer(self.stems, stems.ids[stems.starts])
             lengths = count_characters(new.data, new.starts, new.stops)
-            digit = np.isin(new.data[new.starts], DIGITS)
+            digits = np.concatenate([[0], np.cumsum(np.isin(new.data, DIGITS))])
+            digit = digits[new.starts + 1] > digits[new.starts]
+            whole = digits[new.stops] - digits[new.starts] == new.stops - new.starts
             places = np.arange(first, first + len(new))
             long = digit & (lengths > MOST_DIGITS)  # a value of its own, as a hash is
             kinds = np.where(is_hard(new), numbers.W_HARD, 0)
@@ -146,7 +156,7 @@ class Senses:
             self.lengths = _longer(self.lengths, lengths)
             self.worth = _longer(self.worth, np.where(begins, figures.BEGINS, lengths == 1))  # letters, as in p.m.
             self.kinds = _longer(self.kinds, kinds)
-            self.known = _longer(self.known, np.full(len(new), figures.UNASKED))
+            self.known = _longer(self.known, np.where(whole, figures.KNOWN, figures.UNASKED))
             self.negations = _longer(self.negations, np.zeros(len(new), np.uint8))
             self.amounts = _longer(self.amounts, np.where(kinds > 0, places, 0.0))
         return self
@@ -214,7 +224,7 @@ _GAPS = {
     marks.OPEN: "[",
     marks.CLOSE: "]",
     marks.LINE: "\n",
-    marks.OPERATOR: "\\^{}<>≤≥≠±∓√∛∜+÷",
+    marks.OPERATOR: "\\^<>≤≥≠±∓√∛∜+÷",
     **{marks.CURRENCY + 1 + place: sign for place, sign in enumerate(CURRENCIES)},
 }
 

@@ -331,6 +331,44 @@ MORE = [
         ("-> 5", "5", 1),
     ],
     *[("<b>5</b>", "5", 1), ("C++ 5", "5", 1), ("I have 5 + a lot", "5", 1), ("3.5億", "350000000", 1)],
+    *[(r"\tfrac12", "0.5", 1), (r"\dfrac12", "0.5", 1), (r"\frac1{4}", "0.25", 1), (r"\sqrt5", "5", None)],
+    *[("5 dozen eggs", "60", 1), ("half a dozen", "6", 1), ("two dozen", "24", 1), ("5 дюжин", "60", 1)],
+    *[("5 bn", "5e9", 1), ("5 mn", "5000000", 1), ("5 tn", "5e12", 1), ("5 Mrd", "5e9", 1), ("3 k", "3000", 1)],
+    *[("$5 M", "5000000", 1), ("$5 M", "5", 0), ("300 K", "300", 1), ("5 m", "5", 1), ("3 score", "3", None)],
+    *[("5!", "120", 1), ("5! ways", "120", 1), ("It is 5!", "5", 1), ("5! = 120", "120", 1), ("30!", "30", None)],
+    *[("In 1997! they", "1997", 1), ("20!", "20", None), ("15×15 pixels of each of the two sides", "15", 1)],
+    *[("twice 5", "10", 1), ("twice five", "10", 1), ("thrice 5", "15", 1), ("He won twice", "2", 1)],
+    *[("twice 5", "5", 0), ("twice 5", "2", 0), ("twice in 5 years", "5", 1), ("5 times in 3 years", "3", 1)],
+    *[(text, "5", None) for text in ("5 squared", "five cubed", "5 to the power of 3", "5 to the third power")],
+    *[
+        (text, "5", None)
+        for text in ("5 plus 3", "5 times 3", "10 minus 5", "5 divided by 3", "5*3", "5 × 3", "5 mod 3")
+    ],
+    *[(text, "5", None) for text in ("root of 5", "sqrt(5)", "log of 5", "half of 5", "a third of 5", "double 5")],
+    *[(text, "5", None) for text in ("5 mal 3", "5 hoch 3", "5 geteilt durch 3", "Hälfte von 5", "5 im Quadrat")],
+    *[(text, "5", None) for text in ("racine carrée de 5", "5 au carré", "5 fois 3", "el doble de 5", "la mitad de 5")],
+    *[
+        (text, "5", None)
+        for text in ("metà di 5", "metade de 5", "корень из 5", "половина от 5", "5 плюс 3", "5 в кубе")
+    ],
+    *[(text, "5", None) for text in ("5 в степени 3", "5的平方", "5乘以3", "5 的一半", "5の2乗", "5의 제곱")],
+    *[(text, "5", 1) for text in ("5 plus others", "**5** * 3", "5-7", "5 x 10 cm", "5平方公里", "1 of 5", "A-5")],
+    *[(text, "20", None) for text in ("3 hours 20 minutes", "3h 20m", "6 ft 20 in", "3 Stunden und 20 Minuten")],
+    *[(text, "20", None) for text in ("3 heures 20 minutes", "3 horas y 20 minutos", "3 часа 20 минут", "3小时20分钟")],
+    *[("3 hours 20 minutes", "3 hours 20 minutes", 1), ("5 days, 20 days", "20", 1), ("5 years, 20 people", "20", 1)],
+    *[("Q3 2020", "Q2 2020", 0), ("2020 Q3", "Q3 of 2020", 1), ("third quarter of 2020", "Q3 2020", 1)],
+    *[
+        ("3. Quartal 2020", "Q3 2020", 1),
+        ("3e trimestre 2020", "Q3 2020", 1),
+        ("в третьем квартале 2020", "Q3 2020", 1),
+    ],
+    *[
+        ("first half of 2020", "second half of 2020", 0),
+        ("H1 2020", "first half of 2020", 1),
+        ("Q3 2020", "2020-08", 0),
+    ],
+    *[(f"{letter}123", "123", 0) for letter in "aéяαאا"],
+    *[("ا١٢٣", "123", 0), ("第3", "3", 1)],
 ]
 
 

@@ -163,6 +163,11 @@ _HARD = re.compile(
     r"[\\^{}<>≤≥≠±∓√∛∜+÷⁄∕ꙮ\u0800-\U0010ffff]|[^\W_a-zA-Z0-9](?<![а-яёА-ЯЁ½⅓⅔¼¾⅕-⅞])"
     r"|(?:[^\W\d_a-zA-Z]|[½⅓⅔¼¾⅕-⅞])\d|\d[^\W\d_a-zA-Z]|[(\[]\d+,|\b[A-Za-z]\W{0,4}[-*/=]\W{0,4}\d|\d\W{0,4}[-*/=]\W{0,4}[A-Za-z]\b"
     r"|\d+[xyzni]\b|\bv\d|\d{16}|\dh\d|\bbillions?\b|\btrillions?\b"
+    # operations, dozens, quarters and compound units
+    r"|\d!|\d *[*×·] *\d|\w\W+minus\b|\b(?:times|plus|twice|thrice|dozen|root|squared|score|double|divided)\b"
+    r"|\b(?:half|halves|thirds?|quarters?|fifths?|eighths?|tenths?|трет\w+|половин\w+|четверт\w+) (?:of|de|от|из)\b"
+    r"|\d k\b|[$€£¥₽₹]\S* [mMbBkK]\b"
+    r"|\b(?:first|second|third|fourth|\d\w*)\W+(?:half|quarters?)\b|\b[qth][1-4]\b"
 )
 
 
