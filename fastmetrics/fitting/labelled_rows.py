@@ -19,8 +19,9 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.metrics.fitted_file import Curve, RowScores
 from fastmetrics.metrics.score_names import canonical_name, parse, part_of
 from fastmetrics.plans.plan import ScoreRequest, plan
-from fastmetrics.results.score_file import read_table
+from fastmetrics.results.score_file import check_scores, read_table
 from fastmetrics.scoring.score import score
+from fastmetrics.stats.labels import positive_from
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 
@@ -228,9 +229,7 @@ def labels_of(table: pa.Table, label: str, positive: float | None) -> tuple[Floa
         row = int(np.flatnonzero(np.abs(labels) > LARGEST)[0])
         value = "an infinite one" if np.isinf(labels[row]) else f"{labels[row]:g}"
         raise InputError(f"column {label!r}: expected finite labels up to {LARGEST:g}, row {row:,} holds {value}")
-    distinct = np.unique(labels[~np.isnan(labels)])
-    if positive is None and len(distinct) == 2:
-        positive = float(distinct[1])
+    positive = positive_from(labels[~np.isnan(labels)]) if positive is None else positive
     if positive is not None:
         labels = np.where(np.isnan(labels), np.nan, labels >= positive)
     return labels, positive is not None
@@ -400,6 +399,7 @@ def read_labelled(
         columns = [label, *([] if group is None else [group]), *mapping.values(), *listed(metrics)]
         whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
     features = _features(names, whole.schema, mapping, label, group, metrics, suites, naming)
+    check_scores(whole, features.columns, "")
     embedder = None
     if features.metrics:
         # with all names, of which two may fit one column

@@ -86,7 +86,8 @@ def number_match(
 
     Dozens, quarters and halves of a year ("Q3 2020") and factorials are read.  A number beside what may change it (a
     form of a word of scale, "half of 10", "5 squared", a root, a variable, >, a second unit as in "3 hours 20 minutes",
-    more than 15 digits) equals only what is written alike; a row that depends on it is unread.  ``math_match`` reads algebra.
+    more than 15 digits) equals only what is written alike; a row that depends on it is unread.  ``math_match`` reads
+    algebra.
 
     A reference without values that begins with yes, true, no or false (да, нет) asks for an answer that begins so.  Of
     several references any is enough.  Undefined (NaN) if no reference has a value or a yes or no.

@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import Floats, Ints, is_list, narrowest, rounded
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.score_file import read_table
+from fastmetrics.results.score_file import check_scores, read_table
 from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.summed_scores import score_columns
@@ -74,6 +74,7 @@ def estimate(
     score = score_of(left.schema, score, [*own, *([on] if on is not None else [])])
     rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
     labelled = labels_of_rows(right, rows, label, on)
+    check_scores(left, [score], "judged")
     scores, truth = labelled.beside(left.column(score))
     return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=labelled.n_not_judged)
 

@@ -217,6 +217,12 @@ def check_bounds(
         )
 
 
+def check_scores(table: pa.Table, names: Iterable[str], what: str) -> None:
+    """Raise ``InputError`` for the first score of these columns outside the bounds that its metric declares."""
+    for name, bounds in declared_bounds(names, stored_declarations(ScoreMetadata.of_schema(table.schema))).items():
+        check_bounds(table.column(name), name, bounds, 0, what)
+
+
 def directions(
     names: Sequence[str], stored: Stored, stated: Mapping[str, str], what: str = "metric"
 ) -> dict[str, Better]:

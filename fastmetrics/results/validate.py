@@ -21,7 +21,14 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingEx
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.score_file import column_named, declarations_of, directions, read_table, with_score_types
+from fastmetrics.results.score_file import (
+    check_scores,
+    column_named,
+    declarations_of,
+    directions,
+    read_table,
+    with_score_types,
+)
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import (
@@ -80,10 +87,11 @@ def validate(
     with the labels of one person each, whose mean is the label.
 
     High labels are assumed to be good.  If lower is better for a metric, low scores are treated as positive;
-    correlations keep their sign.  Labels of at least ``positive`` are positive: 1 for labels 0 and 1, the higher of any
-    other two values, and no default for graded labels.  ``cluster`` names the column of groups whose rows are
-    dependent.  Row numbers and the cost of a judge's calls are no metrics unless named.  ``promises`` finds cuts that
-    keep a precision, recall or risk with ``confidence``.  The figures and their intervals are those of
+    correlations keep their sign.  Labels of at least ``positive`` are positive: 1 for labels 0 and 1 (and yes and no),
+    and no default for others, which are grades even where a sample has two of them.  ``cluster`` names the column of
+    groups whose rows are dependent.  Row numbers and the cost of a judge's calls are no metrics unless named.
+    ``promises`` finds cuts that keep a precision, recall or risk with ``confidence``.  The figures and their intervals
+    are those of
     :func:`fastmetrics.stats.association.associate`.
 
     >>> found = validate({"token_f1": [0.1, 0.4, 0.35, 0.8]}, [0, 0, 1, 1])
@@ -116,6 +124,7 @@ def validate(
     for name in [*metrics, *fixed]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
+    check_scores(left, chosen, "scores")
     stated = {label: "higher", **(better or {})}
     ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
     truth = truth_of(right, label, ratings)[rows[rows >= 0]]

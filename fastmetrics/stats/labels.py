@@ -218,8 +218,5 @@ def group_numbers(column: pa.Array, name: str, places: NDArray[np.int64] | None 
 
 
 def positive_from(truth: NDArray[np.float64]) -> float | None:
-    """The lowest positive label: 1 for labels 0 and 1, the higher of two values; None for graded labels."""
-    distinct = np.unique(truth)
-    if np.isin(distinct, (0.0, 1.0)).all():
-        return 1.0
-    return float(distinct[1]) if len(distinct) == 2 else None
+    """The lowest positive label: 1 for labels 0 and 1; None for grades, of which a sample may have two."""
+    return 1.0 if np.isin(truth, (0.0, 1.0)).all() else None

@@ -309,9 +309,13 @@ def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row,
             lambda scores: fm.compare([scores, scores]),
             fm.results.histograms,
             lambda scores: fm.results.side_by_side([scores]),
+            lambda scores: fm.validate(scores, [1, 0, 1][: len(values)], metrics=name),
+            lambda scores: fm.results.estimate(scores, [1, 0, 1][: len(values)], score=name),
         ):
             with pytest.raises(InputError, match=said):
                 read(form)
+    with pytest.raises(InputError, match=said):
+        fm.fit(table.append_column("good", pa.array([i % 2 for i in range(len(values))])), label="good", metrics=name)
     done = program("summarize", tmp_path / "t.parquet")
     assert (done.code, f"row {row}: {name} is" in done.err) == (3, True)
 

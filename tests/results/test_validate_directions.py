@@ -68,8 +68,8 @@ def test_metric_options_and_lower_is_better_labels() -> None:
 
 
 def test_fixed_threshold_follows_the_better_direction() -> None:
-    found = fm.validate({"drift": LOW}, GOOD, thresholds={"drift": 0.1})["drift"]
-    assert found.decision.threshold == 0.1
+    found = fm.validate({"drift": [score / 5 for score in LOW]}, GOOD, thresholds={"drift": 0.02})["drift"]
+    assert found.decision.threshold == 0.02
     assert found.decision.recall == sk.recall_score(GOOD, [score <= 0.1 for score in LOW])
     assert found.agreement is None
 
@@ -251,7 +251,8 @@ def test_the_strongest_of_many_noise_metrics_is_not_beyond_chance() -> None:
 def test_reversed_labels_are_said_to_be_so() -> None:
     generator = np.random.default_rng(4)
     bad = np.repeat([0, 1], 30)
-    scores = {"token_f1": 1 - bad + generator.random(60), "rouge1_f1": 1 - bad + 2 * generator.random(60)}
+    lengths = generator.random(60), 2 * generator.random(60)
+    scores = {"token_f1": (1 - bad + lengths[0]) / 2, "rouge1_f1": (1 - bad + lengths[1]) / 3}
     found = fm.validate(scores, {"hallucinated": bad})
     assert found.looks_reversed
     assert found.notes[-1].startswith("labels look reversed: higher is better of token_f1, but it has AUC 0 [0, ")

@@ -104,7 +104,7 @@ def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
     assert found["f1"].auc.value == 1.0
     assert found["f1"].decision.threshold == 0.45
     assert found["f1"].f1.value == 1.0
-    assert validate(scores, [1, 2, 2, 1]).positive == 2.0
+    assert validate(scores, [1, 2, 2, 1]).positive is None  # two grades of a sample are no classes
 
 
 def test_dictionary_json_arrow_and_tables() -> None:
