@@ -292,7 +292,8 @@ def _decided(data: Bytes, bounds: Ints, mentions: _Mentions, last_lines: Ints, d
     labelled = _has(before, _LABELLED)
     cued, concluded = _has(before, _STATED), _has(before, _CONCLUDED)
     firm = _has(after, _FIRM)
-    said = _has(before, _SAID) & sure & (~labelled | firm)
+    enclosed = _has(before, r"\($") & _has(after, r"^\)")
+    said = _has(before, _SAID) & (sure | (enclosed & firm)) & (~labelled | firm)  # "It's (b)."
     whole = places - bounds[rows] <= _BEFORE
     first = whole & _has(before, r"^[^\w]*$")
     lead = first | _has(before, r"\n[^\w]*$")
@@ -318,7 +319,7 @@ def _decided(data: Bytes, bounds: Ints, mentions: _Mentions, last_lines: Ints, d
     left = ~(stated | denied | asked)
     leads = left & (alone | (firm & sure)) & (first | (lead & last_line))
     captions = _has(before, _CAPTION)
-    bracketed = left & sure & _has(before, r"\($") & _has(after, r"^\)")
+    bracketed = left & sure & enclosed
     return _Decided(
         rows,
         numbers,

@@ -21,6 +21,9 @@ B Therefore B.
 B So B.
 B Hence B
 B So it's B.
+B It's (b).
+B Not (a); it is option (b).
+A It is (A).
 B Correct: B
 B It can't be A. The sky is blue. Therefore B.
 B Step 3: so we get B
