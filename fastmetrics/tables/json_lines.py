@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -51,21 +51,33 @@ def blocks(file: DataFile) -> Iterator[LineBlock]:
     line, rest, is_first, over = 0, b"", True, False
     stream, tell = file.open()
     with reading(file.shown), stream:
-        while data := stream.read(size):
+        for data, at, is_last in _pieces(stream, size, tell, file.size):
             if over:
                 _, end, data = data.partition(b"\n")
                 line, over = line + len(end), not end
             data, is_first = rest + (data.removeprefix(BOM) if is_first else data), False
             stop = data.rfind(b"\n") + 1
+            if is_last and len(data) - stop <= file.max_row_bytes:  # the last line needs no end
+                stop = len(data)
             if stop:
-                yield LineBlock(line, data[:stop], tell())
+                yield LineBlock(line, data[:stop], at)
                 line += data.count(b"\n")
             rest = data[stop:]
             if len(rest) > max(file.max_row_bytes, size):
-                yield LineBlock(line, rest[:SHOWN], tell(), too_long(file.max_row_bytes))
+                yield LineBlock(line, rest[:SHOWN], at, too_long(file.max_row_bytes))
                 rest, over = b"", True
     if rest:
         yield LineBlock(line, rest, file.size)
+
+
+def _pieces(stream: Any, size: int, tell: Callable[[], int], end: int) -> Iterator[tuple[bytes, int, bool]]:
+    """What is read at a time, the bytes of the file until there, and whether it is the last; a device never says."""
+    data = stream.read(size)
+    while data:
+        at = tell()
+        ahead = stream.read(size) if 0 < end <= at else None
+        yield data, at, ahead == b""
+        data = stream.read(size) if ahead is None else ahead
 
 
 # What JSON contains, from its first bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.opening import open_source
@@ -181,3 +183,15 @@ def test_first_lines_that_are_no_objects(tmp_path: Path, before: str, line: str)
     found, rejects = read(open_source(path, "jsonl"), {"answer": "text"})
     assert found["answer"].to_pylist() == [*([None] if line == "null" else []), "a"]
     assert len(rejects) == (line != "null")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("n_before", [1, 200])
+def test_a_column_may_be_in_the_last_line_alone(end: str, suffix: str, n_before: int, tmp_path: Path) -> None:
+    lines = [json.dumps({"id": row, "answer": "a"}) for row in range(n_before)]
+    text = "\n".join([*lines, json.dumps({"id": n_before, "answer": "b", "reference": "b"})]) + end
+    path = tmp_path / f"t.jsonl{suffix}"
+    path.write_bytes(gzip.compress(text.encode()) if suffix else text.encode())
+    found = fm.score(path, "exact_match")["exact_match"].to_pylist()
+    assert (len(found), found[-1], set(found[:-1])) == (n_before + 1, 1.0, {None})
