@@ -44,18 +44,18 @@ class Selection:
     def to_kind(self, name: str, items: Iterable[T], convert: Callable[[T], Any], wrong: WrongCells) -> pa.Array:
         """The column of the values that ``convert`` makes of the items, in its type.
 
-        What it refuses by a ``ValueError`` is null, and added to ``wrong``; items that are wrong already are left out.
-        Raises ``Widened`` for a value that a wider type would hold.
+        What it refuses by a ``ValueError`` is null, and added to ``wrong``.  Raises ``Widened`` for a value that needs
+        a wider type.
         """
         values: list[Any] = []
         for place, item in enumerate(items):
             value = None
             try:
-                value = None if place in wrong else convert(item)
+                value = convert(item)
             except Widened as wider:
                 raise Widened(wider.type, name) from None
             except ValueError as error:
-                wrong[place] = (name, str(error))
+                wrong.setdefault(place, (name, str(error)))
             values.append(value)
         return pa.array(values, self.schema.field(name).type)
 

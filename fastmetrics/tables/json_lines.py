@@ -323,7 +323,10 @@ class JsonLinesReader(Reader):
         wrong: WrongCells = {
             place: (None, str(record)) for place, record in enumerate(records) if isinstance(record, WrongValueError)
         }
-        columns = [selection.of_records(name, records, wrong) for name in selection.schema.names]
+        columns = []
+        for name in selection.schema.names:  # a row that is wrong in one column asks for no wider type of the next
+            good = ({} if place in wrong else record for place, record in enumerate(records))
+            columns.append(selection.of_records(name, good, wrong))
         batch = pa.RecordBatch.from_arrays(columns, schema=selection.schema)
         chunk = Chunk(number, np.asarray(rows, dtype=np.int64), batch, (), offset)
         return chunk.without(wrong, self.place, lambda place: lines[place].decode(errors="replace"))
