@@ -142,7 +142,7 @@ def scripts(text: Text) -> Bytes | None:
     >>> scripts(as_text(["Paris", "Париж", "Παρίσι", "巴黎 2024"]))
     array([0, 1, 5, 7], dtype=uint8)
     """
-    if not text.all_signs & HIGH:
+    if not (len(text) and text.all_signs & HIGH):
         return None
     bits = np.zeros(len(text), np.uint8)
     signs = np.full(len(text), EVERY, np.uint8) if text.signs is None else text.signs
