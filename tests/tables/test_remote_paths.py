@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import fsspec
@@ -108,11 +107,15 @@ def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch) -> None:
         assert held.sent < len(held.objects["/bkt/t.parquet"]) / 10
 
 
+def rows_of(address: str) -> int | None:
+    return open_source(address).rows
+
+
 def test_a_forked_process_opens_remote_files(s3: Server, tmp_path: Path) -> None:
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "travel/t.parquet")
     open_source(address)
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply(partial(open_source, address)).rows == 3
+        assert pool.apply(rows_of, [address]) == 3
 
 
 def test_fingerprints_depend_only_on_the_object(s3: Server, tmp_path: Path) -> None:
