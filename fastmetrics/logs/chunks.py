@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Ints, Text, decoded, is_list, numpy_values, text_of_arrow
+from fastmetrics.base.arrays import Flags, Ints, Text, arrow_numbers, decoded, is_list, numpy_values, text_of_arrow
 from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown, row_count
@@ -583,8 +583,8 @@ def _result(counted: ChunkCounts, total: pa.Array | None, counting: ChunkCounter
     strange = np.flatnonzero(unknown & (numpy_values(table["retrieved"].combine_chunks()) > 0))
     ids = keys if total is None else total
     order = np.lexsort((_places_in_order(ids), -counts["retrieved"]))
-    ids, counts = ids.take(pa.array(order)), {name: values[order] for name, values in counts.items()}
-    return _figures(counted, counting, ids, counts, keys.take(pa.array(strange)), share, has_total=total is not None)
+    ids, counts = ids.take(_integers(order)), {name: values[order] for name, values in counts.items()}
+    return _figures(counted, counting, ids, counts, keys.take(_integers(strange)), share, has_total=total is not None)
 
 
 def _figures(
@@ -627,13 +627,20 @@ def _figures(
 def _by_use(ids: pa.Array, counts: Mapping[str, Ints], counting: ChunkCounter) -> pa.Table:
     n = counts["retrieved"]
     ranks = np.divide(counts["ranks"], n, out=np.full(len(n), np.nan), where=n > 0)
-    table = {"chunk": ids, "retrieved": n, **{name: counts[name] for name in ("cited", "relevant") if name in counts}}
-    sums = pa.table({name: pa.array(values) for name, values in counts.items()})
-    return pa.table({**table, "mean_rank": ranks, **{f"mean_{name}": mean_of(sums, name) for name in counting.scores}})
+    sums = pa.table({name: _integers(values) for name, values in counts.items()})
+    table = {"chunk": ids, **{name: sums[name] for name in ("retrieved", "cited", "relevant") if name in counts}}
+    table["mean_rank"] = arrow_numbers(ranks, pa.float64())
+    return pa.table(
+        {**table, **{f"mean_{name}": arrow_numbers(mean_of(sums, name), pa.float64()) for name in counting.scores}}
+    )
 
 
 def _listed(ids: pa.Array, which: Flags) -> list[Any]:
-    return list(ids.filter(pa.array(which)).to_pylist())
+    return list(ids.filter(arrow_numbers(which, pa.bool_())).to_pylist())
+
+
+def _integers(values: Ints) -> pa.Array:
+    return arrow_numbers(values, pa.int64())
 
 
 def _spread(counts: Ints, at: Ints, mask: Flags, n: int) -> Ints:

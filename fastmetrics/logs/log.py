@@ -17,10 +17,12 @@ from fastmetrics.base.arrays import (
     Floats,
     Ints,
     Uint64s,
+    arrow_numbers,
     decoded,
     floats_of_arrow,
     is_number,
     is_text,
+    numpy_values,
     plain,
     text_of_arrow,
 )
@@ -165,7 +167,7 @@ class Tally:
         self._merge()
         if not self._parts:
             return pa.table(
-                {KEY: pa.array([], pa.large_string()), **{name: pa.array([], _INT) for name in self._columns}}
+                {KEY: pa.nulls(0, pa.large_string()), **{name: pa.nulls(0, _INT) for name in self._columns}}
             )
         return self._parts[0]
 
@@ -173,8 +175,11 @@ class Tally:
         if self._parts:
             joined = pa.concat_tables(_alike(self._parts), promote_options="permissive")
             encoded = joined[KEY].combine_chunks().dictionary_encode()
-            codes, keys = np.asarray(encoded.indices), encoded.dictionary
-            sums = {name: _summed(codes, np.asarray(joined[name]), len(keys)) for name in self._columns}
+            codes, keys = numpy_values(encoded.indices), encoded.dictionary
+            sums = {
+                name: arrow_numbers(_summed(codes, numpy_values(joined[name].combine_chunks()), len(keys)), _INT)
+                for name in self._columns
+            }
             self._parts = [pa.table({KEY: keys, **sums})]
             self._rows = self._parts[0].num_rows
 
@@ -198,9 +203,7 @@ def _alike(parts: Sequence[pa.Table]) -> Sequence[pa.Table]:
 
 def counted(keys: pa.Array, counts: Mapping[str, npt.ArrayLike]) -> pa.Table:
     """A part of a tally: integers of any representation, with their keys."""
-    return pa.table(
-        {KEY: keys, **{name: pa.array(np.asarray(values).astype(np.int64)) for name, values in counts.items()}}
-    )
+    return pa.table({KEY: keys, **{name: arrow_numbers(np.array(n, np.int64), _INT) for name, n in counts.items()}})
 
 
 _SCALE = 2.0**30
@@ -238,7 +241,7 @@ def score_sums(name: str, codes: Ints, values: Floats, keys: int) -> dict[str, A
 
 def mean_of(table: pa.Table, name: str) -> Floats:
     """The mean score of each key of a tally, NaN without scores."""
-    n, high, low = (np.asarray(table[column]) for column in sum_names(name))
+    n, high, low = (numpy_values(table[column].combine_chunks()) for column in sum_names(name))
     total = (high * float(_HALF) + low) / _SCALE
     return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
 
