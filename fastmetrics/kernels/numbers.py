@@ -42,6 +42,7 @@ from fastmetrics.kernels.located_words import Marks
     W_ARTICLE,
     W_TO,
     W_QUARTER,
+    W_LINK,
     W_OF,
     W_TIMES,
     W_PLUS,
@@ -51,7 +52,7 @@ from fastmetrics.kernels.located_words import Marks
     W_BETWEEN,
     W_COMPOUND,
     W_HARD,
-) = range(33)
+) = range(34)
 """Those before ``W_SCALE`` can begin a value; those from ``W_OF`` on may make another number of one beside them: the
 operations of a number after them (BEFORE: "root of 9"), before them (AFTER: "5 squared") and of two (TIMES, PLUS, and
 BETWEEN with a word beside it: "5 to the power of 3"); units that another unit may follow (COMPOUND); and UNCLEAR ones.

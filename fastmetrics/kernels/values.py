@@ -29,6 +29,7 @@ from fastmetrics.kernels.numbers import (
     W_FRACTION,
     W_HALF_DAY,
     W_HARD,
+    W_LINK,
     W_MINUS,
     W_MONTH,
     W_NUMBER,
@@ -701,7 +702,7 @@ def begins_compound(data: Bytes, marks: Marks, words: WordValues, k: int, stop: 
     if k + 1 >= stop or words.kinds[k] not in (W_COMPOUND, W_HARD) or not adjoins(marks, k):
         return -1
     j = k + 1
-    j += np.int64(not marks.digit[j] and marks.stops[j] - marks.starts[j] <= 3)  # and, und, y
+    j += np.int64(words.kinds[j] in (W_AND, W_LINK))
     if j >= stop or not marks.digit[j] or not joined(marks, j, stop) or marks.starts[j] - marks.stops[j - 1] > 3:
         return -1
     near = adjoins(marks, j)
@@ -736,15 +737,16 @@ def operation_beside(data: Bytes, marks: Marks, words: WordValues, k: int, j: in
         ):
             return i
         i += 1
-    if j < stop and begins_compound(data, marks, words, j, stop) >= 0:
+    counted = marks.digit[k] or kinds[k] == W_NUMBER  # no "first time"
+    if j < stop and counted and begins_compound(data, marks, words, j, stop) >= 0:
         return j
     if k == first or not joined(marks, k, stop):
         return -1
-    prior = k - 1 - np.int64(kinds[k - 1] not in (W_COMPOUND, W_HARD) and k - 2 > first)
+    prior = k - 1 - np.int64(kinds[k - 1] in (W_AND, W_LINK) and k - 2 > first)
     if (
         prior > first
         and begins_compound(data, marks, words, prior, stop) == k
-        and is_amount(marks, words, prior - 1, first, stop)
+        and (marks.digit[prior - 1] or kinds[prior - 1] == W_NUMBER)
     ):
         return prior
     prior = k - 1

@@ -50,6 +50,7 @@ KINDS = {
     "times": numbers.W_TIMES,
     "to": numbers.W_TO,
     "quarter": numbers.W_QUARTER,
+    "link": numbers.W_LINK,
     "plus": numbers.W_PLUS,
     "before": numbers.W_BEFORE,
     "after": numbers.W_AFTER,

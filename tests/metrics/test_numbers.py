@@ -356,6 +356,7 @@ MORE = [
     *[(text, "20", None) for text in ("3 hours 20 minutes", "3h 20m", "6 ft 20 in", "3 Stunden und 20 Minuten")],
     *[(text, "20", None) for text in ("3 heures 20 minutes", "3 horas y 20 minutos", "3 часа 20 минут", "3小时20分钟")],
     *[("3 hours 20 minutes", "3 hours 20 minutes", 1), ("5 days, 20 days", "20", 1), ("5 years, 20 people", "20", 1)],
+    *[(text, "20", 1) for text in ("for the first time in 20 years", "5 hours in 20 days")],
     *[("Q3 2020", "Q2 2020", 0), ("2020 Q3", "Q3 of 2020", 1), ("third quarter of 2020", "Q3 2020", 1)],
     *[
         ("3. Quartal 2020", "Q3 2020", 1),
