@@ -114,7 +114,8 @@ def test_a_ready_score_is_tested_on_all_labels(name, target, exact):
 def test_validate_finds_cuts_of_any_metric():
     rng = np.random.default_rng(0)
     good = rng.random(300) < 0.6
-    rows = {"judge": good + rng.normal(0, 0.4, 300), "hallucination": ~good + rng.normal(0, 0.4, 300)}
+    noise = rng.normal(0, 0.4, (2, 300))
+    rows = {"judge": good + noise[0], "hallucination": (~good + noise[1] + 2) / 5}
     found = fm.validate(rows, good.astype(int), promises=fm.stats.CutPromises(precision=0.9, recall=0.8))
     for name, sign in (("judge", 1), ("hallucination", -1)):
         for promise, entry in found[name].thresholds.items():
