@@ -378,8 +378,8 @@ def choice_match(
     (``columns={"choices": "[A, B, C, D]"}``).
 
     >>> import fastmetrics as fm
-    >>> fm.choice_match(["The answer is **B**.", "(A) Rome", r"so \boxed{\text{B}}", "A or B"], ["B"] * 4)
-    array([ 1.,  0.,  1., nan])
+    >>> fm.choice_match(["The answer is **B**.", "(A) Rome", r"so \boxed{\text{B}}"], ["B"] * 3)
+    array([1., 0., 1.])
     >>> fm.choice_match(["It must be Paris.", "B"], ["B", "Paris"], [["Rome", "Paris"]] * 2)
     array([1., 1.])
     """
