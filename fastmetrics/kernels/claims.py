@@ -12,8 +12,8 @@ from fastmetrics.base.arrays import Bytes, Flags, Ids, Ints, Uint32s
 from fastmetrics.kernels import located_words as m
 from fastmetrics.kernels.folding import decode
 from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.located_words import Marks
-from fastmetrics.kernels.values import WEAK, Values, is_mark
+from fastmetrics.kernels.located_words import Marks, is_mark
+from fastmetrics.kernels.values import WEAK, Values
 
 # The clauses of answers that assert something: subject, verbs and object as ranges of words.
 

@@ -83,6 +83,28 @@ class Marks(NamedTuple):
 
 
 @inline
+def is_bracketed(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` is a citation like [1]."""
+    return marks.before[k] & OPENED != 0 or marks.after[k] & CLOSED != 0
+
+
+@inline
+def is_mark(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` is a citation like [1] or the number of a list ite"""
+    before, after = marks.before[k], marks.after[k]
+    if is_bracketed(marks, k):
+        return True
+    return before & NEW_LINE != 0 and after & ITEM != 0 and after & KIND == 0 and marks.stops[k] - marks.starts[k] < 3
+
+
+@inline
+def is_beside(marks: Marks, k: int) -> bool:
+    """Whether word ``k`` stands beside the word before it, as a unit beside its number."""
+    gap = marks.before[k]
+    return gap & KIND in (SPACE, HYPHEN, DOT, APOSTROPHE) or gap & (DOTTED | ENDED | PARTED) == DOTTED
+
+
+@inline
 def signed(gap: int, code: int, kind: int) -> int:
     """Return a gap with what its end says of the sign and the point of a number, after the character ``code``."""
     # "-5", "-$5" and "$-5" are negative, but not the ranges "5-7" and "$5-$7": no space or bracket precedes the hyphen.

@@ -1,7 +1,6 @@
-"""Numbers, dates and times among the words of a text, in the formats that people write: the words that they can consist
-of, and the values that these words are.
+"""Numbers, dates and times among the words of a text, in the formats that people write.
 
-``kernels.numbers`` reads the parts of numbers.
+``kernels.picked_words`` selects the words, ``kernels.numbers`` and ``kernels.dates`` read the parts.
 """
 
 from __future__ import annotations
@@ -12,8 +11,19 @@ import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints
 from fastmetrics.kernels import located_words as m
-from fastmetrics.kernels.jit import inline, kernel, leaf
-from fastmetrics.kernels.located_words import Marks
+from fastmetrics.kernels.dates import (
+    clock_time,
+    day_or_ordinal,
+    is_stamped,
+    may_be_verb,
+    month_of_year,
+    named_date,
+    numeric_date,
+    part_of_year,
+    year_at,
+)
+from fastmetrics.kernels.jit import inline, leaf
+from fastmetrics.kernels.located_words import Marks, is_beside, is_bracketed, is_mark
 from fastmetrics.kernels.numbers import (
     EXPONENT,
     FRACTIONS,
@@ -27,7 +37,6 @@ from fastmetrics.kernels.numbers import (
     W_COMPOUND,
     W_DOZEN,
     W_FRACTION,
-    W_HALF_DAY,
     W_HARD,
     W_LINK,
     W_MINUS,
@@ -64,433 +73,8 @@ from fastmetrics.kernels.numbers import (
     scaled,
     shifted,
     spelled,
-    suffix,
     times_power,
 )
-
-
-@inline
-def is_bracketed(marks: Marks, k: int) -> bool:
-    """Whether word ``k`` is a citation like [1]."""
-    return marks.before[k] & m.OPENED != 0 or marks.after[k] & m.CLOSED != 0
-
-
-@inline
-def is_mark(marks: Marks, k: int) -> bool:
-    """Whether word ``k`` is a citation like [1] or the number of a list item."""
-    before, after = marks.before[k], marks.after[k]
-    if is_bracketed(marks, k):
-        return True
-    return (
-        before & m.NEW_LINE != 0
-        and after & m.ITEM != 0
-        and after & m.KIND == 0
-        and marks.stops[k] - marks.starts[k] < 3
-    )
-
-
-# Fast selection of the few words of a text that numbers and dates can consist of.
-
-
-NEITHER, FOLLOWS, BEGINS = 0, 1, 2
-"""Role of a word: it can begin a value, only continue a value, or neither."""
-
-UNEQUAL, FULL = -1, -2
-
-_U1 = np.uint64(1)
-
-
-class Strings(NamedTuple):
-    """The bytes of texts, and the ids of their words."""
-
-    data: Bytes
-    starts: Ints
-    stops: Ints
-    ids: Ids
-    first: Ints
-
-
-class WordSenses(NamedTuple):
-    """The role of each word of the vocabulary, and its meaning as part of a value; see ``numbers.WordValues``.
-
-    ``known`` is ``UNASKED`` for a word that was not yet looked up in the names of all languages; ``ask`` makes it
-    ``ASKED`` if the word stands beside a number.  An ``ENGLISH`` word tells what a ``LONG_SCALE`` is: "billion".
-    """
-
-    worth: Bytes
-    kinds: Bytes
-    amounts: Floats
-    known: Bytes
-
-
-UNASKED, KNOWN, ASKED, ENGLISH, LONG_SCALE = range(5)
-
-
-class Picked(NamedTuple):
-    """The selected words: their marks, meanings, and positions among all words of all texts; and which texts are to be
-    written in plain spelling first."""
-
-    marks: Marks
-    values: WordValues
-    places: Ints
-    hard: Flags
-
-
-@kernel
-def ask(ids: Ids, first: Ints, counts: Ints, senses: WordSenses) -> bool:
-    """Mark the words beside numbers as ``ASKED``, but for those that were looked up; return whether there are any.
-
-    The words of text i are the ``counts[i]`` ids from ``ids[first[i]]`` on.
-    """
-    worth, kinds, known = senses.worth, senses.kinds, senses.known
-    found = False
-    for row in range(len(counts)):
-        begin, live = np.uint64(first[row]), False
-        for k in range(begin, begin + np.uint64(counts[row])):
-            word = np.uint32(ids[k])
-            if not live and worth[word] != BEGINS:
-                continue
-            near = k
-            if worth[word] == BEGINS and kinds[word] in (NOTHING, W_HARD) and k > begin:  # a word of digits
-                near = k - _U1
-                if kinds[np.uint32(ids[near])] == W_OF and near > begin:  # "Februar de 2020"
-                    near -= _U1
-            while near <= k:
-                beside = np.uint32(ids[near])
-                if known[beside] == UNASKED:
-                    known[beside], found = ASKED, True
-                near += _U1
-            live = worth[word] != NEITHER
-    return found
-
-
-@kernel
-def pick(strings: Strings, counts: Ints, classes: Bytes, senses: WordSenses, picked: Picked) -> int:
-    """Select the words that begin a value, its continuations, and the next word; return how many.
-
-    Returns ``UNEQUAL`` if a text has fewer or more words than ``counts`` says, ``FULL`` if ``picked`` has too little
-    room.
-    """
-    starts, stops, bounds = strings.starts, strings.stops, picked.marks.bounds
-    size = m.longest(starts, stops)
-    edges = np.empty(size + m.PADDING, np.int64)
-    n, total = 0, 0
-    for row in range(len(starts)):
-        if m.find_words(strings.data, starts[row], stops[row], classes, edges) != counts[row]:
-            return UNEQUAL
-        if n + counts[row] > len(picked.places):
-            return FULL
-        n = pick_of_text(strings, row, counts[row], total, edges, classes, senses, picked, n)
-        total += counts[row]
-        bounds[row + 1] = n
-    return n
-
-
-@leaf
-def pick_of_text(
-    strings: Strings,
-    row: int,
-    n_words: int,
-    total: int,
-    edges: Ints,
-    classes: Bytes,
-    senses: WordSenses,
-    picked: Picked,
-    n: int,
-) -> int:
-    """Add the selected words of one text to the ``n`` in ``picked``; return their number.
-
-    The text has ``n_words`` words, whose ``edges`` are in bytes, and ``total`` come before it; ``classes`` are those of
-    all characters.
-    """
-    data, begin, stop = strings.data, strings.starts[row], strings.stops[row]
-    w_starts, w_stops, before, after, digit, _ = picked.marks
-    first, at, live, hard, long = np.uint64(strings.first[row]), np.uint64(n), False, False, False
-    for w in range(np.uint64(n_words)):
-        word = np.uint32(strings.ids[first + w])
-        if not live and senses.worth[word] != BEGINS:  # ``live``: the word before is picked and may go on here
-            continue
-        edge = w << _U1
-        w_starts[at], w_stops[at] = begin + edges[edge], begin + edges[edge + _U1]
-        digit[at] = 48 <= data[np.uint64(w_starts[at])] <= 57
-        before[at] = after[at - _U1] if live else m.gap_before(data, classes, edges, np.int64(w), begin)
-        if w + _U1 < np.uint64(n_words):
-            after[at] = m.gap_before(data, classes, edges, np.int64(w + _U1), begin)
-        else:
-            after[at] = m.gap_at_end(data, classes, w_stops[at], stop)
-        picked.values.kinds[at], picked.values.amounts[at] = senses.kinds[word], senses.amounts[word]
-        picked.places[at] = total + np.int64(w)
-        long |= senses.known[word] == LONG_SCALE
-        # A word of hours changes only digits: no "time" in "the first time".
-        hard |= senses.kinds[word] == W_HARD and (senses.worth[word] == BEGINS or (live and digit[at - _U1]))
-        if digit[at]:
-            hard |= (before[at] | after[at]) & m.HARD != 0
-            if w > 0:
-                gap = begin + edges[edge - _U1]
-                hard |= joins(data, begin + edges[edge - _U1 - _U1], gap, gap, w_starts[at])
-            elif w_starts[at] > begin:  # (1, 2)
-                hard |= (
-                    data[np.uint64(w_starts[at]) - _U1] in (40, 91, 123)
-                    and w_stops[at] < stop
-                    and data[w_stops[at]] == 44
-                )
-            if w_stops[at] + 1 < stop:
-                sign, short = data[w_stops[at]], w_stops[at] - w_starts[at] < 3
-                hard |= (sign == 33 and short) or (sign == 123 and data[w_stops[at] + 1] == 44)  # 5! and 1{,}000
-                hard |= n_words < _FEW and is_multiplied(data, w_stops[at], stop)
-            elif w_stops[at] < stop:
-                hard |= data[w_stops[at]] == 33
-            if w + _U1 < np.uint64(n_words):
-                following = begin + edges[edge + _U1 + _U1]
-                ends = begin + edges[edge + _U1 + _U1 + _U1] if w + _U1 + _U1 < np.uint64(n_words) else stop
-                hard |= joins(data, following, ends, w_stops[at], following)
-        live = senses.worth[word] != NEITHER
-        at += _U1
-    picked.hard[row] = hard or (long and not is_english(strings, row, n_words, edges, senses))
-    return np.int64(at)
-
-
-@leaf
-def is_english(strings: Strings, row: int, n_words: int, edges: Ints, senses: WordSenses) -> bool:
-    """Whether a text of ``n_words`` words has an English one, or none but numbers and "billion"."""
-    first, begin, others = strings.first[row], strings.starts[row], False
-    for w in range(n_words):
-        known = senses.known[np.uint32(strings.ids[first + w])]
-        if known == ENGLISH:
-            return True
-        letters = strings.data[begin + edges[2 * w]] >= 65 and edges[2 * w + 1] - edges[2 * w] > 1
-        others |= known != LONG_SCALE and letters
-    return not others
-
-
-_FEW = 8
-"""Words of a text that can be nothing but a product: 15×15 among others is a size."""
-
-
-@inline
-def is_multiplied(data: Bytes, i: int, stop: int) -> bool:
-    """Whether the sign of a product and a number follow one that ends at byte ``i``: 5 * 3."""
-    if data[i] == 32 and i + 1 < stop:
-        i += 1
-    size = 1 if data[i] == 42 else 2 if data[i] in (0xC2, 0xC3) and i + 1 < stop and data[i + 1] in (0x97, 0xB7) else 0
-    if size == 0:
-        return False
-    i += size
-    if i < stop and data[i] == 32:
-        i += 1
-    return i < stop and 48 <= data[i] <= 57
-
-
-_ASIAN = 0xE0
-"""The first byte of letters of scripts that join numbers and words, or whose letters are no word characters."""
-
-
-@inline
-def joins(data: Bytes, start: int, stop: int, gap: int, end: int) -> bool:
-    """Whether the word ``data[start:stop]`` is a variable beside an operator, or of an Asian script.
-
-    ``data[gap:end]`` is what stands between the word and a number.
-    """
-    if data[start] >= _ASIAN or (start > 0 and data[start - 1] == 92):  # a command such as \log_2
-        return True
-    variable = False
-    if stop - start == 1 and data[start] >= 65:
-        if end - gap == 1 and data[gap] in (45, 47):  # F-22 and 5/a are names, n-1 is none
-            return data[start] == 110 or 120 <= data[start] <= 122
-        for i in range(gap, end):
-            variable |= data[i] in (42, 43, 45, 47, 61)  # * + - / =
-    return variable
-
-
-# Parsing of dates and times from words: ISO, European and American formats, month names, 12- and 24-hour clocks.
-
-
-AM, PM = suffix("am"), suffix("pm")
-ORDINALS = tuple(suffix(s) for s in ("st", "nd", "rd", "th", "er", "e"))
-
-
-@inline
-def day_or_ordinal(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The day of the month in word ``k`` (5, 5th), else 0."""
-    if k >= stop or not marks.digit[k]:
-        return 0
-    value, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    return value if n <= 2 and 1 <= value <= 31 and (letters == 0 or letters in ORDINALS) else 0
-
-
-@inline
-def year_at(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """The four-digit year in word ``k``, else 0; numbers like 2010.5 or 2010:30 are not years."""
-    value, n = plain(data, marks, k, stop)
-    return value if n == 4 and value >= 1000 else 0
-
-
-@inline
-def is_stamped(data: Bytes, marks: Marks, k: int, stop: int) -> bool:
-    """Whether word ``k`` is the 05T10 of 2024-01-05T10:30:00Z."""
-    if k >= stop or not marks.digit[k] or marks.stops[k] - marks.starts[k] != 5:
-        return False
-    i = marks.starts[k]
-    return 48 <= data[i + 1] <= 57 and data[i + 2] | 32 == 116 and 48 <= data[i + 3] <= 57 and 48 <= data[i + 4] <= 57
-
-
-@inline
-def numeric_date(data: Bytes, marks: Marks, k: int, stop: int) -> tuple[int, int]:
-    """2024-01-05, 2024/01/05, 5.1.2024, 05/01/2024, 1-5-24 at word ``k``: both readings, 0 if there is none."""
-    x, nx = plain(data, marks, k, stop)
-    y, ny = plain(data, marks, k + 1, stop)
-    z, nz = plain(data, marks, k + 2, stop)
-    if is_stamped(data, marks, k + 2, stop) and nx == 4:
-        z, nz = digits(data, marks.starts[k + 2], marks.starts[k + 2] + 2)[0], 2
-    if nx == 0 or ny == 0 or nz == 0 or ny > 2:
-        return 0, -1
-    mark = marks.before[k + 1] & m.KIND
-    if mark != marks.before[k + 2] & m.KIND or mark not in (m.HYPHEN, m.SLASH, m.DOT):
-        return 0, -1
-    # A year of four digits comes first only in ISO dates, which have one reading.
-    if nx == 4 and nz <= 2 and 1 <= y <= 12 and 1 <= z <= 31:
-        return x * 10000 + y * 100 + z, -1
-    if nx > 2 or nz not in (2, 4):
-        return 0, -1
-    year = z if nz == 4 else z + (2000 if z < 50 else 1900)
-    # 05/01/2024 is 5 January in Europe and 1 May in America: both readings are kept, and either may be supported.
-    european = year * 10000 + y * 100 + x if 1 <= y <= 12 and 1 <= x <= 31 else 0
-    american = year * 10000 + x * 100 + y if 1 <= x <= 12 and 1 <= y <= 31 and mark != m.DOT else 0
-    if european == 0:
-        return american, -1
-    return european, american if american > 0 and american != european else -1
-
-
-@inline
-def named_date(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
-    """5 January 2024, January 5th, 2024, January 2024 at word ``k``: the date, 0 if none, and the next word.
-
-    The date is -1 where a month is shortened to what may be another word, without a year.  Months from 13 on are the
-    quarters of a year, then its halves.
-    """
-    kinds = words.kinds
-    day = day_or_ordinal(data, marks, k, stop)
-    j, year = k, 0
-    if day == 0 and marks.digit[k]:
-        year, j = year_at(data, marks, k, stop), k + 1  # "2024. január 5."
-        if year == 0 or not joined(marks, j, stop):
-            return 0, k
-    if day > 0:
-        j = k + 1
-        if joined(marks, j, stop) and kinds[j] == W_OF:
-            j += 1
-        if not joined(marks, j, stop):
-            return 0, k
-    if kinds[j] != W_MONTH:
-        return 0, k
-    amount, dotted = words.amounts[j], marks.after[j] & m.DOTTED != 0 or (j > k and marks.before[j] & m.DOTTED != 0)
-    month, j = np.int64(amount) % OF_NUMBERS, j + 1
-    if day == 0 and month <= 12 and joined(marks, j, stop):
-        day = day_or_ordinal(data, marks, j, stop)
-        j += np.int64(day > 0)
-    if year > 0:
-        return (year * 10000 + month * 100 + day, j) if day > 0 or month > 12 else (0, k)
-    at = j + np.int64(joined(marks, j, stop) and kinds[j] == W_OF)
-    year = year_at(data, marks, at, stop) if joined(marks, at, stop) else 0
-    if year == 0:
-        if amount % 1 > 0 and not dotted:
-            return (-1, j) if day > 0 and amount % 1 == 0.5 else (0, k)
-        return (month * 100 + day, j) if day > 0 or amount < OF_NUMBERS else (0, k)
-    return year * 10000 + month * 100 + day, at + 1
-
-
-OF_NUMBERS = 100
-"""Added to a month whose name is one beside numbers only; one that is shortened has a half more, a quarter if it is a
-common word of English or Russian, too."""
-
-
-@inline
-def part_of_year(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int]:
-    """The third quarter of 2020, 3. Quartal 2020 or the second half of 2020 at word ``k``: the date, 0 if none, and the
-    next word."""
-    j = k + 1
-    if j >= stop or not is_beside(marks, j):
-        return 0, k
-    half = words.kinds[j] == W_WEAK and words.amounts[j] == 0.5
-    if not half and words.kinds[j] != W_QUARTER and not (words.kinds[j] == W_PARTS and words.amounts[j] == 4):
-        return 0, k
-    part = np.int64(words.amounts[k])
-    if marks.digit[k]:
-        part, _, letters = digits(data, marks.starts[k], marks.stops[k])
-        part = part if letters == 0 or letters in ORDINALS else 0
-    j += 1
-    j += np.int64(joined(marks, j, stop) and words.kinds[j] == W_OF)
-    year = year_at(data, marks, j, stop) if joined(marks, j, stop) else 0
-    if year == 0 or not 1 <= part <= (2 if half else 4):
-        return 0, k
-    return year * 10000 + (12 + part + 4 * np.int64(half)) * 100, j + 1
-
-
-@inline
-def month_of_year(data: Bytes, marks: Marks, k: int, stop: int) -> int:
-    """12/2024, 2024-12 or 2024/12 at word ``k`` as a date without a day; 0 if there is none."""
-    x, nx = plain(data, marks, k, stop)
-    y, ny = plain(data, marks, k + 1, stop)
-    if nx > 0 and ny > 0:
-        mark, more = marks.before[k + 1] & m.KIND, marks.after[k + 1] & m.KIND
-        alone = k + 2 >= stop or not marks.digit[k + 2] or more not in (m.SLASH, m.HYPHEN, m.COLON, m.DOT, m.COMMA)
-        tight = marks.starts[k + 1] == marks.stops[k] + 1  # a dash of two bytes is a range: 2010–11
-        if alone and tight and mark in (m.SLASH, m.HYPHEN):
-            if nx == 4 and ny == 2 and 1900 <= x < 2100 and 1 <= y <= 12:
-                return x * 10000 + y * 100
-            if nx <= 2 and ny == 4 and 1 <= x <= 12 and 1900 <= y < 2100:
-                return y * 10000 + x * 100
-    return 0
-
-
-@inline
-def is_dotted(data: Bytes, marks: Marks, j: int, stop: int) -> bool:
-    """Whether words ``j`` and the next are "a.m." or "p.m."."""
-    if j + 1 >= stop or marks.stops[j] - marks.starts[j] != 1 or marks.stops[j + 1] - marks.starts[j + 1] != 1:
-        return False
-    if marks.before[j + 1] & m.KIND != m.DOT or data[marks.starts[j + 1]] | 32 != 109:
-        return False
-    return data[marks.starts[j]] | 32 in (97, 112)
-
-
-@inline
-def clock_time(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> tuple[int, int, int]:
-    """3 pm, 3:30 p.m., 15:00:20 at word ``k``: minutes or -1, 1 if perhaps 12 hours later, the next word."""
-    hour, n, letters = digits(data, marks.starts[k], marks.stops[k])
-    half, minute, j, clock = -1, 0, k + 1, False
-    if n > 2 or letters < 0:
-        return -1, 0, k
-    if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
-        minute, n, letters = digits(data, marks.starts[j], marks.stops[j])
-        if n != 2 or letters < 0 or minute > 59:
-            return -1, 0, k
-        clock = True
-        j += 1
-        if letters == 0 and j < stop and marks.digit[j] and marks.before[j] & m.KIND == m.COLON:
-            _, n, seconds = digits(data, marks.starts[j], marks.stops[j])
-            if n == 2 and seconds >= 0:
-                letters = seconds
-                j += 1
-    if letters in (AM, PM):
-        half = letters == PM
-    elif letters == 0 and j < stop and words.kinds[j] == W_HALF_DAY and marks.before[j] & m.KIND == m.SPACE:
-        half = np.int64(words.amounts[j])
-        j += 1
-    elif letters == 0 and is_dotted(data, marks, j, stop):
-        half = np.int64(data[marks.starts[j]] | 32 == 112)
-        j += 2
-    if hour > 23 or (half >= 0 and (hour > 12 or hour == 0)) or (half < 0 and not clock):
-        return -1, 0, k
-    if half >= 0:
-        hour = hour % 12 + 12 * half
-    return hour * 60 + minute, np.int64(half < 0 and 1 <= hour <= 12), j
-
-
-@inline
-def may_be_verb(byte: int, date: int) -> bool:
-    """Whether a month's name can be a verb: in lower-case Latin letters ("march"), or "May"."""
-    return 97 <= byte <= 122 or (date == 500 and byte == 77)
-
 
 # Numbers, dates and times found among words, in any format.
 #
@@ -650,13 +234,6 @@ def code_at(data: Bytes, marks: Marks, words: WordValues, k: int, stop: int) -> 
         code, parts, j = (code * 100_003 + np.float64(part)) % 2.0**52, parts + 1, j + 1
         grouped = grouped and n == 3  # 1.000.000
     return code, 0 if grouped else parts, j
-
-
-@inline
-def is_beside(marks: Marks, k: int) -> bool:
-    """Whether word ``k`` stands beside the word before it, as a unit beside its number."""
-    gap = marks.before[k]
-    return gap & m.KIND in (m.SPACE, m.HYPHEN, m.DOT, m.APOSTROPHE) or gap & (m.DOTTED | m.ENDED | m.PARTED) == m.DOTTED
 
 
 @inline

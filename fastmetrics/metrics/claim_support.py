@@ -41,7 +41,8 @@ from fastmetrics.kernels import values as value_kernels
 from fastmetrics.kernels.claim_support import ClaimRules, claims_hold
 from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.located_words import Marks
-from fastmetrics.kernels.values import Picked, Values
+from fastmetrics.kernels.picked_words import Picked, ask
+from fastmetrics.kernels.values import Values
 from fastmetrics.metrics.batch import Batch, Unread, need
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
@@ -255,7 +256,7 @@ class _Words(NamedTuple):
 
 def _pick(words: _Words, senses: Senses) -> Picked | None:
     """The words that can be part of values, when all words beside numbers have been looked up."""
-    while value_kernels.ask(words.ids, words.first, words.counts, senses.of_values):
+    while ask(words.ids, words.first, words.counts, senses.of_values):
         senses.learn()
     return pick(*words, senses.of_values)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Bytes, Floats, Ids, Ints, Text, Tokens, text_of_strings
-from fastmetrics.kernels import claim_support, claims, numbers
+from fastmetrics.kernels import claim_support, claims, numbers, picked_words
 from fastmetrics.kernels import located_words as marks
-from fastmetrics.kernels import values as figures
 from fastmetrics.kernels.byte_search import count_characters
 from fastmetrics.kernels.located_words import endings
 from fastmetrics.kernels.numbers import WordValues
+from fastmetrics.kernels.picked_words import Picked, WordSenses
 from fastmetrics.text import conventions
 from fastmetrics.text.conventions import convention
 from fastmetrics.text.lexicons import lexicon
@@ -79,7 +79,7 @@ class Senses:
     """Properties per word of a vocabulary, up to the last ``catch_up``.
 
     ``roles`` are the bits of ``kernels.clauses``; ``negations`` those of ``kernels.novelty``; ``stems`` the number of
-    the stem; ``kinds`` and ``amounts`` what ``kernels.numbers`` reads; ``worth`` what ``kernels.values`` does;
+    the stem; ``kinds`` and ``amounts`` what ``kernels.numbers`` reads; ``worth`` what ``kernels.picked_words`` does;
     ``lengths`` the characters.
     """
 
@@ -102,9 +102,9 @@ class Senses:
         operations = (kinds >= numbers.W_OF) | (kinds == numbers.W_MINUS)  # which are named where they change a number
         begins = (kinds < numbers.W_SCALE) | ((kinds >= numbers.W_BEFORE) & (kinds <= numbers.W_BETWEEN))
         self.kinds[ids], self.amounts[ids] = kinds, np.where(operations, ids, amounts)
-        self.worth[ids] = np.where(begins, figures.BEGINS, figures.FOLLOWS)
-        self.known[ids] = figures.KNOWN
-        for known, some in ((figures.ENGLISH, ENGLISH), (figures.LONG_SCALE, LONG_SCALES)):
+        self.worth[ids] = np.where(begins, picked_words.BEGINS, picked_words.FOLLOWS)
+        self.known[ids] = picked_words.KNOWN
+        for known, some in ((picked_words.ENGLISH, ENGLISH), (picked_words.LONG_SCALE, LONG_SCALES)):
             self.known[vocabulary.tokenize(text_of_strings(some)).ids] = known
 
     @property
@@ -113,14 +113,14 @@ class Senses:
         return len(self._stems)
 
     @property
-    def of_values(self) -> figures.WordSenses:
+    def of_values(self) -> WordSenses:
         """What the words mean as parts of values."""
-        return figures.WordSenses(self.worth, self.kinds, self.amounts, self.known)
+        return WordSenses(self.worth, self.kinds, self.amounts, self.known)
 
     def learn(self) -> None:
         """Look up the words that were found beside numbers in the names of all languages."""
-        asked = np.flatnonzero(self.known == figures.ASKED)
-        self.known[asked] = figures.KNOWN
+        asked = np.flatnonzero(self.known == picked_words.ASKED)
+        self.known[asked] = picked_words.KNOWN
         first = int(asked[0]) if len(asked) else len(self._vocabulary)
         words = self._vocabulary.spelled(first).take(asked - first).strings()
         for word, sense in zip(asked.tolist(), map(sense_beside_number, words), strict=True):
@@ -128,8 +128,8 @@ class Senses:
                 kind, amount = sense
                 self.kinds[word] = KINDS[kind]
                 self.amounts[word] = word if amount is None else amount
-                begins = kind in ("month", "unclear") or self.worth[word] == figures.BEGINS
-                self.worth[word] = figures.BEGINS if begins else figures.FOLLOWS
+                begins = kind in ("month", "unclear") or self.worth[word] == picked_words.BEGINS
+                self.worth[word] = picked_words.BEGINS if begins else picked_words.FOLLOWS
 
     def catch_up(self) -> Senses:
         """Process the words added since the last call."""
@@ -155,9 +155,9 @@ class Senses:
             kinds[is_stand_in(new)] = numbers.W_UNREAD
             begins = digit | (kinds > 0)
             self.lengths = _longer(self.lengths, lengths)
-            self.worth = _longer(self.worth, np.where(begins, figures.BEGINS, lengths == 1))  # letters, as in p.m.
+            self.worth = _longer(self.worth, np.where(begins, picked_words.BEGINS, lengths == 1))  # letters, as in p.m.
             self.kinds = _longer(self.kinds, kinds)
-            self.known = _longer(self.known, np.where(whole, figures.KNOWN, figures.UNASKED))
+            self.known = _longer(self.known, np.where(whole, picked_words.KNOWN, picked_words.UNASKED))
             self.negations = _longer(self.negations, np.zeros(len(new), np.uint8))
             self.amounts = _longer(self.amounts, np.where(kinds > 0, places, 0.0))
         return self
@@ -269,21 +269,21 @@ def scan(text: Text) -> marks.Marks:
     return _first(words, marks.scan(text.data, text.starts, text.stops, _classes(), words))
 
 
-def pick(text: Text, ids: Ids, first: Ints, counts: Ints, senses: figures.WordSenses) -> figures.Picked | None:
+def pick(text: Text, ids: Ids, first: Ints, counts: Ints, senses: WordSenses) -> Picked | None:
     """The words that can be part of values, with meanings and positions; None if words and ids do not match.
 
     The ids of string i are the ``counts[i]`` ids from ``ids[first[i]]`` on.
     """
     most = int(counts.sum())
-    strings = figures.Strings(text.data, text.starts, text.stops, ids, first)
+    strings = picked_words.Strings(text.data, text.starts, text.stops, ids, first)
     for room in (most // _SHARE + int(counts.max(initial=0)), most):
         values = WordValues(np.empty(room, np.uint8), np.empty(room))
-        picked = figures.Picked(_room(len(text), room), values, np.empty(room, np.int64), np.zeros(len(text), np.bool_))
-        n = figures.pick(strings, counts, _classes(), senses, picked)
+        picked = Picked(_room(len(text), room), values, np.empty(room, np.int64), np.zeros(len(text), np.bool_))
+        n = picked_words.pick(strings, counts, _classes(), senses, picked)
         if n >= 0:
             values = WordValues(values.kinds[:n], values.amounts[:n])
-            return figures.Picked(_first(picked.marks, n), values, picked.places[:n], picked.hard)
-        if n == figures.UNEQUAL:
+            return Picked(_first(picked.marks, n), values, picked.places[:n], picked.hard)
+        if n == picked_words.UNEQUAL:
             break
     return None
 
