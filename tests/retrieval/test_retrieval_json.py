@@ -42,7 +42,7 @@ NOT_RUNS = {
     '{"q1": {"d1": NaN}}': ", row 0: the {kind} is not a number",
     '{"q1": 5}': MISSING + "'q1'" + LINES,
     '{"q1": ["d1", null]}': MISSING + "'q1'" + LINES,
-    '{"q1": null}\n{"q2": null}': MISSING + "'q1'" + LINES,
+    '{"q1": null}\n{"q2": null}': MISSING + "'q1', 'q2'" + LINES,
     "[{}]": MISSING + "none",
     '[{"question": 1}]': MISSING + "'question'",
     json.dumps([{**RECORD, "score": [1]}, {**RECORD, "score": 2}]): NUMBER + "'[1]'",
