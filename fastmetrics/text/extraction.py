@@ -5,6 +5,7 @@ An extractor reads a whole column, each distinct text once.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -30,6 +31,8 @@ from fastmetrics.base.arrays import (
 from fastmetrics.base.errors import Argument, OptionError, UnknownNameError
 from fastmetrics.base.options import NotAllowedError
 from fastmetrics.base.patterns import Pattern, UserPattern
+from fastmetrics.text.lexicons import lexicon
+from fastmetrics.text.plain_numbers import sense_beside_number
 from fastmetrics.text.stated_choices import LONE, stated_choices
 from fastmetrics.text.thoughts import without_thoughts
 
@@ -73,13 +76,49 @@ _NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:[$€£¥₽]\s?)?\d+(?:[, ']\d{3})
 _WORDS = re.compile(r"[^\W\d]{2}(?=[^\W\d_]*[ \n])")
 
 
+_GLUED = re.compile(r"\\|\^|[√∛]|[\d)}][/:][\d({]|\d[eE][-+−]?\d")
+"""What makes a number one with what stands at it: \\frac{2}{3}, x^2, 3/4, 15:00, 1.5e6."""
+_AROUND = "\"'`*_.,;:!?()[]<>$"
+_BEHIND = re.compile(r"[ \xa0]?([万亿億兆만억]|[^\W\d_]{2,})")
+"""A word behind a number."""
+_DATED = re.compile(r"(?:\d{1,2}\.?[ \xa0](?:de )?)?([^\W\d_]{3,})\.?[ \xa0](?:de )?(?:\d{1,2}, )?$")
+"""A word before a year, with the day on either side of it: "5 January", "January 5, ", "5 de enero de "."""
+
+
+@functools.cache
+def _scales() -> frozenset[str]:
+    """English and Russian words behind a number that make it another one: million, dozen, squared."""
+    lines = (line.split() for line in lexicon("values"))
+    return frozenset(word for kind, _, *words in lines if kind in ("scale", "unit", "dozen", "after") for word in words)
+
+
 def _last_number(text: str) -> str | None:
-    """The last number as it is written, with its sign, thousands and per cent."""
+    """The last number as it is written, with its sign, thousands and per cent, and with what makes it another one: a
+    word of scale, or the expression, time or date that it is a part of, which is for ``number_match`` to read."""
     near = text[-_NEAR:]
     break_ = _WORDS.search(near) if len(text) > _NEAR else None
-    numbers = [] if break_ is None else _NUMBER.findall(near, break_.end())  # two letters are in no number
-    numbers = numbers or _NUMBER.findall(text)
-    return str(numbers[-1]).strip() if numbers else None
+    found = [] if break_ is None else list(_NUMBER.finditer(near, break_.end()))  # two letters are in no number
+    if not found:
+        near, found = text, list(_NUMBER.finditer(text))
+    if not found:
+        return None
+    start, stop = found[-1].span()
+    behind = _BEHIND.match(near, stop)
+    if behind is not None:
+        word = behind[1].lower()
+        if word in _scales() or (sense_beside_number(word) or ("",))[0] == "scale":
+            return near[start : behind.end()].strip()
+    dated = (
+        _DATED.search(near, max(0, start - 40), start) if stop - start == 4 and near[start:stop].isdecimal() else None
+    )
+    if dated is not None and (sense_beside_number(dated[1].lower()) or ("",))[0] == "month":
+        return near[dated.start() : stop].strip()
+    whole = (near[:start].split() or [""])[-1] if start and not near[start - 1].isspace() else ""
+    whole += near[start:stop] + (
+        (near[stop:].split() or [""])[0] if stop < len(near) and not near[stop].isspace() else ""
+    )
+    whole = whole.rpartition("=")[2].strip(_AROUND)
+    return whole if _GLUED.search(whole) else near[start:stop].strip()
 
 
 _NEAR = 120

@@ -105,9 +105,19 @@ def _cues(text: str) -> list[int]:
 
 
 def _last_number(text: str, row: int) -> str | None:
-    """The last number as it is written, with its sign, thousands and per cent."""
-    numbers = _NUMBER.findall(text)
-    return str(numbers[-1]).strip() if numbers else None
+    """The last number as it is written, with its sign, thousands and per cent, or what it is glued to if that is an
+    expression or a time; words of scale and of months, which change it too, are left to tables of right values."""
+    found = list(_NUMBER.finditer(text))
+    if not found:
+        return None
+    start, stop = found[-1].span()
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while stop < len(text) and not text[stop].isspace():
+        stop += 1
+    whole = text[start:stop].rsplit("=")[-1].strip("\"'`*_.,;:!?()[]<>$")
+    joined = any(sign in whole for sign in "\\^√∛") or re.search(r"[\d)}][/:][\d({]|\d[eE][-+−]?\d", whole)
+    return whole if joined else found[-1][0].strip()
 
 
 def _line(text: str, place: int) -> str | None:
