@@ -115,7 +115,7 @@ def _last_number(text: str, row: int) -> str | None:
         start -= 1
     while stop < len(text) and not text[stop].isspace():
         stop += 1
-    whole = text[start:stop].rsplit("=")[-1].strip("\"'`*_.,;:!?()[]<>$")
+    whole = text[start:stop].rsplit("=", maxsplit=1)[-1].strip("\"'`*_.,;:!?()[]<>$")
     joined = any(sign in whole for sign in "\\^√∛") or re.search(r"[\d)}][/:][\d({]|\d[eE][-+−]?\d", whole)
     return whole if joined else found[-1][0].strip()
 

@@ -14,6 +14,7 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.source_names import named, source_names
 from fastmetrics.models.prompts import read_rubric, rubric_path
+from tests.support.optional_parts import NO_DOCUMENTS
 from tests.support.program import program
 
 METRICS = {
@@ -234,7 +235,7 @@ _NAMED = re.compile(
 )
 
 
-@pytest.mark.skipif(not DOCUMENTS, reason="needs the source documents in FASTMETRICS_SEEDS")
+@pytest.mark.skipif(not DOCUMENTS, reason=NO_DOCUMENTS)
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name[:3])
 def test_the_symbols_of_a_document_are_found(document):
     asked = set(_NAMED.findall(document.read_text())) - {

@@ -25,7 +25,9 @@ NEEDS = {
 NO_MOUNT = "no file system can be mounted here"
 """Why tests of full and read-only disks are skipped in most containers; failures of writing are injected there."""
 
-ALLOWED = (NEEDS["data_folder"].kwargs["reason"], NO_MOUNT)
+NO_DOCUMENTS = "needs the source documents in FASTMETRICS_SEEDS"
+
+ALLOWED = (NEEDS["data_folder"].kwargs["reason"], NO_MOUNT, NO_DOCUMENTS)
 """Reasons to skip a test although every part that can be installed must be there (``pytest --complete``)."""
 
 
