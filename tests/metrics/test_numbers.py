@@ -339,7 +339,10 @@ MORE = [
     *[("In 1997! they", "1997", 1), ("20!", "20", None), ("15×15 pixels of each of the two sides", "15", 1)],
     *[("twice 5", "10", 1), ("twice five", "10", 1), ("thrice 5", "15", 1), ("He won twice", "2", 1)],
     *[("twice 5", "5", 0), ("twice 5", "2", 0), ("twice in 5 years", "5", 1), ("5 times in 3 years", "3", 1)],
-    *[(text, "5", None) for text in ("5 squared", "five cubed", "5 to the power of 3", "5 to the third power")],
+    *[
+        (text, "5", None)
+        for text in ("5 squared", "five cubed", "a 5-fold rise", "5 bps", "5 to the power of 3", "5 to the third power")
+    ],
     *[
         (text, "5", None)
         for text in ("5 plus 3", "5 times 3", "10 minus 5", "5 divided by 3", "5*3", "5 × 3", "5 mod 3")
