@@ -1,10 +1,9 @@
 """The logged cost of a call, time and tokens, with percentiles in summaries (the QA framework, the RAG project).
 
 **Rounds.** Token counts of several rounds are a list, and their sum is used. Where each round is its own row, each row
-is scored separately, and summaries and comparisons add up the rows of one id. A column ``round`` says that rows are
-rounds, and ``repeat`` that they are other answers; without either, ids with different numbers of rows have rounds,
-since repeats are as many for each question. A sum that lacks a round would be too small, and fewer tokens are better,
-so an empty list, a list with a null and a round without tokens count as missing.
+is scored separately, and a column ``round`` says that summaries and comparisons are to add up the rows of one id.
+A sum that lacks a round would be too small, and fewer tokens are better, so an empty list, a list with a null and a
+round without tokens count as missing.
 
 **Cached tokens and reasoning** belong to prompt and completion. Servers count them within these or apart, and their
 names mostly say which; where they do not, the logged total decides, or that no part can be more than the whole. What
@@ -237,8 +236,7 @@ def total_tokens(
 
     For a list with a number for each round of a question, the sum; null if the list is empty or contains null, because
     a sum without some round would be too small.  Rounds may also be rows: summaries and comparisons add those of one id
-    if a column ``round`` numbers them, or the ids have different numbers of rows, and say so.  Rows with different
-    numbers in a column ``repeat`` are several answers to a question, and so are rows of ids that all have as many.
+    (and ``repeat``) if a column ``round`` numbers them, and say so.  Other rows of one id are several answers.
 
     >>> import fastmetrics as fm
     >>> fm.total_tokens([536, None], prompt_tokens=[[512], [498, 20]], completion_tokens=[[24], [31, 1]])

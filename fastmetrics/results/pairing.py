@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
-from fastmetrics.base.column_names import adds_up, is_id, is_setting
+from fastmetrics.base.column_names import adds_up, is_setting
 from fastmetrics.base.columns import as_array, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
@@ -108,7 +108,6 @@ class RepeatedRun:
 def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
     """The run by questions if its ids, in the column ``key``, repeat; None if they are unique.
 
-    Rows may be rounds without their numbers, as :func:`fastmetrics.stats.summed_scores.answers_of_rounds` tells.
     Raises ``InputError`` for two answers with the same number, and for one id with different questions.
     """
     by_id = run.sorted_ids(key)
@@ -121,9 +120,9 @@ def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
         _check_numbers(run, key, numbered, ids, questions)
     _check_questions(run, ids, questions, first_rows)
     answers = None
-    if has_rounds or is_id(key):
+    if has_rounds:
         repeats = None if numbered is None else codes_of(run.column(numbered, ""), numbered) + 1
-        answers = answers_of_rounds(questions, repeats, has_rounds=has_rounds)
+        answers = answers_of_rounds(questions, repeats)
     return RepeatedRun(run, questions, first_rows, answers)
 
 

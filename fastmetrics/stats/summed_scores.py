@@ -106,28 +106,19 @@ def _sum(numbers: Uint64s) -> int:
 # Answers of several rounds, each of which is a row: their tokens and prices add up.
 
 
-def answers_of_rounds(questions: Ints, repeats: Ints | None, *, has_rounds: bool) -> Ints | None:
-    """The number of each row's answer, if rows are the rounds of one; None if each row is an answer.
+def answers_of_rounds(questions: Ints, repeats: Ints | None) -> Ints | None:
+    """The number of each row's answer where rows of one id, and of one repeat, are rounds; None if each has one row.
 
     ``questions`` are the numbers of the rows' ids, −1 without one, ``repeats`` those of several answers to a question.
-    Rows of one id, and of one repeat, are rounds; without the numbers of repeats or of rounds they are so if the ids
-    have different numbers of rows, since repeats are as many for each question.
 
-    >>> answers_of_rounds(np.array([0, 0, 1]), None, has_rounds=False)
+    >>> answers_of_rounds(np.array([0, 0, 1]), None)
     array([0, 0, 1])
-    >>> answers_of_rounds(np.array([0, 0, 1, 1]), None, has_rounds=False) is None
+    >>> answers_of_rounds(np.array([0, 0, 1]), np.array([0, 1, 0])) is None
     True
     """
     known = questions >= 0
-    if repeats is None:
-        counts = np.bincount(questions[known])
-        counts = counts[counts > 0]
-        several = len(counts) and counts.max() > 1 and (has_rounds or counts.min() < counts.max())
-        keys = questions
-    else:
-        keys = questions * (int(repeats.max(initial=0)) + 1) + repeats
-        several = len(np.unique(keys[known])) < int(known.sum())
-    if not several:
+    keys = questions if repeats is None else questions * (int(repeats.max(initial=0)) + 1) + repeats
+    if len(np.unique(keys[known])) == int(known.sum()):
         return None
     answers = np.empty(len(questions), np.int64)
     _, answers[known] = np.unique(keys[known], return_inverse=True)
@@ -205,7 +196,7 @@ class RowKeys:
         questions = np.full(len(ids), -1, np.int64)
         questions[known] = np.unique(ids[known], return_inverse=True)[1]
         numbers = np.unique(repeats, return_inverse=True)[1] if len(repeats) else None
-        answers = answers_of_rounds(questions, numbers, has_rounds=self._has_rounds)
+        answers = answers_of_rounds(questions, numbers) if self._has_rounds else None
         questions[~known] = questions.max() + 1 + np.arange(int((~known).sum()))
         return Repeats(questions, answers, numbers is not None or self._has_rounds)
 
@@ -354,8 +345,6 @@ class Sums:
         self._n_parts = 0
         self._repeats: list[tuple[int, Repeats | None]] = []
         """Per part, its number of rows, and which of them answer one question."""
-        self._alike: dict[int, list[str]] = {}
-        """The columns of tokens and prices of parts in which each id has this number of rows."""
         self._systems: dict[str, None] = {}
         self._names: list[str] | None = None
         self._notes: dict[str, None] = dict.fromkeys(notes)
@@ -395,8 +384,11 @@ class Sums:
             self._n_parts += 1
         repeats = part.keys.repeats()
         self._repeats.append((part.n_rows, repeats))
-        if part.added and repeats is not None and repeats.answers is None and not repeats.are_numbered:
-            self._alike[int(np.bincount(repeats.questions).max())] = part.added
+        if part.added and repeats is not None and not repeats.are_numbered:
+            self._notes[
+                f"{', '.join(part.added)}: rows of one id are taken as answers of their own; a column 'round' would "
+                "say that they are rounds, which add up"
+            ] = None
         for name, state in part.states.items():
             note = part.settle(name)
             if note:
@@ -469,14 +461,9 @@ class Sums:
         left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
         lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
         drift = drift_notes(summed_drifts(self._drifts))
-        alike = [
-            f"{', '.join(names)}: every id has {n:,} rows, taken as answers of their own; a column 'round' would say "
-            "that they are rounds, which add up"
-            for n, names in self._alike.items()
-        ]
         pooled = pooled_note(self._systems)
         joined = [] if self.repeats is None else [self.repeats.note(bool(self.added))]
-        return [*self._notes, *pooled, *joined, *([left_out] if torn else []), *lacking, *drift, *alike]
+        return [*self._notes, *pooled, *joined, *([left_out] if torn else []), *lacking, *drift]
 
     def _is_torn(self, vectors: list[list[int]]) -> bool:
         return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1

@@ -136,26 +136,26 @@ rows_of_rounds = st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.n
 @given(rows_of_rounds, st.booleans())
 def test_rows_of_one_id_are_summed(rows, numbered):
     names = [name for name, _ in rows if name is not None]
-    sizes = {names.count(name) for name in names}
     table = {"id": pa.array([name for name, _ in rows], pa.string()),
              "total_tokens": pa.array([one for _, one in rows], pa.float64())}  # fmt: skip
     if numbered:
         table["round"] = list(range(len(rows)))
     alone = [[one] for name, one in rows if name is None]
     several = [[one for name, one in rows if name == of] for of in dict.fromkeys(names)]
-    if not numbered and len(sizes) < 2:  # as many of each: repeats
-        several = [[one] for own in several for one in own]
-    sums = [None if None in own else sum(own) for own in [*several, *alone]]
-    known = [one for one in sums if one is not None]
+    answers = [[None if None in own else sum(own)] if numbered else own for own in [*several, *alone]]
+    known = [[one for one in own if one is not None] for own in answers]
+    means = [np.mean(own) for own in known if own]
+    n, n_rows = sum(map(len, known)), sum(map(len, answers))
     found = fm.summarize(table)
     summary = found["total_tokens"]
-    assert (summary.n, summary.n_missing) == (len(known), len(sums) - len(known))
-    assert summary.mean == pytest.approx(np.mean(known)) if known else math.isnan(summary.mean)
-    assert any("are rounds, which add up" in note for note in found.notes) == (len(sums) < len(rows))
+    assert (summary.n, summary.n_missing) == (n, n_rows - n)
+    assert summary.mean == pytest.approx(np.mean(means)) if means else math.isnan(summary.mean)
+    assert any("are rounds, which add up" in note for note in found.notes) == (len(set(names)) < len(names))
 
 
 def test_the_summary_of_rounds_is_that_of_questions(tmp_path):
-    scores = fm.score(ROWS)
+    rows = {**ROWS, "round": [1, 2, 1]}
+    scores = fm.score(rows)
     summary = fm.summarize(scores)
     assert summary.figures["Avg Total Tokens"] == MEAN
     assert (summary["total_tokens"].max, summary["total_tokens"].n, summary.n_rows) == (330, 2, 3)
@@ -166,7 +166,7 @@ def test_the_summary_of_rounds_is_that_of_questions(tmp_path):
     ]
     reordered = fm.summarize(scores.take([2, 0, 1]).replace_schema_metadata())
     assert reordered.figures == summary.figures
-    fm.score(ROWS, output=tmp_path / "s.parquet")
+    fm.score(rows, output=tmp_path / "s.parquet")
     assert fm.summarize(tmp_path / "s.parquet").figures == summary.figures
     stream = pa.RecordBatchReader.from_batches(scores.schema, scores.to_batches(max_chunksize=1))
     assert fm.summarize(stream).figures == summary.figures
@@ -194,19 +194,24 @@ def test_repeats_are_not_added():
     table = {"id": [1, 1, 2, 2], "total_tokens": [1.0, 2.0, 3.0, 4.0]}
     summary = fm.summarize(table)
     assert summary["total_tokens"].mean == 2.5
-    assert any("every id has 2 rows, taken as answers of their own; a column 'round'" in n for n in summary.notes)
+    assert any("taken as answers of their own; a column 'round'" in note for note in summary.notes)
+    uneven = {"id": [1, 1, 2], "total_tokens": [1.0, 2.0, 3.0]}
+    assert fm.summarize(uneven)["total_tokens"].mean == 2.25
+    [change] = fm.compare([uneven, {**uneven, "total_tokens": [1.0, 3.0, 3.0]}])
+    assert change.delta == 0.25
     numbered = fm.summarize({**table, "repeat": [1, 2, 1, 2]})
     assert numbered["total_tokens"].mean == 2.5
     assert numbered.notes == ["2 answers to each of 2 questions; a question's score is their mean"]
     assert fm.summarize({**table, "round": [1, 2, 1, 2]})["total_tokens"].mean == 5.0
     both = {"id": [1, 1, 1, 2, 2], "repeat": [1, 1, 2, 1, 2], "total_tokens": [1.0, 2.0, 3.0, 4.0, 5.0]}
-    assert fm.summarize(both)["total_tokens"].mean == 15 / 4
+    assert fm.summarize(both)["total_tokens"].mean == 3.25
+    assert fm.summarize({**both, "round": [1, 2, 1, 1, 1]})["total_tokens"].mean == 15 / 4
     scores = fm.score({"id": [1, 1], "repeat": [1, 2], "total_tokens": [5, 7]})
     assert scores.column_names == ["id", "repeat", "total_tokens"]
 
 
 def test_prices_add_up_and_latencies_do_not():
-    rows = {"id": [1, 1, 2], "cost_usd": [0.1, 0.2, 0.7], "latency_ms": [10.0, 20.0, 30.0]}
+    rows = {"id": [1, 1, 2], "round": [1, 2, 1], "cost_usd": [0.1, 0.2, 0.7], "latency_ms": [10.0, 20.0, 30.0]}
     summary = fm.summarize(rows)
     assert summary["cost_usd"].mean == pytest.approx(0.5)
     assert (summary["latency_ms"].mean, summary["latency_ms"].n) == ((15 + 30) / 2, 3)
@@ -214,14 +219,14 @@ def test_prices_add_up_and_latencies_do_not():
 
 def test_pooled_files_and_systems_have_rounds_of_their_own(tmp_path):
     for name, factor in (("a", 1), ("b", 2)):
-        rows = {**ROWS, "prompt_tokens": [factor * one for one in ROWS["prompt_tokens"]]}
+        rows = {**ROWS, "prompt_tokens": [factor * one for one in ROWS["prompt_tokens"]], "round": [1, 2, 1]}
         fm.score(pa.table(rows), "total_tokens", output=tmp_path / f"{name}.parquet")
     pooled = fm.summarize([tmp_path / "a.parquet", tmp_path / "b.parquet"])
     assert (pooled["total_tokens"].n, pooled["total_tokens"].mean) == (4, (330 + 55 + 630 + 105) / 4)
     both = pa.concat_tables(
         pq.read_table(tmp_path / f"{name}.parquet").append_column("system", pa.array([name] * 3)) for name in "ab"
     )
-    changes = fm.compare(both.append_column("round", pa.array([1, 2, 1] * 2)), system="system")
+    changes = fm.compare(both, system="system")
     assert changes[0].delta == (630 + 105 - 330 - 55) / 2
 
 
