@@ -14,6 +14,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
+from fastmetrics.base.notes import Note
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores
@@ -108,7 +109,7 @@ def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRow
     alone = Sample.of(half * first.influence.rows, rows.clusters).spread
     error = math.hypot(paired.error, alone.error)
     if not error > 0:
-        return Estimate(difference, math.nan, math.nan, "none", "no interval: no row changes either figure")
+        return Estimate(difference, math.nan, math.nan, "none", Note("unchanged"))
     reach = float(stdtrit(paired.freedom, (1 + confidence) / 2)) * error
     return Estimate(difference, difference - reach, difference + reach, "t")
 
@@ -182,15 +183,13 @@ def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence
     nearest = [max(part.low - part.score, part.score - part.high, 0.0) for part in together]
     farthest = [max(abs(part.low - part.score), abs(part.high - part.score)) for part in together]
     if np.isnan(nearest).any() or np.isnan(farthest).any():
-        return (
-            Estimate(value, math.nan, math.nan, "none", "no interval: too few groups in a bin") if bins else UNDEFINED
-        )
+        return Estimate(value, math.nan, math.nan, "none", Note("few_groups")) if bins else UNDEFINED
     return Estimate(
         value,
         float(shares @ nearest),
         float(shares @ farthest),
         "exact",
-        "the interval is safe, but wider than its level needs",
+        Note("wider"),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
+from fastmetrics.base.notes import mark_of
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
@@ -27,7 +28,7 @@ from fastmetrics.results.comparison import (
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Change, Lead
 from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import compact_letters
 
 # A difference of two systems as a line of a report, and which differences of segments an overview shows.
@@ -329,7 +330,7 @@ def _difference(comparison: Comparison, difference: Compared, reached: float, re
         number(difference.mean_baseline),
         number(difference.mean_other),
         signed(difference.delta),
-        bounds(difference.low, difference.high, "" if difference.interval_note is None else MARK),
+        bounds(difference.low, difference.high, mark_of(difference.interval_note)),
         ("≤ " if least_p and difference.p_corrected >= _LEAST_SHOWN else "")
         + p_value(difference.p_corrected, difference.p_note),
         number(difference.n_paired),

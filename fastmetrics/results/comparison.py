@@ -18,6 +18,7 @@ from fastmetrics.base.columns import table_of_records
 from fastmetrics.base.display import Grid, ShownSequence, interval, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
 from fastmetrics.base.errors import one_line
+from fastmetrics.base.notes import MARK, Note, mark_of
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
@@ -25,7 +26,7 @@ from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, hea
 from fastmetrics.results.pairing import PairedRuns
 from fastmetrics.results.segments import FEW_ROWS, few_rows_note, with_segment_columns, worst_first
 from fastmetrics.stats.attempts import QuestionScores, variance
-from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
 from fastmetrics.stats.sums import exact_sum
 
@@ -209,12 +210,12 @@ def p_value(p: float, note: str | None = None) -> str:
     >>> p_value(0.03), p_value(1e-9)
     ('0.0300', '<0.0001')
     """
-    return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + ("" if note is None else MARK)
+    return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + mark_of(note)
 
 
 def p_mark(note: str | None) -> str | None:
-    """The note on p among the notes on intervals."""
-    return None if note is None else f"p: {note}"
+    """The note on p among the notes on intervals; one on the width of an interval says nothing of p."""
+    return Note("on_p", note=note) if mark_of(note) else None
 
 
 def latex_table(
@@ -848,4 +849,4 @@ def _ranked(ranking: Ranking) -> Grid:
 
 
 def _interval(pair: Compared) -> str:
-    return bounds(pair.low, pair.high, "" if pair.interval_note is None else MARK)
+    return bounds(pair.low, pair.high, mark_of(pair.interval_note))

@@ -18,6 +18,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import Grid, ShownSequence, interval, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.notes import Note, mark_of
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
@@ -46,7 +47,6 @@ from fastmetrics.stats.mean_interval import (
     FEWER,
     LEAST_CLUSTERS,
     LEAST_ROWS,
-    MARK,
     NAMES,
     has_long_tail,
     interval_notes,
@@ -107,7 +107,7 @@ class CheckedRule:
         """The value; for a change or a bound, with its interval, marked if there is a note on it."""
         if not self.has_interval:
             return self._number(self.value)
-        return f"{self._number(self.value)} {self._bounds}{'' if self.interval_note is None else MARK}"
+        return f"{self._number(self.value)} {self._bounds}{mark_of(self.interval_note)}"
 
     @property
     def _percent(self) -> bool:
@@ -528,7 +528,7 @@ def _tail_note(checked: CheckedRule, interval: Interval) -> str | None:
     if not (checked.rule.reads_interval and has_long_tail(interval, checked.bound_at == interval.high)):
         return None
     missed = f"{(1 - checked.confidence) * 50:.3g}"
-    return f"skewed: a few rows decide the mean, so the bound may miss it in more than {missed} % of the cases"
+    return Note("long_tail", missed=missed)
 
 
 # Checking scores against rules.

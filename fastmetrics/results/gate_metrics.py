@@ -29,6 +29,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, is_text, rounding_error
 from fastmetrics.base.column_names import is_axis, is_cost
 from fastmetrics.base.display import number, row_count
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.notes import Note
 from fastmetrics.base.specs import Better
 from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.plans.stored_metadata import Stored
@@ -312,7 +313,7 @@ class RowMetric:
         value, interval = means.relative(method) if rule.percent else (means.delta, means.interval(method))
         if math.isnan(interval.low) and len(means.first) > 1 and not means.differences.values.any():
             # otherwise an unchanged run would meet no rule on such a metric
-            interval = replace(interval, low=0.0, high=0.0, note="no row changed, and the scores have no bounds")
+            interval = replace(interval, low=0.0, high=0.0, note=Note("no_change_unbounded"))
         value, interval = signed(sign(rule, self.better), value, interval)
         ignored = n_failed if unpaired == "ignore" else 0
         counted = worst if n_failed else None

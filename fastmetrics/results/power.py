@@ -15,6 +15,7 @@ from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, InputError, OptionError
+from fastmetrics.base.notes import mark_of
 from fastmetrics.base.options import Choice, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.open_runs import are_several, open_runs, two_runs
@@ -24,7 +25,7 @@ from fastmetrics.results.score_run import bounds_of, shared_metrics
 from fastmetrics.results.segments import cluster_numbers
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Sample
-from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import Aim, variance_bound
 
 MOST = 1e300
@@ -216,7 +217,7 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
                 number(plan.delta),
                 number(plan.repeats),
                 "–" if plan.n is None else number(plan.n),
-                ("–" if plan.n_high is None else number(plan.n_high)) + ("" if plan.note is None else MARK),
+                ("–" if plan.n_high is None else number(plan.n_high)) + mark_of(plan.note),
                 number(plan.between),
                 number((plan.within_baseline + plan.within_other) / plan.repeats),
             )

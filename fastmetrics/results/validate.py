@@ -18,6 +18,7 @@ from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
+from fastmetrics.base.notes import mark_of
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
@@ -41,7 +42,7 @@ from fastmetrics.stats.labels import (
     same_precision,
     truth_of,
 )
-from fastmetrics.stats.mean_interval import MARK, interval_notes
+from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.promises import (
     CutPromises,
     Promise,
@@ -531,7 +532,7 @@ def _cell(value: float, interval: Interval | None) -> str:
     if interval is None or math.isnan(value):
         return number(value)
     bounds = "" if math.isnan(interval.low) else f" {interval_of(interval.low, interval.high)}"
-    return f"{number(value)}{bounds}{'' if interval.note is None else MARK}"
+    return f"{number(value)}{bounds}{mark_of(interval.note)}"
 
 
 def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:

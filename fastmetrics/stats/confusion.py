@@ -12,6 +12,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.base.display import Grid, number
+from fastmetrics.base.notes import Note
 from fastmetrics.stats.estimates import Estimate, Sample, as_share
 from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
 from fastmetrics.stats.paired_figures import Influence, Pairs, estimate_of
@@ -253,7 +254,7 @@ def class_agreement(
     units, what = (np.arange(len(expected)), "rows") if clusters is None else (clusters, "clusters")
     sides = np.unique(np.stack([np.concatenate([expected, predicted]), np.tile(units, 2)]), axis=1)
     if len(expected) and np.unique(sides[0], return_counts=True)[1].min() < _FEW_ROWS:
-        note = f"approximate: labels with fewer than {_FEW_ROWS} {what} weigh as much as others"
+        note = Note("rare_labels", least=_FEW_ROWS, what=what)
         for name in ("balanced_accuracy", "macro_f1"):
             if not math.isnan(found[name].low):
                 found[name] = replace(found[name], note=note)

@@ -19,6 +19,7 @@ from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings, by_index
 from fastmetrics.base.display import FigureTable, Grid
 from fastmetrics.base.errors import Argument, InputError, OptionError
+from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.stats.confusion import Confusion, class_figures, zero_by_zero
@@ -410,7 +411,7 @@ def bradley_terry(
     for i in order:
         value, margin = float(strengths[i]), z * float(errors[i])
         few = float((wins[i] + wins[:, i]).sum()) < _FEW
-        note = f"approximate: fewer than {_FEW} contests of a system" if few else None
+        note = Note("few_contests", least=_FEW) if few else None
         estimates[names[i]] = Estimate(value, value - margin, value + margin, "normal", note)
     return estimates
 

@@ -15,6 +15,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.display import interval
 from fastmetrics.base.errors import some
+from fastmetrics.base.notes import Note, mark_of
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread
@@ -137,7 +138,7 @@ def mean_interval(
     if kind == "auto" and sample.sizes is None and count and sample.kind == "flags":
         return exact_interval(int(sample.values.sum()), count, confidence)
     if count < 2:
-        few = f"no interval: fewer than 2 {'rows' if sample.sizes is None else 'clusters'}"
+        few = Note("no_spread", least=2, what="rows" if sample.sizes is None else "clusters")
         return Interval(math.nan, math.nan, "none", few if count else None)
     if sample.agree or (kind == "auto" and sample.bounds is not None and _rests_on_bounds(sample)):
         return _from_bounds(sample, confidence)
@@ -167,15 +168,13 @@ def shape_note(sample: Sample) -> str | None:
     """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
     what = "rows" if sample.sizes is None else "clusters"
     if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
-        return (
-            f"approximate: fewer than {_FEW_UNBOUNDED} {what} of values without bounds, rare large ones may be missing"
-        )
+        return Note("unbounded", least=_FEW_UNBOUNDED, what=what)
     if _few_differ(sample):
-        return f"approximate: fewer than {_FEW_UNLIKE} rows differ from the most frequent value"
+        return Note("few_unlike", least=_FEW_UNLIKE)
     if sample.bounds is not None and sample.kind != "pseudo-values":
         far = max(sample.mean - sample.bounds[0], sample.bounds[1] - sample.mean)
         if far > _FAR * len(sample.units) * sample.spread.error:
-            return f"approximate: rare values near a bound may be missing from so few {what}"
+            return Note("near_bound", what=what)
     return None
 
 
@@ -187,12 +186,7 @@ def exact_interval(hits: int, n: int, confidence: float) -> Interval:
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     few = min(hits, n - hits) < _FEW_OF_A_KIND
-    return Interval(
-        low,
-        high,
-        "exact",
-        "the interval is safe, but wider than its level needs: few rows of 0 or few of 1" if few else None,
-    )
+    return Interval(low, high, "exact", Note("few_of_a_kind") if few else None)
 
 
 def _from_bounds(sample: Sample, confidence: float) -> Interval:
@@ -203,14 +197,9 @@ def _from_bounds(sample: Sample, confidence: float) -> Interval:
     1 it is the exact interval.  If all n values equal v, another value has a share of at most 1 − (α/2)^(1/n).
     """
     if sample.bounds is None:
-        why = "no interval: all values agree, and the bounds of the metric are not declared"
-        return Interval(math.nan, math.nan, "none", why)
-    few = "all values agree" if sample.agree else "few rows differ"
-    note = (
-        f"the interval is safe, but wider than its level needs: {few}"
-        if sample.agree or sample.unlike < _FEW_UNLIKE
-        else None
-    )
+        return Interval(math.nan, math.nan, "none", Note("no_bounds"))
+    is_few = sample.agree or sample.unlike < _FEW_UNLIKE
+    note = Note("all_agree" if sample.agree else "few_differ") if is_few else None
     if sample.agree:
         hidden = unseen(confidence, len(sample.units))
         low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
@@ -299,12 +288,12 @@ def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -
     what = "clusters" if clustered else "rows"
     least = _FEW_RESAMPLED if kind in ("t", "percentile") else LEAST_CLUSTERS if clustered else LEAST_ROWS
     if count < FEWER:
-        return f"unreliable: no kind of interval holds its level for fewer than {FEWER} {what}"
+        return Note("too_few", least=FEWER, what=what)
     if freedom + 1 >= least:
         return None
     if not clustered or count < least:
-        return f"approximate: fewer than {least} {what}"
-    return f"approximate: clusters so uneven that they count as fewer than {least}"
+        return Note("few", least=least, what=what)
+    return Note("uneven_clusters", least=least)
 
 
 # Percentiles, with exact confidence intervals.
@@ -342,7 +331,7 @@ def percentile_interval(
     flags = Sample.of(below.astype(np.float64), clusters, (0.0, 1.0))
     if clusters is not None:
         if len(flags.units) < 2:
-            return Interval(math.nan, math.nan, "none", "no interval: fewer than 2 clusters")
+            return Interval(math.nan, math.nan, "none", Note("no_spread", least=2, what="clusters"))
         independent = _independent_rows(flags, share, confidence)
     tail = (1 - confidence) / 2
     up_to = np.asarray(bdtr(np.arange(independent, dtype=np.float64), independent, share))
@@ -355,9 +344,9 @@ def percentile_interval(
     high = float(ordered_values[upper - 1]) if upper <= n else most
     note = None if clusters is None else level_note("order", flags.spread.freedom, len(flags.units), clustered=True)
     if not lower or upper > n:
-        note = "one side is open: too few rows to bound it"
+        note = Note("open_side")
     elif note is None and (level > 1 - 0.6 * (1 - confidence) or _tied(values, low, high) > (upper - lower) / 4):
-        note = "the interval is safe, but wider than its level needs: few rows, or many equal ones, near the percentile"
+        note = Note("tied_percentile")
     return Interval(low, high, "order", note)
 
 
@@ -404,25 +393,23 @@ def f1_share(hits: int, misses: int, confidence: float = 0.95) -> Estimate:
 # Intervals as text, and the notes on them below a table: their kinds, and those that may hold another level.
 
 
-MARK = "†"
-"""The mark of an interval with a note."""
 _MANY = 4
 
 
 def interval_text(low: float, high: float, note: str | None) -> str:
-    """The bounds of an interval, marked if there is a note on it; – without an interval.
+    """The bounds of an interval, with the sign of the note on it; – without an interval.
 
-    >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, "too few rows")
+    >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, Note("no_bounds"))
     ('[0.2500, 0.5000]', '–†')
     """
-    return interval(low, high) + ("" if note is None else MARK)
+    return interval(low, high) + mark_of(note)
 
 
 def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:
     """The notes on intervals, given as the name of a metric, the kind of interval and its note.
 
-    >>> interval_notes([("f1", "skew_t", None), ("em", "exact", "conservative: few rows")], 0.95)
-    ['95 % intervals: t widened for skewness (f1), exact for scores of 0 and 1 (em)', '† conservative: few rows (em)']
+    >>> interval_notes([("f1", "skew_t", None), ("em", "bounded", Note("few_differ"))], 0.95)[1:]
+    ['wider than its level needs: few rows differ (em)']
     """
     kinds: dict[str, dict[str, None]] = {}
     notes: dict[str, dict[str, None]] = {}
@@ -433,4 +420,4 @@ def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence:
             notes.setdefault(note, {})[name] = None
     ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
     lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
-    return [*lines, *(f"{MARK} {note} ({some(names, _MANY)})" for note, names in notes.items())]
+    return [*lines, *(f"{mark_of(note)} {note} ({some(names, _MANY)})".lstrip() for note, names in notes.items())]

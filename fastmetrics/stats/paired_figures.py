@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.notes import Note
 from fastmetrics.kernels.exact_sums import concordance
 from fastmetrics.stats.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import FEWER, LEAST_CLUSTERS, LEAST_ROWS
@@ -65,14 +66,14 @@ class Influence:
         n, what = len(self.rows), "rows" if self.clusters is None else "clusters"
         spread = Sample.of(self.rows, self.clusters).spread
         if spread.count < _LEAST:
-            return replace(UNKNOWN, note=f"no interval: fewer than {_LEAST} {what}")
+            return replace(UNKNOWN, note=Note("no_spread", least=_LEAST, what=what))
         if min(figure, self.value) < -1:
-            return replace(UNKNOWN, note="no interval: the figure is less than −1")
+            return replace(UNKNOWN, note=Note("below_range"))
         of_rows, of_added = (spread.error * n) ** 2, exact_sum(self.weights * self.added**2)
         squares = of_rows + of_added
         slope = 1 - self.value**2
         if not squares > (1e-9 * n) ** 2 or not slope > _PERFECT:
-            return replace(UNKNOWN, note=f"no interval: all {what} agree equally")
+            return replace(UNKNOWN, note=Note("agree_equally", what=what))
         fourth = spread.kurtosis * of_rows**2 / spread.count + exact_sum(self.weights * self.added**4)
         carried = 2 / max(fourth / squares**2 - 1 / spread.count, 1e-300)
         freedom = max(min(spread.freedom, carried), _LEAST_FREEDOM[0] + _LEAST_FREEDOM[1] * self.value**2)
@@ -91,12 +92,12 @@ def _note(count: int, possible: float, freedom: float, *, clustered: bool) -> st
     """Why the interval may not hold its level."""
     what, least = ("clusters", LEAST_CLUSTERS) if clustered else ("rows", LEAST_ROWS)
     if count < FEWER:
-        return f"unreliable: no kind of interval holds its level for fewer than {FEWER} {what}"
+        return Note("too_few", least=FEWER, what=what)
     if count < least:
-        return f"approximate: fewer than {least} {what}"
+        return Note("few", least=least, what=what)
     if possible + 1 < least:
-        return f"approximate: clusters so uneven that they count as fewer than {least}"
-    return f"approximate: few {what} decide the figure" if freedom + 1 < least else None
+        return Note("uneven_clusters", least=least)
+    return Note("few_decide_figure", what=what) if freedom + 1 < least else None
 
 
 # Figures of pairs of values: correlations, AUC, Cohen's κ, and those of predicted and expected classes.

@@ -13,9 +13,10 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError
+from fastmetrics.base.notes import Note, mark_of
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.stats.estimates import Estimate, Sample, Spread
-from fastmetrics.stats.mean_interval import MARK, interval_notes, level_note, mean_interval, spread_interval
+from fastmetrics.stats.mean_interval import interval_notes, level_note, mean_interval, spread_interval
 
 _FEW_OF_A_KIND = 10
 """With fewer labels of 0 or of 1, the interval is conservative."""
@@ -67,7 +68,7 @@ class PoweredMean(Shown):
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str]:
-    mark = "" if estimate.note is None else MARK
+    mark = mark_of(estimate.note)
     return number(estimate.value), number(estimate.low) + mark, number(estimate.high) + mark
 
 
@@ -160,8 +161,8 @@ def _variance(values: Floats) -> float:
 def _normal(value: float, error: float, confidence: float) -> Estimate:
     margin = NormalDist().inv_cdf((1 + confidence) / 2) * error
     if math.isnan(margin):
-        return Estimate(value, math.nan, math.nan, "none", "no interval: one label")
-    note = "approximate: a normal interval is too narrow for few labels"
+        return Estimate(value, math.nan, math.nan, "none", Note("one_label"))
+    note = Note("normal_of_few")
     return Estimate(value, value - margin, value + margin, "normal", note)
 
 
@@ -184,13 +185,13 @@ def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confi
         spread = own.plus(judge)
         interval = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
         few = min(int(y.sum()), n - int(y.sum())) < _FEW_OF_A_KIND
-        wide = "the interval is safe, but wider than its level needs: few labels of 0 or few of 1"
+        wide = Note("few_labels_of_a_kind")
         note = wide if few else level_note("adjusted", spread.freedom, n)
         low, high = max(min(interval.low, value), 0.0), min(max(interval.high, value), 1.0)
         return Estimate(value, low, high, "adjusted", note)
     sample = Sample.linearised(value, _without(y, f, g))
     if sample.agree:
-        note = "the interval is safe, but wider than its level needs: that of the labels alone, as no label changes it"
+        note = Note("labels_alone")
         return Estimate(value, min(plain.low, value), max(plain.high, value), plain.interval, note)
     spread = sample.spread.plus(judge)
     interval = spread_interval(value, spread, confidence)

@@ -19,6 +19,7 @@ from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
 from fastmetrics.kernels.exact_sums import squared_ratios
 from fastmetrics.stats.estimates import Estimate, Interval
@@ -203,7 +204,7 @@ def alpha_interval(
     if smoothed is None:
         return UNKNOWN
     if smoothed.crossed is None:
-        return replace(UNKNOWN, note="no interval: too many distinct amounts")
+        return replace(UNKNOWN, note=Note("many_amounts"))
     psi, n = smoothed.influence(), len(codes)
     own = None if clusters is None else clusters[rated]
     return Influence(smoothed.value, psi[:n], own, psi[n:], weights[n:]).interval(value, confidence)

@@ -22,6 +22,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.errors import InputError
+from fastmetrics.base.notes import Note, joined
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import ROUNDING, Bounds, Interval, Sample, Spread, between, whole, without_noise
 from fastmetrics.stats.mean_interval import drawn, exact_interval, mean_interval, shape_note
@@ -197,7 +198,7 @@ def p_note(test: str, differences: Sample) -> str | None:
     if not differences.units.any():  # p is 1: no row differs
         return None
     if abs(differences.spread.skew) > _SKEWED:
-        return "approximate: the differences are few and skewed"
+        return Note("skewed_differences")
     return shape_note(differences)
 
 
@@ -354,7 +355,7 @@ def counts_interval(
     delta = pair.values[1] - pair.values[0]
     without = _without(pair) if len(pair.first) > 1 else np.zeros(0)
     if np.isnan(delta) or (len(without) and np.isnan(without).any()):
-        why = None if np.isnan(delta) else "no interval: the metric is undefined without one of the rows"
+        why = None if np.isnan(delta) else Note("undefined_without_row")
         return Interval(math.nan, math.nan, "none", why)
     limits = None if bounds is None else between(bounds)
     sample = Sample.linearised(delta, without, pair.sizes if len(without) else None, limits)
@@ -363,7 +364,7 @@ def counts_interval(
         return replace(interval, low=interval.low + delta - sample.mean, high=interval.high + delta - sample.mean)
     values = _resampled(pair, resamples, seed, threads)
     if not len(values):
-        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for resampled rows")
+        return Interval(math.nan, math.nan, "none", Note("undefined_resampled"))
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return replace(interval, low=low, high=high)
 
@@ -376,7 +377,7 @@ def value_interval(pair: PairedCounts, confidence: float, bounds: Bounds | None 
     parts = [pair.formula(sums - pair.second[at : at + _AT_ONCE]) for at in pieces] if len(pair.second) > 1 else []
     without = np.concatenate(parts) if parts else np.zeros(0)
     if math.isnan(value) or np.isnan(without).any():
-        return Interval(math.nan, math.nan, "none", "no interval: the metric is undefined for these rows")
+        return Interval(math.nan, math.nan, "none", Note("undefined_for_rows"))
     sample = Sample.linearised(value, without, pair.sizes if len(without) else None, bounds)
     interval = mean_interval(sample, confidence)
     return replace(interval, low=interval.low + value - sample.mean, high=interval.high + value - sample.mean)
@@ -438,7 +439,7 @@ def unpaired_interval(
     """
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
     one, other = (mean_interval(sample, confidence, kind, **drawn) for sample in (first, second))
-    note = "; ".join(dict.fromkeys(part.note for part in (one, other) if part.note is not None)) or None
+    note = joined(one.note, other.note)
     if math.isnan(one.low) or math.isnan(other.low):
         return Interval(math.nan, math.nan, "none", note)
     delta = second.mean - first.mean
@@ -665,7 +666,7 @@ def variance_bound(differences: Sample, confidence: float) -> tuple[float, str |
         ones = int(differences.values.sum())
         note = exact_interval(ones, n, confidence).note  # 0 and 1 are all values: none is missing near a bound
     elif interval.kind == "worst_case" and not differences.agree:
-        note = "the interval is safe, but wider than its level needs: all values are equally far from their mean"
+        note = Note("equally_far")
     if note is None and interval.skew > _FEW_DECIDE:
-        note = "approximate: a few questions decide the variance"
+        note = Note("few_decide_variance")
     return interval.high if math.isnan(interval.high) else max(interval.high, normal), note

@@ -24,6 +24,7 @@ from fastmetrics.base.errors import (
     OptionError,
     OutputError,
 )
+from fastmetrics.base.notes import mark_of
 from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS
@@ -467,7 +468,7 @@ def test_notes_are_whole_and_intervals_are_marked_as_in_the_terminal(tmp_path):
     page = html.unescape(read(tmp_path / "r.html")[0])
     found = fm.compare(runs)
     for one in found:
-        assert f"[{one.low:+.4f}, {one.high:+.4f}]{'†' * (one.interval_note is not None)}<" in page
+        assert f"[{one.low:+.4f}, {one.high:+.4f}]{mark_of(one.interval_note)}<" in page
     assert found["exact_match"].interval_note is not None
     [starred, columns, absent] = fm.results.primary_table({"run 1": runs["old"], "new": runs["new"]}).remarks()
     assert max(map(len, (starred, columns, absent))) > 80

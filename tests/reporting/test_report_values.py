@@ -15,6 +15,7 @@ from selenium.webdriver.support.ui import Select
 
 import fastmetrics as fm
 from fastmetrics.base.display import number
+from fastmetrics.base.notes import mark_of
 from fastmetrics.results.comparison import bounds, p_value, signed
 from tests.support.browser import complaints
 
@@ -63,7 +64,7 @@ def test_cells_of_the_comparison_are_those_of_compare(driver, page):
     }
     for one in compared:
         shown = [cell.text for cell in cells[one.metric]]
-        assert shown[1:3] == [signed(one.delta), bounds(one.low, one.high, "†" if one.interval_note else "")]
+        assert shown[1:3] == [signed(one.delta), bounds(one.low, one.high, mark_of(one.interval_note))]
         means = [number(one.mean_baseline), number(one.mean_other)]
         assert shown[4:] == [*means, p_value(one.p_corrected, one.p_note), number(one.n_paired)]
         assert counts[one.metric][:2] == [number(one.n_only_baseline), number(one.n_only_other)]

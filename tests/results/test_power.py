@@ -278,7 +278,7 @@ def test_a_difference_beyond_the_bounds_is_refused():
 )
 def test_the_note_on_the_most_questions_is_on_the_scores(values, note):
     [plan] = fm.power({"id": list(range(len(values))), "token_f1": values}, metrics="token_f1", delta=0.1)
-    assert plan.note == (note and f"the interval is safe, but wider than its level needs: {note}")
+    assert plan.note == (note and f"wider than its level needs: {note}")
 
 
 def test_the_systems_of_a_pilot_are_named_by_name_or_by_file(tmp_path):
