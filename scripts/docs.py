@@ -249,109 +249,25 @@ LANGUAGES_OF = (
 """What works on Russian and on other scripts: the metrics, Russian, other scripts."""
 
 
-RUSSIAN = (
-    ("`avg_rouge1_f`", "0.411", "0.64", "769 pairs of image captions, people's similarity"),
-    ("`rouge1_f1`", "0.000", "–", "the same pairs: no Latin letter or digit is left of them; a note"),
-    ("`avg_rouge2_f`", "0.228", "0.55", "the same pairs"),
-    ("`avg_rougeL_f`", "0.404", "0.64", "the same pairs"),
-    ("`avg_bleu`", "19.9", "0.58", "the same pairs; 0.58 with `tokenizer='intl'` too"),
-    ("`chrf`", "40.5", "0.68", "the same pairs: endings differ, so characters tell more than words"),
-    ("`token_f1`, `token_cosine`, `keyword_recall`", "0.407, 0.412, 0.418", "0.65, 0.64, 0.63", "the same pairs"),
-    ("`tfidf_cosine`, `jaccard`", "0.299, 0.300", "0.65, 0.64", "the same pairs as question and answer"),
-    (
-        "`semantic_similarity`, `dot_similarity`, `euclidean_distance`",
-        "0.950, 0.950, 0.298",
-        "0.57, 0.57, -0.57",
-        "the same pairs, potion-base-4m, a model of English: 0.622 and 0.85 on the English pairs; word overlap is "
-        "better in Russian",
-    ),
-    (
-        "`avg_nn_distance`, `density_score`, `effective_dimensionality`",
-        "0.031, 32.1, 27",
-        "–",
-        "their 1,344 captions; the English ones have 0.355, 2.8 and 92: tier 0 shows that this model crowds Russian",
-    ),
-    (
-        "`avg_spread`, `max_spread`, `spread_std`, `std_nn_distance`",
-        "0.290, 0.516, 0.061, 0.012",
-        "–",
-        "the same; English: 0.915, 1.062, 0.049, 0.139",
-    ),
-    (
-        "`avg_`, `std_`, `min_`, `max_pairwise_distance`",
-        "0.088, 0.034, 0.000, 0.345",
-        "–",
-        "the same; English: 0.841, 0.143, 0.000, 1.320",
-    ),
-    (
-        "`hit_rate@1`, `hit_rate@5`, `hit_rate@10`",
-        "0.834, 0.928, 0.943",
-        "–",
-        "598 XQuAD questions, a BM25 run; by the embeddings 0.119, 0.256 and 0.343 (English 0.784, 0.957, 0.977)",
-    ),
-    (
-        "`recall@1`, `@3`, `@5`, `@10`",
-        "0.834, 0.906, 0.928, 0.943",
-        "–",
-        "the same; each question has one relevant paragraph, so recall is the hit rate",
-    ),
-    ("`precision@1`, `@3`, `@5`, `@10`", "0.834, 0.302, 0.186, 0.094", "–", "the same"),
-    ("`mrr`, `ndcg@5`, `ndcg@10`", "0.876, 0.887, 0.892", "–", "the same; the labels are the relevant paragraphs"),
-    (
-        "`mrr`, `recall@10`, `precision@10`, `ndcg@10`",
-        "0.484, 0.690, 0.127, 0.518",
-        "–",
-        "221 RuBQ questions; a note: 677 others have no relevant paragraph",
-    ),
-    ("`retrieval_consistency`", "–", "–", "none of the tables repeats a search"),
-    (
-        "`response_exact_match_rate`, `response_semantic_consistency`",
-        "0.081, 0.490",
-        "–",
-        "2,982 NoMIRACL answers of eleven models, as repeats of 273 questions; 0.090, 0.522 where a passage answers, "
-        "0.073, 0.461 where none does",
-    ),
-    ("`avg_rouge1_f`, `token_f1`", "1.000, 1.000", "–", "898 RuBQ answers against their aliases; `rouge1_f1`: 0.121"),
-    (
-        "`cache_hit_rate`",
-        "0.998",
-        "–",
-        "898 distinct RuBQ questions with these embeddings at its threshold of 0.85; 0.012 in English: take a model "
-        "of the language",
-    ),
-    (
-        "`judge_answer_faithfulness`, `judge_answer_relevance`, `judge_correctness`, `judge_e2e`, `consistency_score`, "
-        "`error_rate`",
-        "–",
-        "–",
-        "not measured: they need a model server, and no table has replies of a judge; the rubrics are in Russian too",
-    ),
-    ("`context_preservation`, `chunk_utilization`", "–", "–", "not measured: no Russian table has sessions or chunks"),
-    ("`hallucination`, `drift`", "0.000, 0.000", "–", "598 gold answers, all in their paragraph"),
-    ("`hallucination`", "0.90", "0.49", "1,469 English answers to Russian passages, AUC: worthless, with a note"),
-    ("`abstained`", "0.20", "0.59", "3,003 answers of eleven models, AUC against unanswerable questions"),
-)
-"""The metrics of the tiers on Russian tables: the mean, its worth (Spearman's ρ with people, or AUC), and the rows."""
-
-
 def sources_page() -> str:
-    """docs/sources.md: every name of the source documents, with what it is called here and what differs."""
+    """docs/sources.md: what differs from the source documents and why; what is equal is left out."""
     parts = [
         "# The sources",
         NOTE.replace("the declarations", "fastmetrics/metrics/source_names.toml"),
         "The definitions come from five documents. Each name of theirs is accepted where a metric is named "
-        '(`fastmetrics score -m "Avg EM"`), and `fastmetrics metrics NAME` says what it means. The tables list the '
-        "names, where the number is, and what differs from the document and why.",
+        '(`fastmetrics score -m "Avg EM"`), and `fastmetrics metrics NAME` says what it means: every heading, head of '
+        "a table, function and symbol. Here is what differs from a document, and why.",
         "## Languages",
         table(("what", "Russian", "other scripts"), LANGUAGES_OF),
-        "## Russian tables",
-        "The mean, and what it is worth there: Spearman's ρ with people's grades, or the AUC against a label.",
-        table(("metric", "mean", "worth", "rows"), RUSSIAN),
     ]
     for short, (name, about) in SOURCES.items():
-        rows = [(f"`{one.name}`", f"`{one.where}`", one.differs) for one in source_names() if one.source == short]
+        differs: dict[str, list[str]] = {}
+        for one in source_names():
+            if one.source == short and one.differs:
+                differs.setdefault(one.differs, []).append(f"`{one.name}`")
         title = name[0].upper() + name[1:]
-        parts += [f"## {title}", f"{about}.", table(("name", "here", "what differs"), rows)]
+        rows = [(", ".join(dict.fromkeys(names[:4])), text) for text, names in differs.items()]
+        parts += [f"## {title}", f"{about}.", table(("name", "what differs"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
