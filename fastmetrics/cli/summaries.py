@@ -34,11 +34,10 @@ from fastmetrics.reporting.report import report
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import correlations, histograms
 from fastmetrics.results.main_metric import main_of_project
-from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.primary import primary_table
-from fastmetrics.results.score_file import column_named
+from fastmetrics.results.run_folders import list_runs, trend
+from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.summary import side_by_side, summarize
-from fastmetrics.results.trend import trend
 from fastmetrics.results.worst_rows import TEXTS, worst_rows
 from fastmetrics.tables.outputs import table_target, write_whole
 

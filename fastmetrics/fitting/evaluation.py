@@ -18,7 +18,7 @@ from fastmetrics.base.notes import Note
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores
-from fastmetrics.results.score_file import directions
+from fastmetrics.results.score_columns import directions
 from fastmetrics.results.validate import reversal_note, simultaneous
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
 from fastmetrics.stats.mean_interval import mean_interval

@@ -51,9 +51,9 @@ from fastmetrics.metrics.fitted_file import (
     ScoreShares,
     text_of,
 )
-from fastmetrics.results.score_file import direction_of
+from fastmetrics.results.score_columns import direction_of
+from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.promises import CutPromises, Promise, Promises, Threshold, one_of_each, promises_of, threshold
-from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text
 from fastmetrics.tables.outputs import page_target
 
 # Fitting to labelled rows: the evaluation on held-out folds, the final fit, and the cuts on rows kept apart.

@@ -19,7 +19,8 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.metrics.fitted_file import Curve, RowScores
 from fastmetrics.metrics.score_names import canonical_name, parse, part_of
 from fastmetrics.plans.plan import ScoreRequest, plan
-from fastmetrics.results.score_file import check_scores, read_table
+from fastmetrics.results.score_columns import check_scores
+from fastmetrics.results.score_table import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.stats.labels import positive_from
 from fastmetrics.tables.opening import open_table

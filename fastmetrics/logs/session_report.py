@@ -29,8 +29,8 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.results.by_segment import IntervalSummary, summarize_by
+from fastmetrics.results.row_groups import added_up
 from fastmetrics.scoring.score import score
-from fastmetrics.stats.summed_scores import added_up
 from fastmetrics.tables.csv_files import as_it_looks
 from fastmetrics.tables.input_files import PLAIN, FileSettings, Reading
 from fastmetrics.tables.opening import open_table

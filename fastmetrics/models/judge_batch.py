@@ -56,7 +56,7 @@ from fastmetrics.plans.plan import text_lists
 from fastmetrics.plans.score_batch import fingerprints
 from fastmetrics.plans.stored_metadata import list_specs
 from fastmetrics.results.summary import MetricSummary, Summary, summarize
-from fastmetrics.stats.summed_scores import fingerprint_text
+from fastmetrics.stats.fingerprints import fingerprint_text
 from fastmetrics.stats.sums import State
 from fastmetrics.tables.encoders import undefined_as_null
 

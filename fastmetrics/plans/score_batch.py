@@ -39,7 +39,7 @@ from fastmetrics.plans.notes import (
     thought_counts,
 )
 from fastmetrics.plans.plan import Plan
-from fastmetrics.stats.summed_scores import fingerprint_of_hashes, is_hashable, text_hashes
+from fastmetrics.stats.fingerprints import fingerprint_of_hashes, is_hashable, text_hashes
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.sources import TableSource

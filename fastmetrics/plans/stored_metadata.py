@@ -32,7 +32,7 @@ from fastmetrics.metrics.score_names import Score
 from fastmetrics.metrics.tokenizers import TOKENIZERS
 from fastmetrics.plans.notes import input_drifts, notes_of
 from fastmetrics.plans.plan import Plan
-from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
+from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.stats.sums import State
 
 # What the readers of scores know about a metric: stored with the scores where a column's name does not tell it.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.page_rows import short
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable
 
 # Lists of names with a bar for the number of each, which templates draw without a script.
 
@@ -64,7 +64,7 @@ SEGMENTS = 60
 """Maximum number of segments per column: those with the most rows; the others are merged."""
 
 
-def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[ScoreRun], list[str]]:
+def fewer_segments(runs: Sequence[ScoreTable], by: Sequence[str]) -> tuple[list[ScoreTable], list[str]]:
     """The runs with the rarer values of the columns ``by`` merged if there are many, and notes about them."""
     notes: list[str] = []
     merged = list(runs)
@@ -83,7 +83,7 @@ def fewer_segments(runs: Sequence[ScoreRun], by: Sequence[str]) -> tuple[list[Sc
     return merged, notes
 
 
-def _renamed(run: ScoreRun, name: str, shown_values: pa.Array, others: str) -> ScoreRun:
+def _renamed(run: ScoreTable, name: str, shown_values: pa.Array, others: str) -> ScoreTable:
     def read_renamed(names: Sequence[str]) -> pa.Table:
         table = run.read(names)
         if name not in table.column_names:

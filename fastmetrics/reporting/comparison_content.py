@@ -27,7 +27,7 @@ from fastmetrics.results.comparison import (
 )
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Change, Lead
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import compact_letters
 
@@ -213,7 +213,7 @@ class Against:
         return [line for line in self.differences if line.verdict != "–" and not line.has_direction]
 
 
-def compared(systems: Sequence[ScoreRun], options: Any) -> Against:
+def compared(systems: Sequence[ScoreTable], options: Any) -> Against:
     """The first system against the others, and these among each other."""
     names = [visible(run.name) for run in systems]
     if any(run.read([]).num_rows == 0 for run in systems):

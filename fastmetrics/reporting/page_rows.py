@@ -19,7 +19,7 @@ from fastmetrics.reporting.row_texts import Seen, row_texts, scores_of
 from fastmetrics.reporting.rows import PairedRows, judged_of_first
 from fastmetrics.results.comparison import signed
 from fastmetrics.results.distributions import Correlations
-from fastmetrics.results.score_file import declared_better
+from fastmetrics.results.score_columns import declared_better
 
 # Selecting the rows of a report: worst, best and median per metric, changed rows, rows where metrics disagree.
 

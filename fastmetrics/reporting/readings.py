@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fastmetrics.base.specs import Better
 from fastmetrics.plans.stored_metadata import Stored
-from fastmetrics.results.score_file import declared_better, declared_bounds, declared_readings
+from fastmetrics.results.score_columns import declared_better, declared_bounds, declared_readings
 
 
 @dataclass(frozen=True)

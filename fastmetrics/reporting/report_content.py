@@ -38,15 +38,14 @@ from fastmetrics.reporting.sections import (
     vectors_section,
 )
 from fastmetrics.reporting.sections.section import Counter, Section, SectionInput, merged_notes
+from fastmetrics.results.aligned_scores import with_row_ids
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.heat_maps import HeatMap
 from fastmetrics.results.main_metric import first_metrics
-from fastmetrics.results.open_runs import open_run, open_runs, run_of
-from fastmetrics.results.pairing import with_row_ids
 from fastmetrics.results.primary import primary_of
-from fastmetrics.results.score_file import declared_better
-from fastmetrics.results.score_run import ScoreRun, is_unscored
+from fastmetrics.results.score_columns import declared_better
+from fastmetrics.results.score_table import ScoreTable, is_unscored, open_runs, open_scores, run_of
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.mean_interval import interval_text
@@ -93,7 +92,7 @@ class Provenance:
     whole: str | None
 
 
-def provenance(systems: Sequence[ScoreRun]) -> list[Provenance]:
+def provenance(systems: Sequence[ScoreTable]) -> list[Provenance]:
     """The metadata of the systems; those with the same have one entry."""
     names: dict[str, list[str]] = {}
     short: dict[str, list[tuple[str, str]]] = {}
@@ -356,17 +355,17 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
 class _Runs:
     """The score files of a report: the runs as opened, the baseline, and all systems with their scores in memory."""
 
-    opened: Sequence[ScoreRun]
-    base: ScoreRun | None
+    opened: Sequence[ScoreTable]
+    base: ScoreTable | None
     summaries: Mapping[str, Summary]
-    systems: Sequence[ScoreRun]
+    systems: Sequence[ScoreTable]
     names: Sequence[str]
     notes: Sequence[str]
     sources: Mapping[str, TextSource]
     """The sources of texts of the runs that have one, by name."""
 
     @property
-    def main(self) -> ScoreRun:
+    def main(self) -> ScoreTable:
         """The first system that is not the baseline."""
         return self.systems[1 if self.base else 0]
 
@@ -384,7 +383,7 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     if base is not None:
         opened = [run for run in opened if run is not base]
     elif options.baseline is not None:
-        base = _with_columns(open_run(options.baseline), options)
+        base = _with_columns(open_scores(options.baseline), options)
     if not opened:
         raise InputError(f"there is no system but {visible(str(options.baseline))}, the baseline")
     if base is not None and base.name in {run.name for run in opened}:
@@ -454,7 +453,7 @@ def _sections(
     return contents
 
 
-def _with_columns(run: ScoreRun, options: ReportOptions) -> ScoreRun:
+def _with_columns(run: ScoreTable, options: ReportOptions) -> ScoreTable:
     """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
     texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
     keys = [column for column in (run.id_column, run.question_column) if column]
@@ -497,7 +496,7 @@ def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
     return {"edges": list(map(short, edges)), "systems": systems}
 
 
-def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
+def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> Any:
     few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
     summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
     means = [
@@ -509,7 +508,7 @@ def _means(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> Any:
     return replace(summaries[0], means=means)
 
 
-def _main_mean(run: ScoreRun, name: str, options: ReportOptions) -> dict[str, str] | None:
+def _main_mean(run: ScoreTable, name: str, options: ReportOptions) -> dict[str, str] | None:
     """The mean of the main metric with its interval; None without a score."""
     found = next(
         iter(summarize_by(run, metrics=[name], bootstrap=200, seed=options.seed, threads=options.threads)), None
@@ -547,7 +546,7 @@ def _score_notes(runs: _Runs) -> list[tuple[str, Sequence[str]]]:
     ]
 
 
-def _first_metric(run: ScoreRun, names: Sequence[str], options: ReportOptions) -> int:
+def _first_metric(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> int:
     """The place of the metric by which the rows open: the main one, else the first with a direction and scores."""
     scored = [name for name in names if not np.isnan(run.values(name)).all()] or names
     better = declared_better(names, run.declared)

@@ -21,7 +21,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_names, shown_texts, stored_texts
 from fastmetrics.reporting.rows import PairedRows, judged_of_first
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TextSource
 
 # The texts of all rows, sorted on disk into the order of the scores.
@@ -30,7 +30,7 @@ from fastmetrics.results.worst_rows import TextSource
 class KeptTexts:
     """The texts stored in a run, in the order of ``places``."""
 
-    def __init__(self, run: ScoreRun, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
+    def __init__(self, run: ScoreTable, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
         self.table = stored_texts(run, names, seen)
         self.places = places
 

@@ -21,8 +21,7 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.results.open_runs import are_several
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable, are_several
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.scoring.metric_functions import anchors
 from fastmetrics.tables.opening import open_table
@@ -81,7 +80,7 @@ class ScoredClaims:
     window: int
 
     @classmethod
-    def of(cls, run: ScoreRun) -> ScoredClaims:
+    def of(cls, run: ScoreTable) -> ScoredClaims:
         """The options of the first score of a run that counts anchors."""
         names = [name for metric in _COUNTING for name in scores_of(run, metric)]
         return cls(parse(run.spec(names[0]) if names else _COUNTING[0]).options["window"])
@@ -114,7 +113,7 @@ class ScoredClaims:
         return marked
 
 
-def scores_of(run: ScoreRun, metric: str) -> list[str]:
+def scores_of(run: ScoreTable, metric: str) -> list[str]:
     """The score columns of a metric, whatever their options and names."""
     return [name for name in run.scores if _metric(run.spec(name)) == metric]
 
@@ -221,11 +220,11 @@ _MOST = 30
 class KeptColumns:
     """The names of the kept columns, and their values in the rows."""
 
-    run: ScoreRun
+    run: ScoreTable
     names: Sequence[str]
 
     @classmethod
-    def of(cls, run: ScoreRun, system: str | None) -> KeptColumns:
+    def of(cls, run: ScoreTable, system: str | None) -> KeptColumns:
         """The columns of a run that are no vectors; ``system`` is the column that names its systems."""
         names = [name for name in candidates(run) if name != system and not _is_vector(run.type_of(name))]
         return cls(run, names[:_MOST])
@@ -243,7 +242,7 @@ class KeptColumns:
         return [list(map(_text, values)) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
 
 
-def candidates(run: ScoreRun) -> list[str]:
+def candidates(run: ScoreTable) -> list[str]:
     """The columns of a run that are no ids, scores, counts of corpus metrics, texts that are shown, or embeddings."""
     columns = resolve(run.columns, needed=())
     shown = {*run.scores, *map(counts_column, run.counted), *(columns[name] for name in JUDGED if name in columns)}
@@ -280,12 +279,12 @@ _MANY = 30
 """Maximum number of displayed contexts and ids of a row."""
 
 
-def shown_names(run: ScoreRun) -> Sequence[str]:
+def shown_names(run: ScoreTable) -> Sequence[str]:
     """The columns of a file of texts that rows show: its texts, and calls and traces that the run did not keep."""
     return [*JUDGED, *(name for name in _CALLS if name not in run.columns)]
 
 
-def stored_texts(run: ScoreRun, names: Sequence[str], seen: Seen | None = None) -> pa.Table:
+def stored_texts(run: ScoreTable, names: Sequence[str], seen: Seen | None = None) -> pa.Table:
     """The texts of all rows that a run keeps, under their canonical names; ``seen`` is called with them."""
     canonical = resolve(run.columns, needed=())
     stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
@@ -296,7 +295,7 @@ def stored_texts(run: ScoreRun, names: Sequence[str], seen: Seen | None = None) 
 
 
 def row_texts(
-    run: ScoreRun, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
+    run: ScoreTable, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
 ) -> list[dict[str, Any]]:
     """The texts of each row by name: from ``texts``, matched by id, else those stored in the run.
 

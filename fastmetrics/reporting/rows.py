@@ -20,16 +20,15 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
 from fastmetrics.reporting.row_texts import KeptColumns, cut, row_texts
 from fastmetrics.results.estimation import axes_of
-from fastmetrics.results.open_runs import are_several, open_run, open_runs
-from fastmetrics.results.score_run import ScoreRun, rows_of_ids
-from fastmetrics.results.segments import segments_of
+from fastmetrics.results.row_groups import rows_of_ids, segments_of
+from fastmetrics.results.score_table import ScoreTable, are_several, open_runs, open_scores
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.results.worst_rows import TextSource
 
 # The rows of another run with the ids of the rows of a report.
 
 
-def partners(main: ScoreRun, base: ScoreRun) -> Ints:
+def partners(main: ScoreTable, base: ScoreTable) -> Ints:
     """The row of the baseline with the id of each row, or −1; raises ``InputError`` for a repeated id of it."""
     ids = main.sorted_ids(str(main.id_column))
     others = base.sorted_ids(str(base.id_column), like=ids)
@@ -49,11 +48,11 @@ def partners(main: ScoreRun, base: ScoreRun) -> Ints:
 class MatchedScores:
     """Another run, and its row for each row of the main run: −1 for none, and None where ids match no rows."""
 
-    run: ScoreRun
+    run: ScoreTable
     partner: Ints | None
 
     @classmethod
-    def of(cls, main: ScoreRun, run: ScoreRun) -> MatchedScores:
+    def of(cls, main: ScoreTable, run: ScoreTable) -> MatchedScores:
         """Match a run by id, if both have ids and the run repeats none."""
         matches = main.id_column is not None and run.id_column is not None
         matches = matches and run.sorted_ids(str(run.id_column)).are_distinct
@@ -120,7 +119,7 @@ class RowSegments:
     codes: Sequence[Ints]
 
     @classmethod
-    def of(cls, run: ScoreRun, by: Sequence[str]) -> RowSegments:
+    def of(cls, run: ScoreTable, by: Sequence[str]) -> RowSegments:
         """The segments of a run by each of the columns that it has."""
         names: list[str] = []
         counts: list[int] = []
@@ -161,7 +160,7 @@ class JudgedRows:
     """
 
     def __init__(self, judged: Any, of: tuple[str, str] | None = None) -> None:
-        run = open_run(judged)
+        run = open_scores(judged)
         if of is not None and of[0] in run.columns:
             systems = {system.name: system for system in open_runs(judged, of[0], least=1)}
             run = systems.get(of[1], run)
@@ -172,7 +171,7 @@ class JudgedRows:
             loaded = run.in_memory([run.id_column, *(name for name in columns if name in run.columns)])
             self.ids = loaded.texts(run.id_column)
             self.id_column = run.id_column
-            self.run: ScoreRun = loaded
+            self.run: ScoreTable = loaded
             self.by_position: bool | None = None
 
     def scores(self, ids: pa.Array) -> dict[str, Floats]:
@@ -252,7 +251,7 @@ def judged_by_run(options: ReportOptions, names: Sequence[str]) -> dict[str, Jud
     files, system = judged_files(options), options.system
     if system is not None and files:
         judged = {names[0]}
-        if system in open_run(files[0]).columns:
+        if system in open_scores(files[0]).columns:
             judged |= {run.name for run in open_runs(files[0], system, least=1)}
         return {name: JudgedRows(files[0], (system, name)) for name in names if name in judged}
     if len(files) > 1 and len(files) != len(names):
@@ -264,7 +263,7 @@ def judged_by_run(options: ReportOptions, names: Sequence[str]) -> dict[str, Jud
 # The scores of judges as metrics of a report, joined to the rows of their runs by id.
 
 
-def with_judge_metrics(run: ScoreRun, judged: JudgedRows) -> tuple[ScoreRun, Summary]:
+def with_judge_metrics(run: ScoreTable, judged: JudgedRows) -> tuple[ScoreTable, Summary]:
     """The run with the scores of each judge that it lacks as metrics of its own, and their summary."""
     labels = None if run.id_column is None else run.column(run.id_column, "")
     scores: dict[str, Floats] = {} if labels is None else judged.scores(labels)
@@ -304,8 +303,8 @@ _LABEL = 300
 class PairedRows:
     """The rows of a run with their ids, and the positions of the baseline's rows with the same ids, −1 for none."""
 
-    main: ScoreRun
-    base: ScoreRun | None
+    main: ScoreTable
+    base: ScoreTable | None
     names: Sequence[str]
     ids: pa.Array | None
     """The ids as text, if texts or a baseline need them."""
@@ -322,11 +321,11 @@ class PairedRows:
     @classmethod
     def of(
         cls,
-        main: ScoreRun,
-        base: ScoreRun | None,
+        main: ScoreTable,
+        base: ScoreTable | None,
         names: Sequence[str],
         options: ReportOptions,
-        others: Sequence[ScoreRun],
+        others: Sequence[ScoreTable],
         sources: Mapping[str, TextSource],
     ) -> PairedRows:
         """Match the rows of a run to those of a baseline and of ``others``; ``sources`` have the texts of runs.
@@ -432,7 +431,7 @@ class PairedRows:
         return [None if answer is None else cut(answer) for answer in answers]
 
 
-def _has_answers(run: ScoreRun, texts: TextSource | None) -> bool:
+def _has_answers(run: ScoreTable, texts: TextSource | None) -> bool:
     """Whether the source of its texts, or without one the run itself, has answers."""
     if texts is not None:
         names, _ = texts.pieces(["answer"])

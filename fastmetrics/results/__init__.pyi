@@ -4,7 +4,7 @@ from fastmetrics.results.ranking_comparison import compare_rankings as compare_r
 from fastmetrics.results.distributions import correlations as correlations
 from fastmetrics.results.estimation import estimate as estimate
 from fastmetrics.results.distributions import histograms as histograms
-from fastmetrics.results.open_runs import list_runs as list_runs
+from fastmetrics.results.run_folders import list_runs as list_runs
 from fastmetrics.results.primary import primary_table as primary_table
 from fastmetrics.results.repeated_runs import repeats as repeats
 from fastmetrics.results.sampling import sample_rows as sample_rows

@@ -20,13 +20,10 @@ from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.plans.stored_metadata import Stored
+from fastmetrics.results.aligned_scores import units_of
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
-from fastmetrics.results.open_runs import open_run
-from fastmetrics.results.pairing import units_of
 from fastmetrics.results.quantities import Method, Scores
-from fastmetrics.results.score_file import declared_bounds, directions
-from fastmetrics.results.score_run import bounds_of, shared_metrics
-from fastmetrics.results.segments import (
+from fastmetrics.results.row_groups import (
     FEW_ROWS,
     Segment,
     cluster_numbers,
@@ -35,6 +32,8 @@ from fastmetrics.results.segments import (
     with_segment_columns,
     worst_first,
 )
+from fastmetrics.results.score_columns import declared_bounds, directions
+from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text
 
 
@@ -180,7 +179,7 @@ def summarize_by(
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
-    run, columns = open_run(scores), distinct(by)
+    run, columns = open_scores(scores), distinct(by)
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics))
     names = names if metrics else [name for name in names if name not in beside]

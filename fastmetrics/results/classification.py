@@ -22,8 +22,8 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_texts
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
+from fastmetrics.results.row_groups import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.confusion import FIGURES, SHOWN, ClassFigures, Confusion, class_agreement, class_figures, short
 from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.mean_interval import interval_notes, interval_text
@@ -396,7 +396,7 @@ def classification(
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     specs = [extract] if isinstance(extract, str) else list(extract)
     columns = distinct(by)
-    source = None if isinstance(table, ScoreRun) else open_table(table)
+    source = None if isinstance(table, ScoreTable) else open_table(table)
     names = table.columns if source is None else source.names
     stated, found = label_columns(names, predicted, expected)
     for name in (*columns, *([cluster] if cluster else [])):

@@ -24,14 +24,22 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.plans.corpus_values import many_values
+from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
 from fastmetrics.results.main_metric import concern_of, first_metrics
-from fastmetrics.results.open_runs import open_run, open_runs, run_of
-from fastmetrics.results.pairing import PAIRINGS, PairedRuns, by_position, check_settings, pair_runs
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
-from fastmetrics.results.score_file import directions, read_table
-from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, shared_metrics
-from fastmetrics.results.segments import cluster_numbers, segments_of
+from fastmetrics.results.row_groups import cluster_numbers, segments_of
+from fastmetrics.results.score_columns import directions
+from fastmetrics.results.score_table import (
+    ScoreTable,
+    bounds_of,
+    first_declared,
+    open_runs,
+    open_scores,
+    read_table,
+    run_of,
+    shared_metrics,
+)
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,
@@ -273,7 +281,7 @@ def compare(
     notes = check_settings(loaded, names, allow_differences)
     if unpaired:
         check_unpaired(segments, counted)
-    paired = pair_runs(loaded, on, pairing, allow_differences, repeats=True)
+    paired = align(loaded, on, pairing, allow_differences, repeats=True)
     side = None if segments is None else _side_table(paired, segments, on)
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
@@ -285,7 +293,7 @@ def compare(
     for grouping in groupings:
         divided = units
         if side is None and paired.varying(grouping):
-            again = pair_runs(loaded, on, pairing, allow_differences, repeats=True, beside=grouping)
+            again = align(loaded, on, pairing, allow_differences, repeats=True, beside=grouping)
             divided = _Units(again, cluster, side)
         segments_by = segments_of([(name, divided.column(name)) for name in grouping])
         parts += [(divided, segment.name, segment.rows) for segment in segments_by]
@@ -345,9 +353,9 @@ def compare(
 class _Units:
     """Paired units with their clusters, and the columns of a table beside them."""
 
-    paired: PairedRuns
+    paired: AlignedScores
     cluster: str | None
-    side: tuple[ScoreRun, Ints] | None
+    side: tuple[ScoreTable, Ints] | None
 
     def clusters_of(self, rows: Ints | slice) -> Ints | None:
         """The cluster of each unit: by a column, or else by the id if several of these units have one."""
@@ -403,7 +411,7 @@ def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Comp
     return replace(pair, n_missing_baseline=first, n_missing_other=second)
 
 
-def baseline_first(runs: list[ScoreRun], baseline: str | None) -> list[ScoreRun]:
+def baseline_first(runs: list[ScoreTable], baseline: str | None) -> list[ScoreTable]:
     """The runs with the baseline, a name or a file, first; raises ``UnknownNameError`` for an unknown one."""
     if baseline is None:
         return runs
@@ -438,7 +446,7 @@ def _cells(
         yield Cell(name, segment, better, replace(data, clusters=clusters).part(rows), counting)
 
 
-def _segment_notes(paired: PairedRuns, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
+def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
     """Notes on segments by a score, and on columns of segments in which the runs differ."""
     notes = []
     for name in dict.fromkeys(column for grouping in groupings for column in grouping):
@@ -461,10 +469,10 @@ def _groupings(by: Any) -> list[list[str]]:
     return list(map(list, dict.fromkeys(tuple(distinct(columns)) for columns in by)))
 
 
-def _side_table(paired: PairedRuns, table: Any, on: str | None) -> tuple[ScoreRun, Ints]:
+def _side_table(paired: AlignedScores, table: Any, on: str | None) -> tuple[ScoreTable, Ints]:
     """A table beside the runs, and its row for each question, or −1."""
     # a file without scores is no run
-    side = open_run(read_table(table, ()) if is_paths(table) else table, table="segments")
+    side = open_scores(read_table(table, ()) if is_paths(table) else table, table="segments")
     if paired.ids is None:
         return side, by_position([*paired.runs, side]).rows[-1]
     key = on or side.id_column

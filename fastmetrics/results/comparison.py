@@ -21,10 +21,10 @@ from fastmetrics.base.errors import one_line
 from fastmetrics.base.notes import MARK, Note, mark_of
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
+from fastmetrics.results.aligned_scores import AlignedScores
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
-from fastmetrics.results.pairing import PairedRuns
-from fastmetrics.results.segments import FEW_ROWS, few_rows_note, with_segment_columns, worst_first
+from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, with_segment_columns, worst_first
 from fastmetrics.stats.attempts import QuestionScores, variance
 from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
@@ -306,14 +306,14 @@ class RepeatParts:
     within_other: float
 
 
-def repeat_parts(paired: PairedRuns, metrics: Sequence[str]) -> list[RepeatParts]:
+def repeat_parts(paired: AlignedScores, metrics: Sequence[str]) -> list[RepeatParts]:
     """The parts of each metric and pair of systems, if a run has several answers to a question."""
     if not any(paired.repeated):
         return []
     return [parts for metric in metrics for parts in _of_metric(paired, metric)]
 
 
-def _of_metric(paired: PairedRuns, metric: str) -> Iterator[RepeatParts]:
+def _of_metric(paired: AlignedScores, metric: str) -> Iterator[RepeatParts]:
     scores = [paired.scores(run, metric) for run in range(len(paired.runs))]
     answers = [None if run is None else run.scores(metric) for run in paired.repeated]
     for a, b in itertools.combinations(range(len(scores)), 2):

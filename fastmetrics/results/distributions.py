@@ -21,9 +21,8 @@ from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.options import Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.open_runs import open_run
-from fastmetrics.results.score_file import declared_better, declared_bounds
-from fastmetrics.results.score_run import ScoreRun, shared_metrics
+from fastmetrics.results.score_columns import declared_better, declared_bounds
+from fastmetrics.results.score_table import ScoreTable, open_scores, shared_metrics
 from fastmetrics.stats.association import correlate
 
 # Correlations between the metrics of a run, and the RAG project's paired views.
@@ -139,7 +138,7 @@ def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -
 
     Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for an unknown metric.
     """
-    run = open_run(scores)
+    run = open_scores(scores)
     names = shared_metrics([run], listed(metrics))
     if len(names) < 2:
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
@@ -288,7 +287,7 @@ def histograms(
     Raises ``UnknownNameError`` for an unknown metric, ``OptionError`` for bins not from 1 to 1,000.
     """
     argument("bins", bins, Whole(1, 1_000))
-    run = open_run(scores)
+    run = open_scores(scores)
     names = shared_metrics([run], listed(metrics))
     run = run.by_column(names)
     return Histograms(run.name, {name: histograms_of(name, [run], bins)[0] for name in names})
@@ -297,7 +296,7 @@ def histograms(
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def histograms_of(metric: str, runs: Sequence[ScoreRun], bins: int = 20) -> list[Histogram]:
+def histograms_of(metric: str, runs: Sequence[ScoreTable], bins: int = 20) -> list[Histogram]:
     """The histogram of a metric in each of several runs, over the same bins; without scores where a run lacks it."""
     columns = [run.values(metric) if metric in run.scores else np.empty(0) for run in runs]
     finite = [values[np.isfinite(values)] for values in columns]

@@ -14,10 +14,10 @@ from fastmetrics.base.arrays import Floats, Ints, is_list, narrowest, rounded
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.score_file import check_scores, read_table
-from fastmetrics.stats.labels import as_table, join, ratings_of, truth_of
+from fastmetrics.results.score_columns import check_scores, score_columns
+from fastmetrics.results.score_table import as_table, read_table
+from fastmetrics.stats.labels import join, ratings_of, truth_of
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
-from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.opening import is_paths
 
 

@@ -24,6 +24,7 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
+from fastmetrics.results.aligned_scores import align, check_settings, units_of
 from fastmetrics.results.gate_metrics import (
     NOWHERE,
     AnyMetric,
@@ -35,12 +36,11 @@ from fastmetrics.results.gate_metrics import (
     columns_read,
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
-from fastmetrics.results.open_runs import latest_run, open_run
-from fastmetrics.results.pairing import check_settings, mean_of_runs, pair_runs, units_of
 from fastmetrics.results.quantities import Method
-from fastmetrics.results.score_file import column_named
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import Segment, with_segment_columns
+from fastmetrics.results.row_groups import Segment, with_segment_columns
+from fastmetrics.results.run_folders import latest_run, mean_of_runs
+from fastmetrics.results.score_columns import column_named
+from fastmetrics.results.score_table import ScoreTable, open_scores
 from fastmetrics.results.summary import summarize
 from fastmetrics.stats.estimates import Interval
 from fastmetrics.stats.mean_interval import (
@@ -611,12 +611,12 @@ def gate(
         if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
     path, chosen = latest_run(scores) if latest else (scores, None)
-    run = open_run(path, table="scores", latest=True)
+    run = open_scores(path, table="scores", latest=True)
     base, of_last = None, list[str]()
     if last is not None:
         base, of_last = mean_of_runs(baseline, last, path, run.metadata.began, allow_differences)
     elif baseline is not None:
-        base = open_run(baseline, table="baseline")
+        base = open_scores(baseline, table="baseline")
     run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags))
     base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags))
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
@@ -636,7 +636,7 @@ def gate(
     return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)
 
 
-def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreRun:
+def _prefetched(run: ScoreTable, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreTable:
     """The run with the columns of the rules at hand."""
     metrics = [None if rule.metric is None else column_named(rule.metric, run.scores) for rule in rules]
     if all(name in run.scores for name in metrics):
@@ -647,8 +647,8 @@ def _prefetched(run: ScoreRun, rules: Sequence[Rule], cluster: str | None, on: s
 
 
 def _rows(
-    run: ScoreRun,
-    base: ScoreRun | None,
+    run: ScoreTable,
+    base: ScoreTable | None,
     rules: Sequence[Rule],
     cluster: str | None,
     on: str | None,
@@ -663,7 +663,7 @@ def _rows(
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
-    pair = partial(pair_runs, [base, run], on, pairing, allow_differences, repeats=True)
+    pair = partial(align, [base, run], on, pairing, allow_differences, repeats=True)
     paired = pair()
     notes += ["rows paired by position"] if paired.joined_by == "position" else []
     return GateRows(run, paired, cluster, lambda beside: pair(beside=beside)), [
@@ -673,6 +673,6 @@ def _rows(
     ]
 
 
-def _missing_queries(run: ScoreRun) -> list[str]:
+def _missing_queries(run: ScoreTable) -> list[str]:
     queries = run.missing_queries
     return [] if queries is None else [f"{run.name}: {note}" for note in queries.notes]

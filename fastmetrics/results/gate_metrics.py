@@ -33,11 +33,11 @@ from fastmetrics.base.notes import Note
 from fastmetrics.base.specs import Better
 from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.plans.stored_metadata import Stored
+from fastmetrics.results.aligned_scores import AlignedScores, ScoreStates, by_position
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
-from fastmetrics.results.pairing import PairedRuns, by_position
 from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
-from fastmetrics.results.score_file import (
-    UNSCORED,
+from fastmetrics.results.row_groups import DISTINCT, Segment, cluster_numbers, segments_of
+from fastmetrics.results.score_columns import (
     column_named,
     declared,
     declared_bounds,
@@ -45,8 +45,7 @@ from fastmetrics.results.score_file import (
     directions,
     unknown_metric,
 )
-from fastmetrics.results.score_run import ScoreRun, bounds_of, first_declared, is_unscored, shared_metrics
-from fastmetrics.results.segments import DISTINCT, ScoreStates, Segment, cluster_numbers, segments_of
+from fastmetrics.results.score_table import UNSCORED, ScoreTable, bounds_of, first_declared, is_unscored, shared_metrics
 from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval
 from fastmetrics.stats.mean_interval import FEWER
@@ -487,12 +486,12 @@ def _number(value: Any) -> Decimal | None:
 class GateRows:
     """The rows of the scores, or with a baseline of either run, sorted by id."""
 
-    run: ScoreRun
+    run: ScoreTable
     """The scores, one row for each answer."""
-    paired: PairedRuns
+    paired: AlignedScores
     """The scores, after the baseline if there is one, one row for each question."""
     cluster: str | None = None
-    again: Callable[[Sequence[str]], PairedRuns] | None = None
+    again: Callable[[Sequence[str]], AlignedScores] | None = None
     """The same with rows of one id told apart by more columns."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 

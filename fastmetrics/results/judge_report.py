@@ -30,11 +30,10 @@ from fastmetrics.base.display import Grid, Shown, flat, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
+from fastmetrics.results.aligned_scores import align, with_row_ids
 from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
-from fastmetrics.results.open_runs import are_several, open_runs
-from fastmetrics.results.pairing import pair_runs, with_row_ids
-from fastmetrics.results.score_run import ScoreRun
-from fastmetrics.results.segments import segments_of, with_segment_columns
+from fastmetrics.results.row_groups import segments_of, with_segment_columns
+from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
 from fastmetrics.stats.estimates import Estimate, Interval
@@ -431,7 +430,7 @@ def _verdict_column(axis: str) -> str:
     return f"{axis} verdict"
 
 
-def _with_verdicts(run: ScoreRun) -> ScoreRun:
+def _with_verdicts(run: ScoreTable) -> ScoreTable:
     """The run in memory, with a column of verdicts beside each column of scores."""
     table = run.read(run.columns)
     for axis in axes_of(run.columns):
@@ -711,14 +710,14 @@ def _lacks(report: AxisReport, span: tuple[float, float], table: pa.Table, label
     return "has no accuracy and F1: the labels are grades, without the lowest positive one: positive=4 (--positive 4)"
 
 
-def _pairs(runs: Sequence[ScoreRun], on: str | None, confidence: float) -> list[JudgePair]:
+def _pairs(runs: Sequence[ScoreTable], on: str | None, confidence: float) -> list[JudgePair]:
     """All pairs of judges with a common judged column."""
     pairs = []
     for first, second in itertools.combinations(runs, 2):
         axes = [name for name in axes_of(first.columns) if name in axes_of(second.columns)]
         if not axes:
             continue
-        paired = pair_runs(with_row_ids([first, second], on), on)
+        paired = align(with_row_ids([first, second], on), on)
         for axis in axes:
             a, b = (paired.scores(run, axis) for run in (0, 1))
             both = ~np.isnan(a) & ~np.isnan(b)

@@ -14,7 +14,7 @@ from fastmetrics.base.errors import Argument, FileFormatError, OptionError, Unkn
 from fastmetrics.base.specs import Better
 from fastmetrics.metrics.metric import Metric
 from fastmetrics.metrics.suites import lookup
-from fastmetrics.results.score_file import column_named
+from fastmetrics.results.score_columns import column_named
 from fastmetrics.retrieval.measures import is_measure
 from fastmetrics.tables.input_files import read_text
 

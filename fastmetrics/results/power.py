@@ -18,11 +18,10 @@ from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import mark_of
 from fastmetrics.base.options import Choice, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.open_runs import are_several, open_runs, two_runs
-from fastmetrics.results.pairing import PairedRuns, pair_runs, units_of
+from fastmetrics.results.aligned_scores import AlignedScores, align, units_of
 from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
-from fastmetrics.results.score_run import bounds_of, shared_metrics
-from fastmetrics.results.segments import cluster_numbers
+from fastmetrics.results.row_groups import cluster_numbers
+from fastmetrics.results.score_table import are_several, bounds_of, open_runs, shared_metrics, two_runs
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Sample
 from fastmetrics.stats.mean_interval import interval_notes
@@ -112,7 +111,7 @@ def _pilots(
         assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
         notes = [f"variances from one run, {runs[0].name}: {assumed}"]
     else:
-        units, factor = pair_runs(loaded, on, pairing, repeats=True), 1.0
+        units, factor = align(loaded, on, pairing, repeats=True), 1.0
         how = "runs that share no questions" if pairing == "none" else f"rows paired by {units.joined_by}"
         notes = [f"variances from the pilot, {how}"]
     groups = units.questions if cluster is None else cluster_numbers(cluster, units.column(cluster))
@@ -121,7 +120,7 @@ def _pilots(
     return pilots, [*notes, *(run.describe() for run in units.repeated if run is not None)]
 
 
-def _pilot(units: PairedRuns, metric: str, groups: Ints | None, bounds: Bounds | None, factor: float) -> Pilot:
+def _pilot(units: AlignedScores, metric: str, groups: Ints | None, bounds: Bounds | None, factor: float) -> Pilot:
     """The variance of the differences of a metric, or of the scores of each run, times the factor."""
     values = np.stack([units.scores(run, metric) for run in range(len(units.runs))])
     independent = units.joined_by == "none" or len(values) == 1

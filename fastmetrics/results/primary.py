@@ -14,9 +14,8 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.results.open_runs import are_several, open_runs
-from fastmetrics.results.pairing import PairedRuns, by_position, pair_runs, units_of
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.aligned_scores import AlignedScores, align, by_position, units_of
+from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.results.summary import Summary, summaries_of
 from fastmetrics.stats.sums import exact_mean
 
@@ -207,7 +206,7 @@ def primary_table(runs: Any) -> PrimaryTable:
     return primary_of(summaries_of(loaded), loaded)
 
 
-def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) -> PrimaryTable:
+def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreTable] = ()) -> PrimaryTable:
     """The primary table from summaries, and over paired rows if there are several runs.
 
     Raises ``ColumnError`` if no run has any of its scores.
@@ -223,7 +222,7 @@ def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreRun] = ()) 
     return replace(table, paired=paired, abstentions=[cost for row, run in analysed for cost in _costs(row, run)])
 
 
-def _shares(row: PrimaryRow, run: ScoreRun) -> Iterator[PairedShares]:
+def _shares(row: PrimaryRow, run: ScoreTable) -> Iterator[PairedShares]:
     """Faithfulness and Overlap of a run against its F1 and Avg EM."""
     values = _values(row, run, HIGH)
     for first, second in itertools.product(("Faithfulness", "Overlap"), ("F1", "Avg EM")):
@@ -235,7 +234,7 @@ def _shares(row: PrimaryRow, run: ScoreRun) -> Iterator[PairedShares]:
                 yield PairedShares(row.run, first, second, *counts)
 
 
-def _costs(row: PrimaryRow, run: ScoreRun) -> Iterator[AbstentionCost]:
+def _costs(row: PrimaryRow, run: ScoreTable) -> Iterator[AbstentionCost]:
     """Tokens and Latency of a run's abstentions and answers, if it has both."""
     values = _values(row, run, ("Tokens", "Latency", "Abstain Rate"))
     abstained = values.pop("Abstain Rate", np.zeros(0)) == 1
@@ -246,7 +245,7 @@ def _costs(row: PrimaryRow, run: ScoreRun) -> Iterator[AbstentionCost]:
             yield AbstentionCost(row.run, figure, means[0], len(parts[0]), means[1], len(parts[1]))
 
 
-def _values(row: PrimaryRow, run: ScoreRun, names: Iterable[str]) -> dict[str, Floats]:
+def _values(row: PrimaryRow, run: ScoreTable, names: Iterable[str]) -> dict[str, Floats]:
     """The scores of a run's questions behind the figures of these names that it has."""
     try:
         units = units_of(run)
@@ -267,10 +266,10 @@ def _typical(source: str, values: Floats) -> float:
     return exact_mean(values)
 
 
-def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> tuple[Sequence[PrimaryRow], list[str]]:
+def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreTable]) -> tuple[Sequence[PrimaryRow], list[str]]:
     """The figures over the rows that the runs share, with notes; unchanged if rows cannot be paired."""
     try:
-        paired = pair_runs(runs, None, allow=True, repeats=True)
+        paired = align(runs, None, allow=True, repeats=True)
     except (ColumnError, InputError):  # no ids, duplicate ids or none in common
         return rows, ["rows cannot be paired by id, so each figure is over the run's own"]
     shared = np.stack(paired.rows).min(axis=0) >= 0
@@ -294,7 +293,7 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreRun]) -> t
     return lines, [*notes, *(repeated.describe() for repeated in paired.repeated if repeated is not None)]
 
 
-def _placed(paired: PairedRuns, run: int, source: str) -> Floats:
+def _placed(paired: AlignedScores, run: int, source: str) -> Floats:
     """The scores of a figure's metric in the common order, NaN for rows that the run lacks."""
     rows = paired.rows[run]
     placed = np.full(paired.n, np.nan)

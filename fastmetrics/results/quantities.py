@@ -3,14 +3,15 @@
 A unit is a row, or a question with several answers; units of one cluster depend on each other.  ``Scores`` and
 ``Counts`` are one metric over one part of the units of several runs: its scores, or the counts of a corpus metric.
 
-**Units and quantities.** Rows become units in one place, ``results/pairing.py``: the rows of one run, or of several
-paired by id, or of runs that share none. A question with several answers is one unit, with their mean; a unit has a
-cluster, and a state that says why it has no score. ``results/quantities.py`` has what is computed over units: means,
-percentiles and other figures, values of corpus metrics from counts, and the change of each between two runs (of paired
-units, of independent ones, of counts, also relative), each with its interval, p and numbers of units. ``compare``,
-``gate``, ``summarize --by`` and ``runs trend`` read these, so that a repeat, a cluster or an infinite score means the
-same in all of them; a rule of a gate only says which quantity it compares with which limit. Percentiles and extremes of
-repeated questions are those of all answers, in clusters of questions: the mean of five latencies is not a latency.
+**Units and quantities.** Rows become units in one place, ``results/aligned_scores.py``: the rows of one run, or of
+several paired by id, or of runs that share none. A question with several answers is one unit, with their mean; a unit
+has a cluster, and a state that says why it has no score. ``results/quantities.py`` has what is computed over units:
+means, percentiles and other figures, values of corpus metrics from counts, and the change of each between two runs (of
+paired units, of independent ones, of counts, also relative), each with its interval, p and numbers of units.
+``compare``, ``gate``, ``summarize --by`` and ``runs trend`` read these, so that a repeat, a cluster or an infinite
+score means the same in all of them; a rule of a gate only says which quantity it compares with which limit. Percentiles
+and extremes of repeated questions are those of all answers, in clusters of questions: the mean of five latencies is not
+a latency.
 """
 
 from __future__ import annotations

@@ -17,9 +17,8 @@ from fastmetrics.base.display import Grid, ShownSequence, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.open_runs import open_run
-from fastmetrics.results.pairing import RepeatedRun, units_of
-from fastmetrics.results.score_run import bounds_of, shared_metrics
+from fastmetrics.results.aligned_scores import RepeatedRun, units_of
+from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
 from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
 from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
@@ -177,7 +176,7 @@ def repeats(
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     sizes = [int(argument("k", size, Whole(1, 1_000_000))) for size in ([k] if isinstance(k, int) else k)]
-    run = open_run(scores)
+    run = open_scores(scores)
     key = on or run.id_column
     if key is None:
         raise ColumnError(f"{run.name} has no id column that tells which answers belong together; set one with ", _ON)

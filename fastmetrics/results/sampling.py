@@ -15,10 +15,10 @@ from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.results.aligned_scores import AlignedScores, align, with_row_ids
 from fastmetrics.results.estimation import score_of
-from fastmetrics.results.open_runs import are_several, open_run
-from fastmetrics.results.pairing import PairedRuns, pair_runs, with_row_ids
-from fastmetrics.results.segments import segments_of
+from fastmetrics.results.row_groups import segments_of
+from fastmetrics.results.score_table import are_several, open_scores
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.labels import ROW
 
@@ -60,7 +60,7 @@ def sample_rows(
     count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
     if strategy not in get_args(Strategy):
         raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
-    opened = [open_run(rows) for rows in (judged if are_several(judged) else [judged])]
+    opened = [open_scores(rows) for rows in (judged if are_several(judged) else [judged])]
     runs = [run.by_column(run.columns) for run in opened]
     if not runs:
         raise InputError("there are no judged rows")
@@ -68,7 +68,7 @@ def sample_rows(
     for run in runs[1:]:
         run.column(score, "to be sampled by")
     runs = with_row_ids(runs, on)
-    paired = pair_runs(runs, on)
+    paired = align(runs, on)
     generator = random.Random(start)
     if strategy == "random":
         rows = generator.sample(range(paired.n), min(count, paired.n))
@@ -94,7 +94,7 @@ def _stratified(scores: Floats, count: int, generator: random.Random) -> list[in
     ]
 
 
-def _spread(paired: PairedRuns, score: str) -> Floats:
+def _spread(paired: AlignedScores, score: str) -> Floats:
     """The spread of the judgements of each row; −1 for fewer than two."""
     judgements: list[list[float]] = [[] for _ in range(paired.n)]
     for at, run in enumerate(paired.runs):
@@ -116,7 +116,7 @@ def _apart(spread: Floats, count: int, generator: random.Random) -> list[int]:
     return sorted(range(len(spread)), key=lambda row: (-spread[row], ties[row]))[:count]
 
 
-def _sheet(paired: PairedRuns, rows: list[int], label: str, texts: Any, on: str | None) -> pa.Table:
+def _sheet(paired: AlignedScores, rows: list[int], label: str, texts: Any, on: str | None) -> pa.Table:
     assert paired.ids is not None
     sheet = pa.table({"id": paired.ids.take(pa.array(rows, pa.int64()))})
     columns = {}

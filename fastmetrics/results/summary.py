@@ -3,54 +3,400 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Floats, floats_of_arrow
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.display import Grid, ShownMapping, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
-from fastmetrics.base.errors import OptionError
-from fastmetrics.base.score_metadata import BatchSums, ScoreMetadata
+from fastmetrics.base.errors import ColumnError, OptionError, some
+from fastmetrics.base.score_metadata import (
+    METADATA,
+    BatchSums,
+    InputDrift,
+    MissingQueries,
+    ScoreMetadata,
+    UnreadRows,
+    add_up,
+    counts_column,
+    drift_notes,
+    summed_drifts,
+    unread_in,
+)
 from fastmetrics.plans.corpus_values import columns_of_corpus, finish_all, is_counted
 from fastmetrics.plans.notes import notes_of, stored_notes, unread_notes
 from fastmetrics.plans.plan import Plan
 from fastmetrics.plans.stored_metadata import Declared, merged
 from fastmetrics.results.heat_maps import scale_of
-from fastmetrics.results.open_runs import PooledFiles, open_runs
-from fastmetrics.results.score_file import (
-    ScoreFile,
+from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, added_up
+from fastmetrics.results.score_columns import (
     check_bounds,
-    column_of,
     declared_bounds,
     declared_labels,
     declared_specs,
     declared_statistics,
+    list_columns,
+    score_columns,
     stored_declarations,
     with_score_types,
 )
-from fastmetrics.results.score_run import ScoreRun, infinite_notes
+from fastmetrics.results.score_table import ScoreFile, Scores, ScoreTable, column_of, infinite_notes, open_runs
 from fastmetrics.stats.attempts import question_scores
-from fastmetrics.stats.summed_scores import (
-    Piece,
-    Repeats,
-    RowKeys,
-    Scores,
-    Sums,
-    added_up,
-    list_columns,
-    pooled_note,
-    score_columns,
-    systems_of,
-)
+from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.sums import State, exact_mean, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
+from fastmetrics.tables.outputs import RunDifference, described_inputs, differences
+
+
+def systems_of(piece: Piece) -> list[str]:
+    """The names of the systems that some rows name, if they do."""
+    name = next((name for name in piece.schema.names if is_system(name)), None)
+    return [] if name is None else [str(one) for one in piece.column(name).unique().to_pylist() if one is not None]
+
+
+def pooled_note(systems: Iterable[str]) -> list[str]:
+    """The note on means over the rows of several systems."""
+    names = list(systems)
+    shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    ways = "by='system' (--by system) shows each, compare(system='system') compares them"
+    return [f"the rows of {len(names):,} systems are pooled ({shown}); {ways}"] if len(names) > 1 else []
+
+
+class Sums:
+    """Summed parts: a state per score column, the counts of the corpus metrics, and notes on problems."""
+
+    def __init__(self, notes: Iterable[str] = ()) -> None:
+        self.n_rows = 0
+        self.states: dict[str, State] = {}
+        self.lists: set[str] = set()
+        """The list columns that every part has."""
+        self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
+        """The counts of cautions, summed over the parts whose metrics have the same options."""
+        self.unread: UnreadRows = {}
+        """The rows that could not be read, of parts whose metadata count them."""
+        self._drifts: list[Mapping[str, InputDrift]] = []
+        """Per part, the distributions of the metrics that fitted scores read."""
+        self._missing_queries: dict[str, MissingQueries] = {}
+        """The judged queries that evaluated runs lack, summed over the parts with the same rule."""
+        self.declared: dict[str, Any] = {}
+        """The stored declarations of scores."""
+        self._counts: dict[str, list[list[int]]] = {}
+        self._rows_behind: dict[str, list[int]] = {}
+        self._n_parts = 0
+        self._repeats: list[tuple[int, Repeats | None]] = []
+        """Per part, its number of rows, and which of them answer one question."""
+        self._systems: dict[str, None] = {}
+        self._names: list[str] | None = None
+        self._notes: dict[str, None] = dict.fromkeys(notes)
+        self._part: _Part | None = None
+
+    def add(self, piece: Piece) -> None:
+        """Add one table or batch; batches of one file are adjacent and have its metadata."""
+        names = score_columns(piece.schema)
+        if self._names is None:
+            self._names = names
+            self.states = {name: State() for name in names}
+            self.lists = set(list_columns(piece.schema))
+        self.lists &= set(list_columns(piece.schema))
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
+        if names != self._names:
+            differing = sorted(set(names) ^ set(self._names)) or names
+            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        metadata = (piece.schema.metadata or {}).get(METADATA)
+        if self._part is not None and (self._part.text != metadata or (self._part.whole and piece.num_rows)):
+            self.close()
+        if self._part is None:
+            self._part = _Part(metadata, names, piece.schema)
+            self._declare(self._part.metadata.declared or {})
+        self._part.add(piece)
+        self._systems |= dict.fromkeys(systems_of(piece))
+
+    def close(self) -> None:
+        """End the current part, whose number of rows is then known."""
+        if self._part is None:
+            return
+        part, self._part = self._part, None
+        if part.whole:
+            self.unread = unread_in([(self.unread, self.n_rows), (part.metadata.unread or {}, part.n_rows)])
+        self.n_rows += part.n_rows
+        if part.n_rows or part.metadata.counts:
+            self._n_parts += 1
+        repeats = part.keys.repeats()
+        self._repeats.append((part.n_rows, repeats))
+        if part.added and repeats is not None and not repeats.are_numbered:
+            self._notes[
+                f"{', '.join(part.added)}: rows of one id are taken as answers of their own; a column 'round' would "
+                "say that they are rounds, which add up"
+            ] = None
+        for name, state in part.states.items():
+            note = part.settle(name)
+            if note:
+                self._notes[note] = None
+            if part.whole:
+                state.add_errors(part.metadata.n_rejected or 0)
+            self.states[name] = self.states[name].merge(state)
+        for name, vector in part.counts.items():
+            self._counts.setdefault(name, []).extend([] if vector is None else [vector])
+        for name, n in part.rows_behind.items():
+            self._rows_behind.setdefault(name, []).append(n)
+        if part.has_other_ids and None in part.counts.values():
+            self._notes["the rows are not those that were scored, by the fingerprint of their ids"] = None
+        lacking = part.metadata.missing_queries
+        if part.whole and lacking is not None:
+            before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
+            self._missing_queries[lacking.rule] = before + lacking
+        self._drifts += [part.metadata.drift] if part.whole and part.metadata.drift else []
+        settings = part.metadata.options or {}
+        alike = [counts for options, counts in self.cautions if options == settings]
+        others = [entry for entry in self.cautions if entry[0] != settings]
+        self.cautions = [*others, (settings, add_up([*alike, part.cautions]))]
+
+    def _declare(self, declared: Mapping[str, Any]) -> None:
+        """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
+        for name, declaration in declared.items():
+            if self.declared.setdefault(name, declaration) != declaration:
+                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {declaration}")
+
+    @property
+    def added(self) -> list[str]:
+        """The columns whose numbers add up over the rounds of an answer."""
+        return columns_that_add_up(self.states, self.declared)
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        """Which rows answer one question, if any part has such rows; those of different parts do not."""
+        several = [repeats for _, repeats in self._repeats if repeats is not None]
+        if not several:
+            return None
+        rows = [(n_rows, np.arange(n_rows), repeats) for n_rows, repeats in self._repeats]
+        questions = [each if repeats is None else repeats.questions for _, each, repeats in rows]
+        answers = None
+        if any(repeats.answers is not None for repeats in several):
+            own = [each if repeats is None or repeats.answers is None else repeats.answers for _, each, repeats in rows]
+            answers = _one_after_another(own)
+        numbered = all(repeats.are_numbered for repeats in several)
+        return Repeats(_one_after_another(questions), answers, numbered)
+
+    @property
+    def counts(self) -> dict[str, list[int]]:
+        """The summed counts of each corpus metric that every part has."""
+        complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
+        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in complete.items()}
+
+    @property
+    def rows_behind(self) -> dict[str, int]:
+        """The rows with counts of each corpus metric in :attr:`counts`, if they are known of every part."""
+        return {name: sum(rows) for name, rows in self._rows_behind.items() if len(rows) == self._n_parts}
+
+    @property
+    def corpus(self) -> list[str]:
+        """The corpus metrics in any part so far."""
+        return [*self._counts, *(() if self._part is None else self._part.metadata.counts or ())]
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for the reader of the sums."""
+        torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
+        left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
+        lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
+        drift = drift_notes(summed_drifts(self._drifts))
+        pooled = pooled_note(self._systems)
+        joined = [] if self.repeats is None else [self.repeats.note(bool(self.added))]
+        return [*self._notes, *pooled, *joined, *([left_out] if torn else []), *lacking, *drift]
+
+    def _is_torn(self, vectors: list[list[int]]) -> bool:
+        return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+
+
+def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> list[str]:
+    """The columns of tokens and prices among those with these names and stored declarations."""
+    return [name for name in names if adds_up(str(declared.get(name, {}).get("spec", name)))]
+
+
+class _Part:
+    """The rows of one file: their sums, and its metadata."""
+
+    def __init__(self, text: bytes | None, names: Iterable[str], schema: pa.Schema) -> None:
+        self.text = text
+        self.metadata = ScoreMetadata.of_text(text)
+        self.n_rows = 0
+        self.states = {name: State() for name in names}
+        stored = self.metadata.counts or {}
+        lists = set(list_columns(schema))
+        self._stored_by_row = {
+            name: [0] * len(vector) for name, vector in stored.items() if counts_column(name) in lists
+        }
+        """The sums over the columns of counts; empty for a column without one list of integers per row."""
+        self._rows_counted = dict.fromkeys(self._stored_by_row, 0)
+        alone = [name for name in stored if name not in self._stored_by_row]
+        has_ids = alone and "ids" in (self.metadata.fingerprint or {})
+        self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
+        self._ids = [0, 0, 0]
+        """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
+        self.added = columns_that_add_up(self.states, self.metadata.declared or {})
+        self.keys = RowKeys(schema.names)
+
+    def add(self, piece: Piece) -> None:
+        self.n_rows += piece.num_rows
+        self.keys.add(piece)
+        for name, state in self.states.items():
+            state.add(piece.column(name))
+        for name, sums in self._stored_by_row.items():
+            column = piece.column(counts_column(name))
+            self._stored_by_row[name] = _added_counts(sums, column)
+            self._rows_counted[name] += len(column) - column.null_count
+        if self._id is not None:
+            column = piece.column(self._id)
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+                self._ids = [a + b for a, b in zip(self._ids, fingerprint([chunk]), strict=True)]
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are exactly the rows described by the metadata."""
+        return self.n_rows == self.metadata.rows
+
+    @property
+    def has_other_ids(self) -> bool:
+        """Whether the ids of the rows are known to differ from those that the metadata count."""
+        return self._id is not None and fingerprint_text(self._ids) != (self.metadata.fingerprint or {})["ids"]
+
+    @property
+    def counts(self) -> dict[str, list[int] | None]:
+        """The counts of each corpus metric over these rows, None if unknown.
+
+        They are the sums of the column of counts, which keeps to its rows when a table is filtered or sorted.  Without
+        one, they are those of the metadata, if these describe the rows.
+        """
+        described = self.whole and not self.has_other_ids
+        stored = self.metadata.counts or {}
+        in_metadata = {name: vector if described else None for name, vector in stored.items()}
+        return {**in_metadata, **{name: sums or None for name, sums in self._stored_by_row.items()}}
+
+    @property
+    def rows_behind(self) -> dict[str, int]:
+        """The rows with counts of each corpus metric, of those for which they are known."""
+        described = {name: rows for name, (_, rows) in (self.metadata.cautions or {}).items() if self.whole}
+        in_metadata = {name: rows for name, rows in described.items() if self.counts.get(name) is not None}
+        return {**in_metadata, **self._rows_counted}
+
+    @property
+    def cautions(self) -> dict[str, list[int]]:
+        """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
+        scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
+        return {**scored, **((self.metadata.cautions or {}) if self.whole else {})}
+
+    def settle(self, name: str) -> str | None:
+        """Split a column's nulls as the metadata count them; add a note if that is impossible."""
+        state, counts = self.states[name], (self.metadata.metrics or {}).get(name)
+        if counts is None or state.n_missing == 0:
+            return None
+        if counts.n_rows != self.n_rows:
+            rows = f"{counts.n_rows:,} rows, but there are {self.n_rows:,}"
+            return f"every null is counted as missing: the metadata describe {rows}"
+        if counts.n_missing + counts.n_undefined + counts.n_error != state.n_missing:
+            return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
+        state.tell_apart(counts.n_undefined, counts.n_error)
+        return None
+
+
+def _one_after_another(parts: Sequence[Ints]) -> Ints:
+    """Numbers of the groups of the rows of several parts, which share no group."""
+    starts = np.cumsum([0, *(int(numbers.max(initial=-1)) + 1 for numbers in parts)])
+    return np.concatenate([numbers + start for numbers, start in zip(parts, starts[:-1], strict=True)])
+
+
+def _added_counts(sums: Sequence[int], column: pa.Array | pa.ChunkedArray) -> list[int]:
+    """The sums with those of a column of lists of integers added; empty if its lists are not as long as the sums."""
+    present = column.drop_null()
+    if not len(present) or not sums:
+        return list(sums)
+    flat = pc.list_flatten(present)
+    lengths = pc.unique(pc.list_value_length(present)).to_pylist()
+    if lengths != [len(sums)] or not pa.types.is_integer(flat.type) or flat.null_count:
+        return []
+    added = flat.to_numpy().reshape(-1, len(sums)).sum(axis=0)
+    return [a + b for a, b in zip(sums, added.tolist(), strict=True)]
+
+
+_MOST_NOTED = 5
+"""Maximum number of files and differences in a note."""
+
+
+class PooledFiles:
+    """Opened score files as one table."""
+
+    def __init__(self, files: Sequence[ScoreFile]) -> None:
+        self._files = files
+        self._rows = [0] * len(files)
+
+    @classmethod
+    def open(cls, paths: str | Path | Sequence[str | Path]) -> PooledFiles:
+        """One or several score files, folders or patterns."""
+        each = [paths] if isinstance(paths, str | Path) else list(paths)
+        return cls([file for path in each for file in ScoreFile.open_all(path)])
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The scores of all files, each batch with the metadata of its file; can be called repeatedly."""
+        for place, file in enumerate(self._files):
+            self._rows[place] = 0
+            for batch in file.batches():
+                self._rows[place] += batch.num_rows
+                yield batch
+
+    @property
+    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+        """The scored and the ignored columns, if all files have the same."""
+        first = self._files[0].columns_read
+        return first if all(file.columns_read == first for file in self._files) else ({}, {})
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on several files, after their rows were read."""
+        return _pooled(self._files, self._rows) if len(self._files) > 1 else []
+
+
+def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
+    """The note on the pooled files, and on differences between their settings."""
+    described = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+    notes = [f"{len(files):,} files pooled: {some(described, _MOST_NOTED)}"]
+    with_settings = [file for file in files if file.settings]
+    where: dict[RunDifference, list[str]] = {}
+    for file in with_settings[1:]:
+        for difference in differences(with_settings[0].settings, file.settings):
+            where.setdefault(difference, []).append(file.name)
+    notes += [
+        f"{what} is {a} in {with_settings[0].name}, {b} in {some(names, _MOST_NOTED)}"
+        for (what, a, b), names in where.items()
+    ][:_MOST_NOTED]
+    notes += [f"{len(where) - _MOST_NOTED:,} more differences in settings"] if len(where) > _MOST_NOTED else []
+    notes += _inputs(files)
+    unknown = [file.name for file in files if not file.settings]
+    return [*notes, *([f"unknown settings: {some(unknown, _MOST_NOTED)}"] if with_settings and unknown else [])]
+
+
+def _inputs(files: Sequence[ScoreFile]) -> list[str]:
+    """The notes on files with different inputs, and on files with the same input, from their metadata."""
+    by_inputs: dict[str, list[str]] = {}
+    for file in files:
+        inputs = described_inputs(None if file.metadata is None else file.metadata.inputs)
+        if inputs is not None:
+            by_inputs.setdefault(inputs, []).append(file.name)
+    pairs = [f"{some(names, _MOST_NOTED)} from {inputs}" for inputs, names in by_inputs.items()]
+    notes = [f"different inputs: {some(pairs, _MOST_NOTED, '; ')}"] if len(by_inputs) > 1 else []
+    again = "files from the same input (by name and size); its rows are counted repeatedly"
+    several = {inputs: names for inputs, names in by_inputs.items() if len(names) > 1}
+    notes += [f"{again}: {some(names, _MOST_NOTED)} from {inputs}" for inputs, names in several.items()][:_MOST_NOTED]
+    return notes
+
 
 # Summaries of score tables.
 
@@ -357,7 +703,7 @@ def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
     ]
 
 
-def summary_of(run: ScoreRun) -> Summary:
+def summary_of(run: ScoreTable) -> Summary:
     """The summary of an opened run; its file is not opened again."""
     file = run.file
     if file is None:
@@ -563,6 +909,6 @@ def side_by_side(runs: Any) -> SideBySide:
     return SideBySide(summaries_of(open_runs(runs, least=1)))
 
 
-def summaries_of(runs: Sequence[ScoreRun]) -> dict[str, Summary]:
+def summaries_of(runs: Sequence[ScoreTable]) -> dict[str, Summary]:
     """The summary of each run, by name."""
     return {run.name: summary_of(run) for run in runs}

@@ -22,19 +22,19 @@ from fastmetrics.base.notes import mark_of
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.score_file import (
+from fastmetrics.results.score_columns import (
     check_scores,
     column_named,
     declarations_of,
     directions,
-    read_table,
+    score_columns,
     with_score_types,
 )
+from fastmetrics.results.score_table import as_table, read_table
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import (
     ROW,
-    as_table,
     clusters_of,
     join,
     positive_from,
@@ -55,7 +55,6 @@ from fastmetrics.stats.promises import (
     ready_threshold,
 )
 from fastmetrics.stats.raters import Agreement, Level, PairAgreement, agreement
-from fastmetrics.stats.summed_scores import score_columns
 from fastmetrics.tables.opening import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale

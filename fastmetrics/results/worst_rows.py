@@ -18,11 +18,10 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionErr
 from fastmetrics.base.options import Flag, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_json
-from fastmetrics.results.open_runs import open_run, open_runs, two_runs
-from fastmetrics.results.pairing import check_settings, pair_runs, with_row_ids
-from fastmetrics.results.score_file import direction_of
-from fastmetrics.results.score_run import ScoreRun, first_declared, shared_metrics
-from fastmetrics.results.segments import Segment, segments_of
+from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
+from fastmetrics.results.row_groups import Segment, segments_of
+from fastmetrics.results.score_columns import direction_of
+from fastmetrics.results.score_table import ScoreTable, first_declared, open_runs, open_scores, shared_metrics, two_runs
 from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read
@@ -81,12 +80,12 @@ def worst_rows(
     if segment is not None and not columns:
         raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
     request = _RowRequest(metric, n, best, on, columns, segment, better or {}, distinct(keep))
-    of, runs = None, list[ScoreRun]()
+    of, runs = None, list[ScoreTable]()
     if system is not None:
         runs = [*two_runs(open_runs(scores, system), baseline, other)]
         of = (system, runs[1].name)
     elif baseline is None:
-        runs = [open_run(scores)]
+        runs = [open_scores(scores)]
     else:
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
@@ -106,12 +105,12 @@ def worst_rows(
     return rows
 
 
-def _ordered(ids: pa.Array, run: ScoreRun) -> pa.Array:
+def _ordered(ids: pa.Array, run: ScoreTable) -> pa.Array:
     """The ids, of which the numbers of rows are in the order of numbers."""
     return ids.cast(pa.int64()) if run.is_numbered else ids
 
 
-def _length(run: ScoreRun) -> int | None:
+def _length(run: ScoreTable) -> int | None:
     """The number of rows of a run without ids of its own."""
     return run.read([]).num_rows if run.is_numbered else None
 
@@ -133,7 +132,7 @@ class _RowRequest:
     lower: bool = False
     """Whether lower scores of the metric are better."""
 
-    def of(self, runs: Sequence[ScoreRun]) -> _RowRequest:
+    def of(self, runs: Sequence[ScoreTable]) -> _RowRequest:
         """The request with the column of the metric in these runs, and its direction."""
         [metric] = shared_metrics(runs, [self.metric])
         return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.stated) == "lower")
@@ -178,7 +177,7 @@ class _RowRequest:
         return found
 
 
-def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
+def _of_one(run: ScoreTable, request: _RowRequest) -> pa.Table:
     request = request.of([run])
     loaded = run.by_column([request.metric, *request.by, *run.keys(request.on)])
     ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
@@ -191,11 +190,11 @@ def _of_one(run: ScoreRun, request: _RowRequest) -> pa.Table:
     )
 
 
-def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: bool) -> pa.Table:
+def _changed(runs: Sequence[ScoreTable], request: _RowRequest, allow_differences: bool) -> pa.Table:
     request = request.of(runs)
     loaded = [run.by_column([request.metric, *request.by, *run.keys(request.on)]) for run in runs]
     check_settings(loaded, [request.metric], allow_differences)
-    paired = pair_runs(loaded, request.on, allow=allow_differences)
+    paired = align(loaded, request.on, allow=allow_differences)
     assert paired.ids is not None
     before, after = (paired.scores(at, request.metric) for at in range(2))
     figures = {"baseline": before, "score": after, "change": after - before}
@@ -203,7 +202,7 @@ def _changed(runs: Sequence[ScoreRun], request: _RowRequest, allow_differences: 
     return request.rows(after - before, _ordered(paired.ids, runs[0]), paired.column, figures, kept)
 
 
-def _key(run: ScoreRun, on: str | None) -> str:
+def _key(run: ScoreTable, on: str | None) -> str:
     key = on or run.id_column
     if key is None:
         raise ColumnError(f"{run.name} has no id column to identify rows")
@@ -228,7 +227,7 @@ class TextSource:
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the run read its files."""
 
-    def beside(self, run: ScoreRun) -> TextSource:
+    def beside(self, run: ScoreTable) -> TextSource:
         """The texts of the rows of a run."""
         reading = (run.metadata.inputs or {}).get("reading", {})
         return replace(self, n_rows=_length(run), named=run.metadata.own_columns, reading=reading)

@@ -7,7 +7,7 @@ from typing import Any
 from fastmetrics.base.columns import open_frame
 from fastmetrics.results.gate import gate
 from fastmetrics.results.gate_rules import parse_rules
-from fastmetrics.results.score_file import column_named
+from fastmetrics.results.score_columns import column_named
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.opening import is_paths
 

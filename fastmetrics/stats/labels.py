@@ -12,32 +12,12 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import is_text, narrowest, rounded
 from fastmetrics.base.column_names import is_id
-from fastmetrics.base.columns import as_array, as_arrow, as_numbers, index_columns, is_column, with_index
+from fastmetrics.base.columns import as_array, as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.text_structure import as_flags
-from fastmetrics.stats.summed_scores import Scores
 
 ROW = "row"
 """The column of row numbers, from 0, in a sheet of rows without ids."""
-
-
-def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
-    """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
-
-    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``, and
-    ``name`` is what errors call the data.
-    """
-    table_data = data
-    if is_column(data):
-        labels = as_arrow(data, "label")
-        if is_text(labels.type) and not _are_flags(labels):
-            advice = "several files are named by Path objects"
-            raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
-        table_data = {"label": labels}
-    source = Scores.of(table_data, columns, name)
-    table = source.table()
-    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
-    return with_index(table, data.index) if by_row else table, source.notes
 
 
 def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
@@ -109,7 +89,7 @@ def _is_label(kind: pa.DataType) -> bool:
     return any(is_type(kind) for is_type in types)  # an all-null column may contain labels
 
 
-def _are_flags(column: pa.Array | pa.ChunkedArray) -> bool:
+def are_flags(column: pa.Array | pa.ChunkedArray) -> bool:
     """Whether a column holds nothing but flags, in words."""
     try:
         as_flags(as_array(column), "label")
@@ -137,7 +117,7 @@ def ratings_of(
         free = [field for field in table.schema if not (is_id(field.name) or field.name in keys)]
         fit = [field.name for field in free if _is_label(field.type) or _is_list(field.type)]
         texts = [field.name for field in free if is_text(field.type)] if not fit else []
-        fit += [name for name in texts if _are_flags(table.column(name))]
+        fit += [name for name in texts if are_flags(table.column(name))]
         if len(fit) != 1:
             could = f"; candidates: {', '.join(fit) or 'none'}"
             raise ColumnError("set the column of labels with ", Argument("label"), could)

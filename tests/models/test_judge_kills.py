@@ -22,11 +22,11 @@ import os, signal, sys
 import httpx, pandas, pyarrow.parquet
 import fastmetrics.cli.options, fastmetrics.models.judge
 from fastmetrics.__main__ import main
-from fastmetrics.stats import summed_scores as fingerprint
+from fastmetrics.stats import fingerprints
 from fastmetrics.stats import sums as moments
 from fastmetrics.tables import json_lines as jsonl
 jsonl.record_of(b"{}")
-fingerprint.fingerprint([pyarrow.array(["a"])])
+fingerprints.fingerprint([pyarrow.array(["a"])])
 moments.State().add(pyarrow.array([1.0]))
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what runs in its background ignore interrupts
 print("ready", flush=True)

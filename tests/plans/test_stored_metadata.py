@@ -16,7 +16,8 @@ from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import reading
-from fastmetrics.results.score_file import read_table, stored_declarations
+from fastmetrics.results.score_columns import stored_declarations
+from fastmetrics.results.score_table import read_table
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 
 LANGUAGES = ["de", "en", "ru"]
 METRICS = {"token_f1": 1, "hallucination": -1}
@@ -126,9 +126,9 @@ def test_segments_of_most_rows_are_shown_and_the_others_are_one():
     topics = [f"t{size}" for size in range(1, SEGMENTS + 6) for _ in range(size)]
     random.Random(0).shuffle(topics)
     table = {"id": list(range(len(topics))), "topic": topics, "token_f1": [0.5] * len(topics)}
-    [merged], [note] = fewer_segments([open_run(table)], ["topic"])
+    [merged], [note] = fewer_segments([open_scores(table)], ["topic"])
     expected = [topic if int(topic[1:]) > 5 else "(5 others)" for topic in topics]
     assert merged.column("topic", "").to_pylist() == expected
     assert note.startswith(f"topic: shows {SEGMENTS} of {SEGMENTS + 5} segments")
-    few, notes = fewer_segments([open_run({**table, "topic": ["a"] * len(topics)})], ["topic"])
+    few, notes = fewer_segments([open_scores({**table, "topic": ["a"] * len(topics)})], ["topic"])
     assert (few[0].column("topic", "").unique().to_pylist(), notes) == (["a"], [])

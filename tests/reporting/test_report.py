@@ -30,7 +30,7 @@ from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
 from fastmetrics.results.comparison import p_value
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 from fastmetrics.tables.good_rows import read_in_turn, whole_table
 from fastmetrics.tables.opening import open_source
 from tests.support.program import program
@@ -256,7 +256,7 @@ def test_differences_of_a_metric_that_is_better_when_lower_have_the_colours_of_t
     more["token_f1"] = base["token_f1"] + 0.3 + rng.random(40) / 10
     asked = SimpleNamespace(resamples=None, by=[], main=None, allow_differences=False, seed=0, threads=1)
     for first, second, expected in ((base, more, ("loss", "gain")), (more, base, ("gain", "loss"))):
-        page = compared([open_run(first), open_run(second)], asked)
+        page = compared([open_scores(first), open_scores(second)], asked)
         turns = {one.metric: one.turn for one in page.differences}
         assert (turns["hallucination"], turns["token_f1"]) == expected
 
@@ -267,7 +267,7 @@ def test_a_difference_is_drawn_on_its_side_of_the_middle(change):
     scores = np.random.default_rng(2).random(60)
     rows = [{"id": list(range(60)), "own": one} for one in (scores, scores + change * scores)]
     options = SimpleNamespace(resamples=None, by=[], main=None, allow_differences=False, seed=0, threads=1)
-    [line] = compared([open_run(table) for table in rows], options).differences
+    [line] = compared([open_scores(table) for table in rows], options).differences
     pair = fm.compare(rows)["own"]
     ends = (pair.low, pair.delta, pair.high)
     assert line.drawn == pytest.approx([50 + 46 * end / max(map(abs, ends)) for end in ends], abs=0.01)
@@ -281,7 +281,7 @@ def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed(
     second = {"id": list(range(3, 43)), **{name: one[3:43] for name, one in changed.items()}}
     for seed in (0, 1):
         asked = SimpleNamespace(resamples=None, by=[], main=None, allow_differences=False, seed=seed, threads=1)
-        page = compared([open_run(first), open_run(second)], asked)
+        page = compared([open_scores(first), open_scores(second)], asked)
         expected = fm.compare([first, second], seed=seed)
         for one, other in zip(page.differences, expected, strict=True):
             assert one.metric == other.metric

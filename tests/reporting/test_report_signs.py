@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import labels
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 
 ROWS = 120
 OPTIONS = SimpleNamespace(resamples=2_000, by=["language"], main=None, allow_differences=False, seed=0, threads=1)
@@ -35,7 +35,7 @@ OLD, NEW = run(0), run(1)
 
 @pytest.fixture(scope="module")
 def lines():
-    found = compared([open_run(OLD, name="old"), open_run(NEW, name="new")], OPTIONS)
+    found = compared([open_scores(OLD, name="old"), open_scores(NEW, name="new")], OPTIONS)
     return [*found.differences, *found.places, *found.nearest], found
 
 

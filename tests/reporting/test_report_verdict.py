@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.comparison_content import compared
 from fastmetrics.reporting.labels import figures, labels
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 from tests.reporting.test_report import read
 
 ROWS = 60
@@ -129,7 +129,7 @@ def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
 
 
 def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bounds():
-    found = compared([open_run(OLD), open_run(NEW)], OPTIONS)
+    found = compared([open_scores(OLD), open_scores(NEW)], OPTIONS)
     assert [line.verdict for line in found.differences] == ["better", "worse", "worse", "higher", "–"]
     assert found.differences[0].metric == found.lead.metric
     comparison = {pair.metric: pair for pair in fm.compare([OLD, NEW])}
@@ -150,7 +150,7 @@ def directed(comparison, pairs):
 def test_letters_and_the_matrix_agree_with_the_verdicts():
     runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.01)}
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
-    found = compared([open_run(table, name=name) for name, table in runs.items()], options)
+    found = compared([open_scores(table, name=name) for name, table in runs.items()], options)
     comparison = fm.compare(runs, by=[["language"]], resamples=10_000)
     whole = [pair for pair in comparison if pair.segment is None]
     apart = {frozenset((pair.metric, pair.baseline, pair.other)): comparison.verdict(pair) != "–" for pair in whole}
@@ -185,7 +185,7 @@ def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
     less = pa.array((np.asarray(OLD["rougeL_f1"]) + 0.02).tolist(), mask=~kept)
     new = NEW.set_column(NEW.column_names.index("keyword_recall"), "keyword_recall", few)
     new = new.set_column(new.column_names.index("rougeL_f1"), "rougeL_f1", less)
-    found = compared([open_run(OLD), open_run(new)], OPTIONS)
+    found = compared([open_scores(OLD), open_scores(new)], OPTIONS)
     comparison = fm.compare([OLD, new])
     noted = {note.partition(",")[0] for note in comparison.notes if "could reverse" in note}
     expected = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"} & noted
@@ -214,7 +214,7 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
     runs = []
     for system in range(5):
         columns = {f"m{at}": scores[at] + (0.6 if system == 4 else 0.01 * at * system) for at in range(5)}
-        runs.append(open_run({"id": list(range(120)), "kind": kinds, **columns}, name=f"s{system}"))
+        runs.append(open_scores({"id": list(range(120)), "kind": kinds, **columns}, name=f"s{system}"))
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["kind"]})
     found = compared(runs, options)
     assert {line.verdict for line in found.differences if line.other == "s4"} == {"higher"}
@@ -226,7 +226,7 @@ def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):
     comparison = fm.compare({"old": OLD, "new": run(5)}, by="language")
     segments = [pair for pair in comparison if pair.segment is not None and comparison.better[pair.metric]]
     assert {comparison.verdict(pair) for pair in segments} == {"–"}
-    found = compared([open_run(OLD), open_run(run(5))], SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
+    found = compared([open_scores(OLD), open_scores(run(5))], SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
     names = {pair.segment for pair in segments}
     least = {name: min(pair.p for pair in segments if pair.segment == name) for name in names}
     assert [line.segment for line in found.nearest] == sorted(least, key=least.get)
@@ -289,7 +289,7 @@ def test_the_places_of_changes_are_the_first_of_all(tmp_path):
     page = page_of({"a": OLD, "b": NEW, "c": OTHER}, tmp_path, by="language")
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})
     found = compared(
-        [open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OTHER), strict=True)], options
+        [open_scores(table, name=name) for name, table in zip("abc", (OLD, NEW, OTHER), strict=True)], options
     )
     assert len(found.places) > 12
     assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page
@@ -304,7 +304,7 @@ def test_the_places_of_changes_are_of_all_systems_and_sorted_without_units():
     for at, (name, table) in enumerate(runs.items()):
         chance = np.random.default_rng(at)
         slow = table.append_column("latency_ms", pa.array(300 + 400 * bool(at) + 400 * chance.random(ROWS)))
-        opened.append(open_run(slow, name=name))
+        opened.append(open_scores(slow, name=name))
     found = compared(opened, SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
     own = [line for line in found.places if line.baseline == "a"]
     for verdict in ("worse", "better"):
@@ -335,7 +335,9 @@ def test_segments_that_differ_without_being_better_or_worse_are_counted(tmp_path
 
 def test_a_cell_of_the_matrix_opens_the_main_metric_of_its_pair(tmp_path):
     page = page_of({"a": OLD, "b": NEW, "c": run(1)}, tmp_path)
-    found = compared([open_run(table, name=name) for name, table in zip("abc", (OLD, NEW, OLD), strict=True)], OPTIONS)
+    found = compared(
+        [open_scores(table, name=name) for name, table in zip("abc", (OLD, NEW, OLD), strict=True)], OPTIONS
+    )
     table = page[page.index('<table class="matrix') :].partition("</table>")[0]
     links = re.findall('<a href="([^"]*)', table)
     metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
@@ -379,5 +381,7 @@ def test_notes_of_scores_stand_on_each_page_that_shows_them(tmp_path):
 def test_the_best_system_by_the_main_metric_stands_first(tmp_path):
     page = page_of({"a": run(1, keyword_recall=-0.2), "b": NEW, "c": OLD}, tmp_path)
     head = page[page.index('<table class="ranked') :].partition("</thead>")[0]
-    found = compared([open_run(run(1, keyword_recall=-0.2), "a"), open_run(NEW, "b"), open_run(OLD, "c")], OPTIONS)
+    found = compared(
+        [open_scores(run(1, keyword_recall=-0.2), "a"), open_scores(NEW, "b"), open_scores(OLD, "c")], OPTIONS
+    )
     assert re.findall('title="(.)"', head) == list(found.lead.means)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.results.score_file import ScoreFile
+from fastmetrics.results.score_table import ScoreFile
 from fastmetrics.tables.sources import FileSource
 
 METRICS = [f"m{number}" for number in range(20)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 
 
 def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:
@@ -35,7 +35,7 @@ def test_many_segments_are_merged_except_for_the_largest() -> None:
     table = pa.table(
         {"id": list(map(str, order)), "token_f1": order / len(order), "topic": [topics[at] for at in order]}
     )
-    [run], [note] = fewer_segments([open_run(table)], ["topic"])
+    [run], [note] = fewer_segments([open_scores(table)], ["topic"])
     kept = run.column("topic", "").to_pylist()
     largest = sorted(sizes, key=lambda name: -sizes[name])[:SEGMENTS]
     others = 97 - SEGMENTS

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from fastmetrics.results.open_runs import PooledFiles
-from fastmetrics.results.summary import summarize
+from fastmetrics.results.summary import PooledFiles, summarize
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.outputs import read_metadata

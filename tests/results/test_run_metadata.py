@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OptionError
-from fastmetrics.stats.summed_scores import fingerprint, fingerprint_text, is_hashable
+from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import program
 

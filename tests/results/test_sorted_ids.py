@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.reporting.page_rows import least
-from fastmetrics.results.score_run import SortedIds, rows_of_ids
+from fastmetrics.results.row_groups import SortedIds, rows_of_ids
 from tests.support.program import ENVIRONMENT
 
 TEXTS = st.lists(st.text("ab\x00é中", max_size=3), max_size=12)

@@ -17,7 +17,7 @@ from scipy.stats import pearsonr, spearmanr
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
 from fastmetrics.results.distributions import MetricPair, histograms_of
-from fastmetrics.results.open_runs import open_run
+from fastmetrics.results.score_table import open_scores
 from fastmetrics.stats.association import correlate
 from tests.support.program import program
 
@@ -451,7 +451,7 @@ def test_agreement_turns_where_lower_is_better_for_one_of_two(metrics, sign):
 
 
 def test_histograms_of_several_runs_have_the_same_bins():
-    runs = [open_run({"length": values}) for values in ([0.0, 1.0], [3.0, 4.0, None], [None, None])]
+    runs = [open_scores({"length": values}) for values in ([0.0, 1.0], [3.0, 4.0, None], [None, None])]
     first, second, none = histograms_of("length", runs, 4)
     assert first.edges == second.edges == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert (first.counts, second.counts) == ([1, 1, 0, 0], [0, 0, 0, 2])

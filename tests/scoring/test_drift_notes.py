@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_file import ScoreFile
+from fastmetrics.results.score_table import ScoreFile
 from tests.support.fitted_models import CUTS, features, written
 
 N = 400

@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_file import ScoreFile
+from fastmetrics.results.score_table import ScoreFile
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
 from tests.support.table_files import column_bytes

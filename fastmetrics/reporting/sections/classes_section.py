@@ -13,7 +13,7 @@ from fastmetrics.base.display import Grid, number
 from fastmetrics.base.errors import ColumnError, visible
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.confusion import FIGURES
 from fastmetrics.stats.mean_interval import interval_text
@@ -77,7 +77,7 @@ def _content(given: SectionInput) -> Classes | None:
     )
 
 
-def _labels(run: ScoreRun, source: TextSource | None, given: SectionInput) -> Classification | None:
+def _labels(run: ScoreTable, source: TextSource | None, given: SectionInput) -> Classification | None:
     """The labels that are named, or columns of few values; from the scores, else from the file of texts.
 
     Raises ``ColumnError`` for a named column that neither has.
@@ -106,7 +106,7 @@ def _labels(run: ScoreRun, source: TextSource | None, given: SectionInput) -> Cl
     return classification(table, predicted=columns[0], expected=columns[1], by=by or None)
 
 
-def _kept(run: ScoreRun, wanted: Sequence[str]) -> pa.Table:
+def _kept(run: ScoreTable, wanted: Sequence[str]) -> pa.Table:
     """The columns of a run that may hold labels, under their own names or that of answers and references."""
     canonical = resolve(run.columns, needed=())
     names = {name: name for name in wanted if name in run.columns}

@@ -9,9 +9,8 @@ from typing import Any
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import LineChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, shown_notes
-from fastmetrics.results.open_runs import list_runs
 from fastmetrics.results.primary import PRIMARY
-from fastmetrics.results.trend import Trend, TrendPoint, trend
+from fastmetrics.results.run_folders import Trend, TrendPoint, list_runs, trend
 
 _TRENDS = 8
 """Maximum number of metrics with trends over runs."""

@@ -16,7 +16,7 @@ from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows import PairedRows
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.summary import Summary
 from fastmetrics.results.worst_rows import TextSource
 
@@ -35,7 +35,7 @@ class SectionInput:
     """What a section is made from: the summaries of all systems, the rows, the options and the charts of the page."""
 
     summaries: Mapping[str, Summary]
-    systems: Sequence[ScoreRun]
+    systems: Sequence[ScoreTable]
     baseline: Summary | None
     names: Sequence[str]
     """The metrics of the first run."""

@@ -17,8 +17,8 @@ from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.main_metric import first_metrics
-from fastmetrics.results.score_file import declared_better, declared_bounds
-from fastmetrics.results.score_run import ScoreRun
+from fastmetrics.results.score_columns import declared_better, declared_bounds
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.sums import exact_mean
 
 _LATENCY = "latency_ms"
@@ -73,21 +73,21 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     return TradeOffs(charts, list(map(visible, metrics)), heads, lines, len(section_input.systems) - len(runs))
 
 
-def _cost_column(runs: Sequence[ScoreRun]) -> str:
+def _cost_column(runs: Sequence[ScoreTable]) -> str:
     """The first column of prices that two systems have, else that of tokens."""
     names = dict.fromkeys(name for run in runs for name in run.columns if is_price(name))
     return next((name for name in names if _number_having(runs, name) > 1), TOTAL)
 
 
-def _is_number(run: ScoreRun, column: str) -> bool:
+def _is_number(run: ScoreTable, column: str) -> bool:
     return column in run.columns and is_number(run.type_of(column))
 
 
-def _number_having(runs: Sequence[ScoreRun], column: str) -> int:
+def _number_having(runs: Sequence[ScoreTable], column: str) -> int:
     return sum(_is_number(run, column) for run in runs)
 
 
-def _quality(runs: Sequence[ScoreRun], axes: Sequence[str], main: str | None) -> list[str]:
+def _quality(runs: Sequence[ScoreTable], axes: Sequence[str], main: str | None) -> list[str]:
     """The metrics with a direction that all systems have but those of cost, the main one first."""
     if not runs:
         return []

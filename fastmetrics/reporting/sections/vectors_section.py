@@ -22,7 +22,7 @@ from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.reporting.sections.section import WORDS, Section
-from fastmetrics.results.score_run import SortedIds
+from fastmetrics.results.row_groups import SortedIds
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.projection import AXES, Points, pca

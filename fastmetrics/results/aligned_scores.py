@@ -1,12 +1,10 @@
-"""Pairing the rows of several runs by id, several answers to a question reduced to one row first."""
+"""Several score tables as one aligned matrix: rows paired by id, several answers to a question as one row."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,17 +12,169 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
-from fastmetrics.base.column_names import adds_up, is_setting
-from fastmetrics.base.columns import as_array, codes_of
+from fastmetrics.base.column_names import adds_up
+from fastmetrics.base.columns import as_array, as_numbers, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
-from fastmetrics.results.open_runs import open_run, runs_in_order
-from fastmetrics.results.score_run import ScoreRun, SortedIds, infinite_notes, rows_of_ids, texts_of
-from fastmetrics.results.segments import ScoreStates, cluster_numbers, range_texts
+from fastmetrics.results.row_groups import (
+    SortedIds,
+    added_up,
+    answers_of_rounds,
+    cluster_numbers,
+    range_texts,
+    repeats_note,
+    rows_of_ids,
+)
+from fastmetrics.results.score_table import ScoreTable, infinite_notes, texts_of
 from fastmetrics.stats.attempts import QuestionScores, question_scores
-from fastmetrics.stats.summed_scores import answers_of_rounds, repeats_note, text_hashes
-from fastmetrics.tables.addresses import as_local, shown_address, within
+from fastmetrics.stats.fingerprints import text_hashes
 from fastmetrics.tables.outputs import differences
+
+# Why rows have no score: the run failed there, or the metric is undefined there.
+
+
+@dataclass(frozen=True)
+class ScoreStates:
+    """One metric of one run by row; a row is a question, with several answers if the run repeats it.
+
+    Files store missing and undefined scores as null and count them in their metadata.  If a metric has both, a row
+    without a score is ``doubtful``, and ``most_failed`` of these rows failed.
+    """
+
+    values: Floats
+    """The mean of the row's scores; NaN without a score."""
+    answers: Ints
+    """The number of answers that the run should have: of a question, as many as of any; 0 for a row that it lacks."""
+    scored: Ints
+    """The number of answers with a score."""
+    failed: Ints
+    """The number of answers without a score that failed."""
+    undefined: Flags
+    """Rows without a score where the metric is undefined."""
+    doubtful: Flags
+    """Rows without a score that may have failed."""
+    most_failed: int
+    n_infinite: int = 0
+    """Scores that are infinite, and so undefined."""
+
+    @classmethod
+    def of(cls, run: ScoreTable, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
+        """The states of a run's own rows, with the scores in the ``precision`` of a comparison."""
+        column = run.read([metric]).column(0)
+        values = rounded(as_numbers(column), precision)
+        null = column.is_null().to_numpy()
+        finite = np.isfinite(values)
+        n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
+        certain = null & (n_undefined == 0)
+        nan = np.isnan(values) & ~null  # in memory: undefined, or unread, which counts as failed
+        n_unread = min(_unread(run.metadata, metric, len(values)), int(nan.sum()))
+        certain |= nan & (n_unread == int(nan.sum()))
+        undefined = np.isinf(values) | (nan & (n_unread == 0)) | (null & (n_undefined == n_null))
+        doubtful = (null | nan) & ~certain & ~undefined
+        most_failed = (n_null - n_undefined) * bool((doubtful & null).any()) + n_unread * bool((doubtful & nan).any())
+        return cls(
+            values=np.where(finite, values, np.nan),
+            answers=np.ones(len(values), np.int64),
+            scored=finite.astype(np.int64),
+            failed=certain.astype(np.int64),
+            undefined=undefined,
+            doubtful=doubtful,
+            most_failed=most_failed,
+            n_infinite=int(np.isinf(values).sum()),
+        )
+
+    def added_up(self, answers: Ints) -> ScoreStates:
+        """The states of answers from those of their rounds, whose values add up; the sum lacks no round."""
+        sums = added_up(self.values, answers)
+        has = ~np.isnan(sums)
+        failed, doubtful = (np.bincount(answers, states) > 0 for states in (self.failed, self.doubtful))
+        return ScoreStates(
+            values=sums,
+            answers=np.ones(len(sums), np.int64),
+            scored=has.astype(np.int64),
+            failed=(~has & failed).astype(np.int64),
+            undefined=~has & ~failed & ~doubtful,
+            doubtful=~has & ~failed & doubtful,
+            most_failed=self.most_failed,
+            n_infinite=self.n_infinite,
+        )
+
+    def by_question(self, questions: Ints) -> ScoreStates:
+        """The states of questions from those of their answers; beside a scored answer, a doubtful one failed."""
+        counts = np.bincount(questions)
+        answers = np.full(len(counts), counts.max(initial=0))
+        scored, failed, doubtful = (
+            np.bincount(questions, states).astype(np.int64) for states in (self.scored, self.failed, self.doubtful)
+        )
+        failed = np.where(scored > 0, failed + doubtful, failed)
+        means = np.full(len(counts), np.nan)
+        means[scored > 0] = question_scores(self.values, questions).means
+        nothing = (scored == 0) & (failed == 0)
+        undefined, unsure = nothing & (doubtful == 0), nothing & (doubtful > 0)
+        return ScoreStates(means, answers, scored, failed, undefined, unsure, self.most_failed, self.n_infinite)
+
+    def placed(self, rows: Ints) -> ScoreStates:
+        """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
+        exists = rows >= 0
+
+        def moved(values: Any, nothing: Any) -> Any:
+            placed = np.full(len(rows), nothing, values.dtype)
+            placed[exists] = values[rows[exists]]
+            return placed
+
+        return ScoreStates(
+            values=moved(self.values, np.nan),
+            answers=moved(self.answers, 0),
+            scored=moved(self.scored, 0),
+            failed=moved(self.failed, 0),
+            undefined=moved(self.undefined, False),
+            doubtful=moved(self.doubtful, False),
+            most_failed=self.most_failed,
+            n_infinite=self.n_infinite,
+        )
+
+    @cached_property
+    def has(self) -> Flags:
+        """The rows with a score."""
+        has: Flags = self.scored > 0
+        return has
+
+    def counting(self, score: float, rows: Ints) -> Floats:
+        """The means of the rows with a score, their failed answers counted with this ``score``."""
+        failed = self.failed[rows]
+        return self._mixed(failed / np.maximum(self.scored[rows] + failed, 1), score, rows)
+
+    def counting_beyond(self, other: ScoreStates, score: float, rows: Ints) -> Floats:
+        """The means of the rows with a score; answers that only the ``other`` run scores count as this ``score``."""
+        return self._mixed(self.more_unscored(other, rows), score, rows)
+
+    def more_unscored(self, other: ScoreStates, rows: Ints) -> Floats:
+        """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
+        excess: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
+        return excess
+
+    def _share_unscored(self, rows: Ints) -> Floats:
+        share: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
+        return share
+
+    def _mixed(self, share: Floats, score: float, rows: Ints) -> Floats:
+        values = self.values[rows]
+        return np.where(self.has[rows] & (share > 0), values + share * (score - values), values)
+
+
+def _undefined(metadata: ScoreMetadata, metric: str, n_rows: int, n_null: int) -> int:
+    """How many nulls of a score column are undefined by the metadata; 0 if these describe other rows."""
+    counts = (metadata.metrics or {}).get(metric)
+    if counts is None or counts.n_rows != n_rows:
+        return 0
+    known = counts.n_missing + counts.n_undefined + counts.n_error == n_null
+    return counts.n_undefined - metadata.n_unread(metric) if known else 0
+
+
+def _unread(metadata: ScoreMetadata, metric: str, n_rows: int) -> int:
+    """How many rows of a score column could not be read by the metadata; 0 if these describe other rows."""
+    return metadata.n_unread(metric) if metadata.rows == n_rows else 0
+
 
 # Runs with several answers to each question, reduced to one row per question before rows are paired.
 
@@ -33,7 +183,7 @@ from fastmetrics.tables.outputs import differences
 class RepeatedRun:
     """A run with several answers to each question: rows of the same id, system and parameters."""
 
-    run: ScoreRun
+    run: ScoreTable
     """All answers."""
     questions: Ints
     """The number of each row's question, from 0, in the order of first occurrence."""
@@ -59,7 +209,7 @@ class RepeatedRun:
             return states, self.questions
         return states.added_up(self.answers), self.questions[np.unique(self.answers, return_index=True)[1]]
 
-    def reduced(self) -> ScoreRun:
+    def reduced(self) -> ScoreTable:
         """The run with one row per question.
 
         A score is the mean of the question's scores, of tokens and prices the sum over rounds; counts of corpus metrics
@@ -105,7 +255,7 @@ class RepeatedRun:
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
-def repeated_run(run: ScoreRun, key: str) -> RepeatedRun | None:
+def repeated_run(run: ScoreTable, key: str) -> RepeatedRun | None:
     """The run by questions if its ids, in the column ``key``, repeat; None if they are unique.
 
     Raises ``InputError`` for two answers with the same number, and for one id with different questions.
@@ -135,7 +285,7 @@ def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
     return numbers[ids.numbers], first_rows[by_row]
 
 
-def _check_numbers(run: ScoreRun, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:
+def _check_numbers(run: ScoreTable, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:
     """Raise ``InputError`` if one question has two answers with the same number."""
     repeats = pc.dictionary_encode(run.column(numbered, ""), null_encoding="encode")
     codes = repeats.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -150,7 +300,7 @@ def _check_numbers(run: ScoreRun, key: str, numbered: str, ids: pa.Array, questi
         )
 
 
-def _check_questions(run: ScoreRun, ids: pa.Array, questions: Ints, first_rows: Ints) -> None:
+def _check_questions(run: ScoreTable, ids: pa.Array, questions: Ints, first_rows: Ints) -> None:
     """Raise ``InputError`` if the answers under one id are to different questions."""
     if run.question_column is None:
         return
@@ -168,14 +318,14 @@ _MOST_NOTED = 5
 
 
 @dataclass(frozen=True)
-class PairedRuns:
+class AlignedScores:
     """Runs with paired rows: ``rows[i][r]`` is the row of run i for the r-th question, or −1.
 
     Questions are sorted by id, so the order of the rows in the runs does not matter; without ids, they are in the order
     of the rows.
     """
 
-    runs: Sequence[ScoreRun]
+    runs: Sequence[ScoreTable]
     rows: Sequence[Ints]
     by_id: SortedIds | None
     joined_by: str
@@ -207,7 +357,7 @@ class PairedRuns:
         """The number of questions in any run."""
         return len(self.rows[0])
 
-    def alone(self, run: int) -> PairedRuns:
+    def alone(self, run: int) -> AlignedScores:
         """One of the runs alone, with the questions in the common order."""
         return replace(self, runs=[self.runs[run]], rows=[self.rows[run]], repeated=[self.repetition(run)])
 
@@ -336,15 +486,15 @@ PAIRINGS = ("id", "position", "none")
 """What pairs the rows of runs; with "none", they share no rows."""
 
 
-def pair_runs(
-    runs: Sequence[ScoreRun],
+def align(
+    runs: Sequence[ScoreTable],
     on: str | None,
     pairing: str = "id",
     allow: bool = False,
     *,
     repeats: bool = False,
     beside: Sequence[str] = (),
-) -> PairedRuns:
+) -> AlignedScores:
     """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
     Runs of which none has ids meet by the index of pandas frames where all have one that tells rows apart, or else by
@@ -371,7 +521,7 @@ def pair_runs(
     return replace(paired, notes=notes)
 
 
-def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool, beside: Sequence[str]) -> PairedRuns:
+def _by_id(runs: Sequence[ScoreTable], on: str | None, repeats: bool, beside: Sequence[str]) -> AlignedScores:
     keys = []
     for run in runs:
         keys.append(on or run.id_column or "")
@@ -393,16 +543,16 @@ def _by_id(runs: Sequence[ScoreRun], on: str | None, repeats: bool, beside: Sequ
         if len(columns[0]) and len(columns[at]) and not shared.any():
             raise _nothing_shared(runs[0], columns[0], runs[at], columns[at])
     pa.default_memory_pool().release_unused()
-    return PairedRuns(runs, rows, every, keys[0], (), repeated)
+    return AlignedScores(runs, rows, every, keys[0], (), repeated)
 
 
-def _sorted_ids(runs: Sequence[ScoreRun], keys: Sequence[str]) -> list[SortedIds]:
+def _sorted_ids(runs: Sequence[ScoreTable], keys: Sequence[str]) -> list[SortedIds]:
     """The ids of each run; runs with the same ids in the same order share them."""
     first = runs[0].sorted_ids(keys[0])
     return [first, *(run.sorted_ids(key, like=first) for run, key in zip(runs[1:], keys[1:], strict=True))]
 
 
-def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = ()) -> PairedRuns:
+def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ()) -> AlignedScores:
     """The rows of one run in their order, or its questions, if rows of one id, system, parameters and columns
     ``beside`` are several answers to a question.
 
@@ -419,10 +569,10 @@ def units_of(run: ScoreRun, on: str | None = None, beside: Sequence[str] = ()) -
     repeated = repeated_run(run, key)
     if repeated is None:
         return by_position([run])
-    return PairedRuns([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])
+    return AlignedScores([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])
 
 
-def _told_apart(runs: Sequence[ScoreRun], keys: Sequence[str], beside: Sequence[str]) -> list[ScoreRun]:
+def _told_apart(runs: Sequence[ScoreTable], keys: Sequence[str], beside: Sequence[str]) -> list[ScoreTable]:
     """The runs, whose ids tell apart the rows of one id with different systems, parameters or columns ``beside``.
 
     A numeric column of many values divides the rows at its quartiles over all runs, as segments do.  Raises
@@ -450,7 +600,7 @@ _DIVIDED = "by "
 """Before the name of a column, that of its values by which rows of one id are told apart."""
 
 
-def _varies(run: ScoreRun, key: str, name: str) -> bool:
+def _varies(run: ScoreTable, key: str, name: str) -> bool:
     """Whether rows of one id have different values in a column."""
     if name not in run.columns or name == key:
         return False
@@ -460,7 +610,7 @@ def _varies(run: ScoreRun, key: str, name: str) -> bool:
     return bool((codes != codes[ids.order[ids.is_first]][ids.numbers]).any())
 
 
-def _without_pairs(runs: Sequence[ScoreRun], beside: Sequence[str] = ()) -> PairedRuns:
+def _without_pairs(runs: Sequence[ScoreTable], beside: Sequence[str] = ()) -> AlignedScores:
     """Runs that share no rows: every row, or question of several answers, is one of one run only."""
     each = [units_of(run, None, beside) for run in runs]
     starts = np.cumsum([0, *(units.n for units in each)])
@@ -468,20 +618,20 @@ def _without_pairs(runs: Sequence[ScoreRun], beside: Sequence[str] = ()) -> Pair
     for at, units in enumerate(each):
         rows[at, starts[at] : starts[at + 1]] = units.rows[0]
     runs = [units.runs[0] for units in each]
-    return PairedRuns(runs, list(rows), None, "none", (), [units.repetition(0) for units in each])
+    return AlignedScores(runs, list(rows), None, "none", (), [units.repetition(0) for units in each])
 
 
-def by_position(runs: Sequence[ScoreRun]) -> PairedRuns:
+def by_position(runs: Sequence[ScoreTable]) -> AlignedScores:
     """Row i of each run as one question; raises ``InputError`` for different numbers of rows."""
-    return PairedRuns(runs, [np.arange(_common_length(runs))] * len(runs), None, "position")
+    return AlignedScores(runs, [np.arange(_common_length(runs))] * len(runs), None, "position")
 
 
-def _are_labelled(runs: Sequence[ScoreRun]) -> bool:
+def _are_labelled(runs: Sequence[ScoreTable]) -> bool:
     """Whether all runs are pandas frames, or scores of some, with an index that tells rows apart."""
     return len(runs) > 1 and all(run.row_labels is not None for run in runs)
 
 
-def in_one_order(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
+def in_one_order(runs: Sequence[ScoreTable]) -> list[ScoreTable]:
     """The runs, with the rows of each in the order of the first one's index, if all have one that tells rows apart.
 
     Raises ``InputError`` if two of them do not have the same labels.
@@ -502,7 +652,7 @@ def in_one_order(runs: Sequence[ScoreRun]) -> list[ScoreRun]:
     return ordered
 
 
-def _common_length(runs: Sequence[ScoreRun]) -> int:
+def _common_length(runs: Sequence[ScoreTable]) -> int:
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
@@ -514,7 +664,7 @@ def _common_length(runs: Sequence[ScoreRun]) -> int:
     return lengths[0]
 
 
-def with_row_ids(runs: Sequence[ScoreRun], on: str | None = None) -> list[ScoreRun]:
+def with_row_ids(runs: Sequence[ScoreTable], on: str | None = None) -> list[ScoreTable]:
     """The runs; where none has ids, with the numbers of their rows as ids, in the order of :func:`in_one_order`.
 
     Raises ``InputError`` for different numbers of rows.
@@ -526,7 +676,7 @@ def with_row_ids(runs: Sequence[ScoreRun], on: str | None = None) -> list[ScoreR
     return [run.numbered() for run in runs]
 
 
-def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: SortedIds) -> InputError:
+def _nothing_shared(first: ScoreTable, ids: SortedIds, other: ScoreTable, others: SortedIds) -> InputError:
     has = f"{first.name} has {ids.text_of(0)!r}, {other.name} has {others.text_of(0)!r}"
     return InputError(
         f"{first.name} and {other.name} share no id: {has}; name the column that pairs their rows with ",
@@ -536,7 +686,7 @@ def _nothing_shared(first: ScoreRun, ids: SortedIds, other: ScoreRun, others: So
     )
 
 
-def _other_questions(paired: PairedRuns) -> list[str]:
+def _other_questions(paired: AlignedScores) -> list[str]:
     """Notes on runs with different questions in paired rows, if they kept their questions.
 
     Hashes are compared, so that the questions of one run at a time are in memory.
@@ -557,7 +707,7 @@ def _other_questions(paired: PairedRuns) -> list[str]:
     return notes
 
 
-def _question_hashes(paired: PairedRuns, at: int, name: str) -> Uint64s:
+def _question_hashes(paired: AlignedScores, at: int, name: str) -> Uint64s:
     """The hash of each question in the common order, 0 where the run has none."""
     hashes = text_hashes(paired.runs[at].column(name, ""))
     rows = paired.rows[at]
@@ -566,11 +716,11 @@ def _question_hashes(paired: PairedRuns, at: int, name: str) -> Uint64s:
     return placed
 
 
-def _question(paired: PairedRuns, at: int, name: str, row: int) -> str:
+def _question(paired: AlignedScores, at: int, name: str, row: int) -> str:
     return str(paired.runs[at].column(name, "")[int(paired.rows[at][row])].as_py())
 
 
-def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
+def _other_fingerprints(runs: Sequence[ScoreTable]) -> list[str]:
     """Notes on runs with the same ids but different questions, by the fingerprints in their metadata."""
     prints = [(run.name, run.metadata.fingerprint or {}) for run in runs]
     prints = [(name, rows) for name, rows in prints if {"ids", "questions"} <= rows.keys()]
@@ -581,7 +731,7 @@ def _other_fingerprints(runs: Sequence[ScoreRun]) -> list[str]:
     ]
 
 
-def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[str]:
+def _other_settings(runs: Sequence[ScoreTable], metrics: Sequence[str]) -> list[str]:
     """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
     settings_of_runs = [(run, run.settings(metrics)) for run in runs]
     settings_of_runs = [(run, settings) for run, settings in settings_of_runs if settings]
@@ -596,7 +746,7 @@ def _other_settings(runs: Sequence[ScoreRun], metrics: Sequence[str]) -> list[st
     return notes
 
 
-def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool) -> list[str]:
+def check_settings(runs: Sequence[ScoreTable], metrics: Sequence[str], allow: bool) -> list[str]:
     """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
     differing = _other_settings(runs, metrics)
     if differing and not allow:
@@ -607,56 +757,3 @@ def check_settings(runs: Sequence[ScoreRun], metrics: Sequence[str], allow: bool
             Argument("allow_differences", True),
         )
     return differing
-
-
-def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: bool) -> tuple[ScoreRun, list[str]]:
-    """The last runs of a folder as one run with an answer of each to every question, and notes on them.
-
-    Of a run ``but`` in the folder, they are those before it, in the order of :func:`list_runs`; of another one, those
-    that began before it, if this is stored.  The columns are those that all of them have.  Raises ``OptionError`` for
-    anything but the path of a folder of earlier runs, for runs whose order is unknown, and, unless ``allow``, for runs
-    with different settings.
-    """
-    if not isinstance(folder, str | Path):
-        raise OptionError(Argument("last", last), ": expected the path of a folder of runs as the baseline")
-    listed = runs_in_order(folder, Argument("last", last))
-    files = [within(folder, run["file"]) for run in listed]
-    own = os.path.abspath(as_local(but)) if isinstance(but, str | Path) else None
-    same = [at for at, file in enumerate(files) if os.path.abspath(as_local(file)) == own]
-    later = [at for at, run in enumerate(listed) if began is not None and (run["began"] or "") >= began]
-    place = min([*(same or later), len(files)])
-    files = files[:place][-last:]
-    if not files:
-        earlier = "earlier" if place < len(listed) else "other"
-        raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no {earlier} output of a run")
-    runs = [open_run(file) for file in files]
-    columns = [name for name in runs[-1].columns if all(name in run.columns for run in runs)]
-    of_runs = [name for name in columns if is_setting(name) and all(_is_constant(run, name) for run in runs)]
-    columns = [name for name in columns if name not in of_runs]  # they would tell the runs apart
-    scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
-    numbered = runs[-1].repeat_column or "repeat"
-
-    def numbers(place: int, run: ScoreRun) -> list[str]:
-        own = run.read([numbered]).column(0).to_pylist() if numbered in run.columns else [0] * run.read([]).num_rows
-        return [f"{place}/{number}" for number in own]
-
-    def read(names: Sequence[str]) -> pa.Table:
-        tables = []
-        for place, run in enumerate(runs):
-            table = run.read([name for name in names if name != numbered])
-            columns = {name: numbers(place, run) if name == numbered else table.column(name) for name in names}
-            tables.append(pa.table(columns))
-        return pa.concat_tables(tables, promote_options="permissive")
-
-    of = runs[-1].metadata
-    metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
-    name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
-    together = ScoreRun(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read)
-    notes = check_settings(runs, scores, allow)
-    order = "by file name" if listed[0]["began"] is None else "by their start"
-    return together, [f"the baseline is the mean of {', '.join(run.name for run in runs)} ({order})", *notes]
-
-
-def _is_constant(run: ScoreRun, name: str) -> bool:
-    """Whether a column has one value."""
-    return bool(pc.count_distinct(run.column(name, ""), mode="all").as_py() <= 1)

@@ -1,0 +1,396 @@
+"""Folders of runs: their list, the last of them, the mean of the last, and a metric over all of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.column_names import is_setting
+from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
+from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.score_metadata import ScoreMetadata
+from fastmetrics.base.shared_parameters import Help
+from fastmetrics.results.aligned_scores import check_settings
+from fastmetrics.results.by_segment import summarize_by
+from fastmetrics.results.score_columns import column_named
+from fastmetrics.results.score_table import ScoreTable, metadata_of, open_scores
+from fastmetrics.stats.mean_interval import interval_notes, interval_text
+from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, parse, shown_address, within
+from fastmetrics.tables.formats import FORMATS
+from fastmetrics.tables.input_files import reading
+from fastmetrics.tables.opening import expand
+from fastmetrics.tables.outputs import described_inputs
+from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
+
+# Listing the runs in a folder by their metadata, and choosing the last of them.
+
+
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("file", "name", "began", "ended")),
+        ("rows", pa.int64()),
+        ("metrics", pa.list_(pa.string())),
+        *((name, pa.string()) for name in ("ids", "questions", "inputs")),
+    ]
+)
+
+
+def list_runs(folder: str | Path) -> pa.Table:
+    """The outputs of runs in a folder or at an address, one per row, sorted by start time and then by name.
+
+    Columns: ``file`` (its name in the folder; may be a folder of parts), ``name``, ``began`` and ``ended`` (null unless
+    the run stored them), ``rows``, ``metrics``, the fingerprints ``ids`` and ``questions``, and the ``inputs`` with
+    their sizes.  Runs with the same fingerprint scored the same rows, in any order.  Files that are not outputs of a
+    run are ignored.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
+    >>> _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / "scores.parquet", name="first")
+    >>> fm.results.list_runs(folder).select(["file", "name", "rows"]).to_pylist()
+    [{'file': 'scores.parquet', 'name': 'first', 'rows': 1}]
+
+    Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
+    """
+    runs = [_run(name, metadata) for name, metadata in _outputs(as_local(folder))]
+    runs.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
+    return pa.Table.from_pylist(runs, SCHEMA)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file or folder in a folder of runs."""
+
+    name: str
+    path: str
+    is_folder: bool
+    is_remote: bool
+
+    def metadata(self) -> ScoreMetadata | None:
+        """The metadata of an output; None for anything else."""
+        if self.is_folder:
+            return None if self.name.endswith(WORK_SUFFIX) else metadata_of(self.path)
+        if not self.name.endswith(tuple(suffix for format in FORMATS.values() for suffix in format.suffixes)):
+            return None
+        return metadata_of(self.path, expand(self.path))
+
+
+def _outputs(folder: str) -> Iterator[tuple[str, ScoreMetadata]]:
+    """The entries of a folder that are outputs of runs, with their metadata."""
+    entries = _behind(parse(folder)) if is_url(folder) else _on_disk(folder)
+    for entry, metadata in zip(entries, side_by_side(_Entry.metadata, entries), strict=True):
+        if metadata is not None and metadata.metrics is not None:
+            yield entry.name, metadata
+
+
+def _on_disk(folder: str) -> list[_Entry]:
+    with reading(folder):
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    return [
+        _Entry(entry.name, entry.path, entry.is_dir(), is_remote=False)
+        for entry in entries
+        if entry.is_dir() or entry.is_file()
+    ]
+
+
+def _behind(url: Url) -> list[_Entry]:
+    with reading(url.shown), plainly():
+        place = store(url)
+        files, folders = patiently(lambda: listing(place, deep=False))
+        if not (files or folders or look(place).type.name == "Directory"):
+            raise FileFormatError(f"{url.shown}: cannot be read: {missing(place)}")
+    names = sorted([(name, False) for name in files] + [(name, True) for name in folders])
+    return [_Entry(name, str(url.child(name)), is_folder, is_remote=True) for name, is_folder in names]
+
+
+def _run(file: str, metadata: ScoreMetadata) -> dict[str, Any]:
+    """The metadata of a run."""
+    metrics, prints = metadata.metrics or {}, metadata.fingerprint or {}
+    return {
+        "file": file,
+        "name": metadata.name,
+        "began": metadata.began,
+        "ended": metadata.ended,
+        "rows": max((counts.n_rows for counts in metrics.values()), default=0),
+        "metrics": list(metrics if metadata.scores is None else metadata.scores),
+        "ids": prints.get("ids"),
+        "questions": prints.get("questions"),
+        "inputs": described_inputs(metadata.inputs),
+    }
+
+
+def runs_in_order(folder: str | Path, argument: Argument) -> list[dict[str, Any]]:
+    """The runs of :func:`list_runs`; raises ``OptionError`` if some store when they began and others do not."""
+    runs, place = list_runs(folder).to_pylist(), shown_address(folder)
+    untimed = [run["file"] for run in runs if run["began"] is None]
+    if untimed and len(untimed) < len(runs):
+        raise OptionError(
+            argument,
+            f": {untimed[0]} in {place} does not store when it began, others do; score it with --times, or name a run",
+        )
+    return runs
+
+
+def latest_run(folder: Any) -> tuple[str, str]:
+    """The last run of a folder, in the order of ``list_runs``, and a note on how it was chosen.
+
+    Raises ``OptionError`` if there is no run, or if only some of the runs store their start, so that their order is
+    unknown.
+    """
+    argument = Argument("latest", True)
+    if not isinstance(folder, str | Path):
+        raise OptionError(argument, ": expected the path of a folder of runs")
+    runs, place = runs_in_order(folder, argument), shown_address(folder)
+    if not runs:
+        raise OptionError(argument, f": {place} holds no output of a run")
+    last = runs[-1]
+    by_name = "by file name, since no run stores when it began (score --times)"
+    order = by_name if last["began"] is None else f"began {last['began']}"
+    return within(folder, last["file"]), f"{last['file']} is the last of {len(runs):,} runs in {place}, {order}"
+
+
+def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: bool) -> tuple[ScoreTable, list[str]]:
+    """The last runs of a folder as one run with an answer of each to every question, and notes on them.
+
+    Of a run ``but`` in the folder, they are those before it, in the order of :func:`list_runs`; of another one, those
+    that began before it, if this is stored.  The columns are those that all of them have.  Raises ``OptionError`` for
+    anything but the path of a folder of earlier runs, for runs whose order is unknown, and, unless ``allow``, for runs
+    with different settings.
+    """
+    if not isinstance(folder, str | Path):
+        raise OptionError(Argument("last", last), ": expected the path of a folder of runs as the baseline")
+    listed = runs_in_order(folder, Argument("last", last))
+    files = [within(folder, run["file"]) for run in listed]
+    own = os.path.abspath(as_local(but)) if isinstance(but, str | Path) else None
+    same = [at for at, file in enumerate(files) if os.path.abspath(as_local(file)) == own]
+    later = [at for at, run in enumerate(listed) if began is not None and (run["began"] or "") >= began]
+    place = min([*(same or later), len(files)])
+    files = files[:place][-last:]
+    if not files:
+        earlier = "earlier" if place < len(listed) else "other"
+        raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no {earlier} output of a run")
+    runs = [open_scores(file) for file in files]
+    columns = [name for name in runs[-1].columns if all(name in run.columns for run in runs)]
+    of_runs = [name for name in columns if is_setting(name) and all(_is_constant(run, name) for run in runs)]
+    columns = [name for name in columns if name not in of_runs]  # they would tell the runs apart
+    scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
+    numbered = runs[-1].repeat_column or "repeat"
+
+    def numbers(place: int, run: ScoreTable) -> list[str]:
+        own = run.read([numbered]).column(0).to_pylist() if numbered in run.columns else [0] * run.read([]).num_rows
+        return [f"{place}/{number}" for number in own]
+
+    def read(names: Sequence[str]) -> pa.Table:
+        tables = []
+        for place, run in enumerate(runs):
+            table = run.read([name for name in names if name != numbered])
+            columns = {name: numbers(place, run) if name == numbered else table.column(name) for name in names}
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    of = runs[-1].metadata
+    metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
+    name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
+    together = ScoreTable(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read)
+    notes = check_settings(runs, scores, allow)
+    order = "by file name" if listed[0]["began"] is None else "by their start"
+    return together, [f"the baseline is the mean of {', '.join(run.name for run in runs)} ({order})", *notes]
+
+
+def _is_constant(run: ScoreTable, name: str) -> bool:
+    """Whether a column has one value."""
+    return bool(pc.count_distinct(run.column(name, ""), mode="all").as_py() <= 1)
+
+
+_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run: the mean of the metric, its interval, and whether its rows equal those of the previous run."""
+
+    file: str
+    name: str | None
+    began: str | None
+    n: int
+    mean: float
+    low: float
+    high: float
+    interval: str
+    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    interval_note: str | None
+    """Why the interval may hold another level, or why there is none."""
+    other_rows: bool | None
+    """Whether the ids or questions differ from those of the previous run; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Trend(ShownSequence[TrendPoint], of="points"):
+    """A metric over runs; prints as a table with the intervals drawn to scale."""
+
+    metric: str
+    points: Sequence[TrendPoint]
+    confidence: float
+
+    def grids(self) -> list[Grid]:
+        """The runs, first to last."""
+        values = [
+            value for point in self.points for value in (point.low, point.high, point.mean) if not math.isnan(value)
+        ]
+        least, most = min(values, default=0.0), max(values, default=0.0)
+        rows = [
+            (
+                (point.name or point.file) + ("*" if point.other_rows else ""),
+                (point.began or "–")[:16],
+                number(point.n),
+                number(point.mean),
+                interval_text(point.low, point.high, point.interval_note),
+                _drawn(point, least, most),
+            )
+            for point in self.points
+        ]
+        return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
+
+    def remarks(self) -> Sequence[str]:
+        """The kind of intervals, and the runs with different rows."""
+        notes = interval_notes(
+            ((point.name or point.file, point.interval, point.interval_note) for point in self.points), self.confidence
+        )
+        if len(self) > 1:
+            notes.append(f"means from the first run to the last: {sparkline(point.mean for point in self)}")
+        marked = any(point.other_rows for point in self.points)
+        return [
+            *notes,
+            *(["* other rows than in the previous run, so the questions differ"] * marked),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
+        return {"metric": self.metric, "runs": [asdict(point) for point in self.points]}
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart: the mean over the runs, with its intervals; * marks other rows than before.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        figure = canvas(figure, 6.0, 3.0)
+        axes = figure.add_subplot()
+        places = np.arange(len(self))
+        means, low, high = (
+            np.array([getattr(point, name) for point in self], float) for name in ("mean", "low", "high")
+        )
+        axes.fill_between(places, low, high, color=PALETTE[4], alpha=0.4, linewidth=0)
+        axes.plot(places, means, "o-", color=PALETTE[0], markersize=4)
+        names = [label(point.name or point.file) + "*" * bool(point.other_rows) for point in self]
+        axes.set_xticks(places, names, rotation=30, ha="right")
+        axes.set_ylabel(label(self.metric))
+        return drawn(figure)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per run."""
+        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
+        types["bool | None"] = pa.bool_()
+        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(TrendPoint)])
+        return pa.Table.from_pylist([asdict(point) for point in self.points], schema)
+
+
+def _drawn(point: TrendPoint, least: float, most: float) -> str:
+    """The interval as a line and the mean as a point, on a scale common to all runs."""
+    if math.isnan(point.mean):
+        return " " * _WIDTH
+
+    def place(value: float) -> int:
+        return round((value - least) / (most - least) * (_WIDTH - 1)) if most > least else 0
+
+    low, high = (place(point.mean if math.isnan(bound) else bound) for bound in (point.low, point.high))
+    line = [" "] * low + ["─"] * (high - low + 1) + [" "] * (_WIDTH - 1 - high)
+    line[place(point.mean)] = "●"
+    return "".join(line)
+
+
+def trend(
+    folder: Annotated[str | Path, Help("A folder of outputs, or its address.")],
+    metric: shared.Metric,
+    *,
+    by: shared.By = None,
+    segment: shared.Segment = None,
+    cluster: shared.Cluster = None,
+    confidence: shared.Confidence = 0.95,
+    interval: shared.Interval = "auto",
+    bootstrap: shared.Bootstrap = 2_000,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
+) -> Trend:
+    """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.results.list_runs``'s
+    order.
+
+    ``by`` and ``segment`` select the rows of one segment, named as in the output of ``summarize_by``: ``by="language",
+    segment="language=ru"``.  Runs without the metric or the segment are omitted.  Runs without times (``score
+    --times``) come last, sorted by name.  Rows with one id are several answers to a question, whose score is their
+    mean.
+
+    >>> import fastmetrics as fm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"id": 1, "answer": "in Paris"}')
+    >>> for name in ("a", "b"):
+    ...     _ = fm.score(folder / "rows.jsonl", "answer_words", output=folder / f"{name}.parquet", name=name)
+    >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
+    [('a', 2.0, None), ('b', 2.0, False)]
+
+    Raises ``UnknownNameError`` if no run has the metric or the segment, ``OptionError`` for ``by`` without ``segment``,
+    and the errors of ``fm.results.list_runs``.
+    """
+    if (by is None) != (segment is None):
+        both = Argument("by"), " and ", Argument("segment")
+        raise OptionError(*both, " must be given together: a column and one of its segments")
+    runs = list_runs(folder).to_pylist()
+    columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
+    having = [run for run in runs if columns[run["file"]] in run["metrics"]]
+    if not having:
+        metrics = dict.fromkeys(name for run in runs for name in run["metrics"])
+        raise UnknownNameError(
+            f"{shown_address(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
+        )
+    how: dict[str, Any] = {
+        "cluster": cluster,
+        "confidence": confidence,
+        "interval": interval,
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "threads": threads,
+    }
+    points: list[TrendPoint] = []
+    segments: dict[str, None] = {}
+    before: dict[str, Any] | None = None
+    for run in having:
+        means = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], by=by, **how)
+        figures = next((mean for mean in means if mean.segment == segment), None)
+        segments |= dict.fromkeys(str(mean.segment) for mean in means if mean.segment is not None)
+        if figures is None:
+            continue
+        other = None if before is None else _other_rows(before, run)
+        described = {key: run[key] for key in ("file", "name", "began")}
+        shared = {key: getattr(figures, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
+        points.append(TrendPoint(**described, **shared, other_rows=other))
+        before = run
+    if not points:
+        raise UnknownNameError.of("segment", str(segment), list(segments))
+    return Trend(columns[having[0]["file"]], points, confidence)
+
+
+def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:
+    """Whether two runs scored different rows, by the fingerprints that both have."""
+    keys = [key for key in ("ids", "questions") if before[key] is not None and run[key] is not None]
+    return any(before[key] != run[key] for key in keys) if keys else None

@@ -1,0 +1,995 @@
+"""One table of scores: the scores, ids, kept columns and metadata of a run, opened once from any form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow, is_list, is_number, is_text, plain_table
+from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, is_repeat, is_round, is_setting
+from fastmetrics.base.columns import (
+    Frame,
+    aligned_table,
+    as_array,
+    as_arrow,
+    as_numbers,
+    index_columns,
+    is_column,
+    open_frame,
+    tells_rows,
+    with_index,
+)
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    UnknownNameError,
+    some,
+)
+from fastmetrics.base.score_metadata import METADATA, MissingQueries, ScoreMetadata, counts_column, drift_notes
+from fastmetrics.plans.corpus_values import is_corpus, is_counted, lists_read
+from fastmetrics.plans.notes import unread_notes
+from fastmetrics.plans.stored_metadata import Declared
+from fastmetrics.results.row_groups import Piece, SortedIds
+from fastmetrics.results.score_columns import (
+    check_bounds,
+    column_named,
+    declared,
+    declared_bounds,
+    declared_specs,
+    score_columns,
+    stored_declarations,
+    unknown_metric,
+    untyped_scores,
+    with_score_types,
+)
+from fastmetrics.stats.labels import are_flags
+from fastmetrics.tables.addresses import as_local, last_name, shown_address
+from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.formats import without_suffix
+from fastmetrics.tables.good_rows import good_batches, read_in_turn, whole_table
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.opening import is_paths, open_each, open_source
+from fastmetrics.tables.outputs import find_metadata
+from fastmetrics.tables.readers import batch_of
+from fastmetrics.tables.sources import FileSource
+
+_NUMERIC = ("number", "amounts", "flag")
+_MOST_NAMED = 5
+"""Maximum number of runs that an error names."""
+
+UNSCORED = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
+"""What is said of a table of answers where scores are expected."""
+
+
+def has_answers(names: Iterable[str]) -> bool:
+    """Whether one of the columns is a column of answers."""
+    answer = ("answer", *COLUMNS["answer"].aliases)
+    return any(name.lower() in answer for name in names)
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """An opened score file or folder: its metadata, if a run wrote it, and its score columns."""
+
+    name: str
+    source: FileSource
+    metadata: ScoreMetadata | None
+    scores: Sequence[str]
+    looks: Mapping[str, pa.DataType]
+    """The types of scores that only their text tells, as in CSV without metadata: numbers or booleans."""
+
+    @classmethod
+    def open(cls, path: str | Path) -> ScoreFile:
+        """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
+        text = as_local(path)
+        source = open_source(text)
+        return cls._of(shown_address(text), source, metadata_of(text, source.files))
+
+    @classmethod
+    def open_all(cls, path: str | Path) -> list[ScoreFile]:
+        """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
+        whole = open_source(as_local(path))
+        if len(whole.files) == 1 or find_metadata(path) is not None:
+            return [cls._of(shown_address(as_local(path)), whole, metadata_of(path, whole.files))]
+        return cls._each(whole.files)
+
+    @classmethod
+    def _each(cls, files: Sequence[DataFile]) -> list[ScoreFile]:
+        """Each file by itself, with its own metadata."""
+        each = ((source, source.files[0]) for source in open_each(files))
+        return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
+
+    def parts(self) -> list[ScoreFile]:
+        """This output, or, without metadata of its own, each of its files, as :meth:`open_all` opens them."""
+        return [self] if len(self.source.files) == 1 or self.metadata is not None else self._each(self.source.files)
+
+    @classmethod
+    def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
+        stored = stored_scores(metadata)
+        names = source.schema.names
+        looks = {} if stored is not None or source.has_types else _looks(source)
+        schema = pa.schema(looks.items()) if looks else source.schema
+        scores = {*score_columns(schema), *untyped_scores(schema)} if stored is None else stored
+        scores = [name for name in names if name in scores]
+        if not (scores or (metadata is not None and metadata.metrics is not None)):
+            raise FileFormatError(
+                f"{name} {UNSCORED}" if has_answers(names) else f"{name}: no column of scores (numbers or booleans)"
+            )
+        flags = {score for score in scores if score in looks and pa.types.is_boolean(looks[score])}
+        types = {score: pa.bool_() if score in flags else pa.float64() for score in scores if score in looks}
+        return cls(name, source, metadata, scores, types)
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """The kind of each column: scores are numbers or flags, or text that is read as it looks."""
+        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
+        plain = {name for name in names if name not in self.scores or name in self.looks}
+        return {name: "any" if name in plain else "flag" if name in flags else "number" for name in names}
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of the scores, or of ``names`` only, each with the metadata.
+
+        The first batch is empty, so that the columns of an empty file are known too.
+        """
+        chosen = self.summed_columns if names is None else names
+        listed = [] if self.source.has_types else [*self._lists, *self._counts]  # in CSV, known by their values
+        plain: dict[str, pa.DataType | None] = {**dict.fromkeys(listed), **self.looks}
+        selection = self.source.select(self.kinds(chosen))
+        metadata = self.schema_metadata
+        nothing = batch_of(selection.schema)
+        places = [(at, name) for at, name in enumerate(nothing.schema.names) if name in plain]
+        for at, name in places:
+            nothing = nothing.set_column(at, name, pa.array([], plain[name] or pa.list_(pa.float64())))
+        yield nothing.replace_schema_metadata(metadata)
+        for batch in good_batches(self.source, selection, any_length=True):
+            for at, name in places:
+                looked = as_it_looks(pa.chunked_array([batch.column(at)]), comma=self.source.has_decimal_comma)
+                column, type_ = looked, plain[name]
+                column = column if type_ is None else column.cast(type_)
+                batch = batch.set_column(at, name, column.combine_chunks())
+            yield batch.replace_schema_metadata(metadata)
+
+    @property
+    def schema_metadata(self) -> dict[bytes, str]:
+        """The metadata, for the schema of a table."""
+        return {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
+
+    @property
+    def summed_columns(self) -> list[str]:
+        """The columns that a summary reads: scores, lists, counts, which another program may have filtered, and keys,
+        which tell the rows that answer one question.
+        """
+        return [*self.scores, *self._lists, *self._counts, *self.key_columns]
+
+    @cached_property
+    def key_columns(self) -> list[str]:
+        """The columns with ids, the numbers of repeats and of rounds, the names of systems, and parameters."""
+        names = [name for name in self.source.schema.names if name not in self.scores]
+        return [name for is_key in (is_id, is_repeat, is_round, is_setting) for name in names if is_key(name)]
+
+    @property
+    def _counted(self) -> Sequence[str]:
+        """The corpus metrics that the metadata count."""
+        return [] if self.metadata is None else list(self.metadata.counts or ())
+
+    @property
+    def _counts(self) -> list[str]:
+        """The columns with the counts of rows."""
+        return [name for name in map(counts_column, self._counted) if name in self.source.schema.names]
+
+    @property
+    def _lists(self) -> list[str]:
+        """The columns with lists for corpus metrics that need all rows at once."""
+        specs = {} if self.metadata is None else declared_specs(stored_declarations(self.metadata))
+        columns = lists_read(specs.get(name, name) for name in self._counted)
+        return [name for name in columns if name in self.source.schema.names]
+
+    @property
+    def run_names(self) -> list[str]:
+        """The files with metadata of a run of their own."""
+        each = ((file.shown, metadata_of(file.path, [file])) for file in self.source.files)
+        return [name for name, metadata in each if metadata is not None and metadata.metrics is not None]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the scores, from the metadata."""
+        return {} if self.metadata is None else self.metadata.settings()
+
+    @property
+    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+        """The scored and the ignored columns, from the metadata."""
+        return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
+
+
+_INPUT = frozenset(
+    name for column in COLUMNS.values() if column.kind not in _NUMERIC for name in (column.name, *column.aliases)
+)
+"""The input columns that hold no numbers, though an answer or a reference may look like one."""
+
+
+def _looks(source: FileSource) -> dict[str, pa.DataType]:
+    """The types of the columns of text that hold numbers or booleans only, or nothing; empty if there are none."""
+    types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
+    for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
+        for name, found in list(types.items()):
+            type_ = as_it_looks(pa.chunked_array([batch.column(name)]), comma=source.has_decimal_comma).type
+            found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
+            if not found <= {pa.float64()} and found != {pa.bool_()}:
+                del types[name]
+        if not types:
+            break
+    return {name: next(iter(found), pa.null()) for name, found in types.items()}
+
+
+def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
+    """The metadata beside a path, or in its single file, or None if there are none.
+
+    Raises a ``FileFormatError`` with the file's name if they cannot be read.
+    """
+    stored = find_metadata(path, files)
+    try:
+        return None if stored is None else ScoreMetadata.of(stored)
+    except FileFormatError as error:
+        raise FileFormatError(f"{shown_address(as_local(path))}: {error}") from error
+
+
+def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
+    """The score columns of a file according to its metadata, or None if unknown."""
+    if metadata is None:
+        return None
+    if metadata.metrics is not None:
+        return list(metadata.metrics)  # the other numeric columns are copied input
+    output = metadata.stored.get("output")
+    if not isinstance(output, Mapping):
+        return None
+    return score_columns(pa.schema([(name, _NUMBERS.get(str(type_), pa.string())) for name, type_ in output.items()]))
+
+
+_NUMBERS = {str(type_): type_ for type_ in (pa.bool_(), pa.int64(), pa.int32(), pa.float64(), pa.float32())}
+"""The types of scores by their names in metadata."""
+
+
+def column_of(path: str | Path, name: str) -> Iterator[Any]:
+    """The scores of one column of an output, or the lists stored in it, at each call."""
+    for batch in ScoreFile.open(path).batches([name]):
+        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
+
+
+def check_one(file: ScoreFile, *, latest: bool = False) -> None:
+    """Raise ``OptionError`` if several files of this input are outputs of runs of their own.
+
+    Files without the metadata of a run are parts of one table.  ``latest`` says whether the caller can take the last.
+    """
+    if file.metadata is not None or len(file.source.files) < 2:
+        return
+    runs = file.run_names
+    if len(runs) < 2:
+        return
+    ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
+    raise OptionError(f"{file.name} holds {len(runs):,} runs: {some(runs, _MOST_NAMED)}; name one of them", *ways)
+
+
+def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
+    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
+
+    In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
+    inferred.  The metadata of the table contain the stored declarations of the scores.
+    """
+    source = open_source(path)
+    metadata: ScoreMetadata | None = None
+    scores: Collection[str] = ()
+    if isinstance(path, str | Path):  # several files are read as tables of any kind
+        metadata = metadata_of(path, source.files)
+        scores = stored_scores(metadata) or ()
+    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    if metadata is not None and metadata.declared is not None:
+        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+    if text is None or source.has_types:
+        return table
+    for at, each in enumerate(table.schema):
+        if each.name not in text and each.name not in scores and not is_id(each.name):
+            table = table.set_column(at, each.name, as_it_looks(table.column(at)))
+    return table
+
+
+# The scores of one system in one form, of a file or a table, and the metrics that several such runs share.
+
+
+QUESTION = ("question", *COLUMNS["question"].aliases)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of one system: ``columns`` are the available columns, ``read`` returns some of them as a table."""
+
+    name: str
+    columns: Sequence[str]
+    scores: Sequence[str]
+    metadata: ScoreMetadata
+    read: Callable[[Sequence[str]], pa.Table]
+    origin: Any = None
+    """The opened score file, or the table, that the scores are from; None for a part of one."""
+    types: Mapping[str, pa.DataType] | None = None
+    """The types of the columns, if one can be read without the others, as in Parquet."""
+    loaded: frozenset[str] = frozenset()
+    """The columns in memory."""
+    sorted: dict[str, SortedIds] = field(default_factory=dict, repr=False, compare=False)
+    """Sorted id columns, shared by the run and its copies with the same rows."""
+
+    is_numbered: bool = False
+    """Whether the ids are the numbers of the rows, as the run has none of its own."""
+    index: tuple[str, ...] = ()
+    """The columns with the index of a pandas frame."""
+    questions: pa.Array | None = None
+    """The id of each row, if the ids that are read tell more apart: the settings or segments of a question, too."""
+
+    @property
+    def file(self) -> ScoreFile | None:
+        """The score file, if the scores are from one."""
+        return self.origin if isinstance(self.origin, ScoreFile) else None
+
+    @cached_property
+    def id_column(self) -> str | None:
+        """The column with the ids, if there is one."""
+        return next((name for name in self.columns if is_id(name)), None)
+
+    @cached_property
+    def question_column(self) -> str | None:
+        """The column with the questions, if the run kept it."""
+        return next((name for name in self.columns if name.lower() in QUESTION), None)
+
+    @cached_property
+    def repeat_column(self) -> str | None:
+        """The column that numbers several answers to one question, if there is one."""
+        return next((name for name in self.columns if is_repeat(name)), None)
+
+    @cached_property
+    def round_column(self) -> str | None:
+        """The column that numbers the rounds of one answer, if there is one."""
+        return next((name for name in self.columns if is_round(name)), None)
+
+    def keys(self, *others: str | None) -> list[str]:
+        """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
+        names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *others)
+        return [*(name for name in names if name is not None), *self.settings_columns]
+
+    @cached_property
+    def settings_columns(self) -> list[str]:
+        """The columns that say how an answer came about, such as its system."""
+        return [name for name in self.columns if is_setting(name) and name not in self.scores]
+
+    @property
+    def missing_queries(self) -> MissingQueries | None:
+        """The judged queries that the run lacks, if it is an evaluated run."""
+        return self.metadata.missing_queries
+
+    @property
+    def drift_notes(self) -> list[str]:
+        """Notes on fitted scores used far from their labelled rows; none for a part of the rows that were counted."""
+        drift = self.metadata.drift
+        if not drift or self.read(self.columns[:1]).num_rows != self.metadata.rows:
+            return []
+        return [f"{self.name}: {note}" for note in drift_notes(drift)]
+
+    @property
+    def unread_notes(self) -> list[str]:
+        """Notes on rows that could not be read; none for a part of the rows that were counted."""
+        unread, n_rows = self.metadata.unread, self.metadata.rows
+        if not unread or n_rows is None or self.read(self.columns[:1]).num_rows != n_rows:
+            return []
+        return [f"{self.name}: {note}" for note in unread_notes(unread, n_rows)]
+
+    @cached_property
+    def declared(self) -> dict[str, Declared]:
+        """The stored declarations of its scores, where their names do not tell them."""
+        return stored_declarations(self.metadata)
+
+    def spec(self, name: str) -> str:
+        """The metric of a score with its options."""
+        return self.declared[name].spec if name in self.declared else name
+
+    def in_memory(self, names: Sequence[str]) -> ScoreTable:
+        """The run with these columns in memory, read at once; others are read when they are needed."""
+        table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
+
+        loaded = frozenset(table.column_names)
+
+        def read(names: Sequence[str]) -> pa.Table:
+            if loaded.issuperset(names):
+                return table.select(names)
+            pa.default_memory_pool().release_unused()
+            return self.read(names)
+
+        return replace(self, read=read, loaded=loaded)
+
+    @cached_property
+    def row_labels(self) -> pa.Array | None:
+        """The labels of a pandas index as texts, if they tell rows apart: unique, and not the default range."""
+        columns = [as_array(self.read([name]).column(0), name) for name in self.index]
+        if not columns:
+            return None
+        n, first = len(columns[0]), columns[0]
+        if len(columns) == 1 and pa.types.is_integer(first.type) and first.equals(pa.array(range(n), first.type)):
+            return None
+        labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
+        return labels if pc.count_distinct(labels).as_py() == n else None
+
+    def with_columns(self, columns: Mapping[str, pa.Array]) -> ScoreTable:
+        """The run with more columns, or with other values in its own."""
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read([name for name in names if name not in columns])
+            for name in names:
+                if name in columns:
+                    table = table.append_column(name, columns[name])
+            return table.select(names)
+
+        types = {**self.types, **{name: values.type for name, values in columns.items()}} if self.types else None
+        every = list(dict.fromkeys([*self.columns, *columns]))
+        return replace(self, columns=every, read=read, types=types, sorted={})
+
+    def with_flags(self, names: Sequence[str]) -> ScoreTable:
+        """The run with these columns of 0 and 1 as booleans.
+
+        Raises ``UnknownNameError`` for another name, ``InputError`` for another value.
+        """
+        flags = {}
+        for name in names:
+            if name not in self.scores:
+                raise UnknownNameError.of("column of scores", name, self.scores)
+            values = self.values(name)
+            other = ~(np.isnan(values) | (values == 0) | (values == 1))
+            if other.any():
+                row = int(other.argmax())
+                raise InputError(f"{self.name}, row {row:,}: {name} is {values[row]:g}, but a flag is 0 or 1")
+            flags[name] = pa.array(values == 1, mask=np.isnan(values))
+        return self.with_columns(flags) if flags else self
+
+    def told_apart(self, key: str, names: Sequence[str]) -> ScoreTable:
+        """The run whose ids, in the column ``key``, tell apart rows with other values in the columns ``names``."""
+        own = self.column(key, "")
+        named = [(pa.scalar(f", {name}=", pa.large_string()), texts_of(self.column(name, ""))) for name in names]
+        nothing = pa.scalar("", pa.large_string())
+        ids = pc.binary_join_element_wise(texts_of(own), *(part for pair in named for part in pair), nothing)
+        questions = self.questions if self.questions is not None else own
+        return replace(self.with_columns({key: ids}), questions=questions)
+
+    def reordered(self, rows: pa.Array) -> ScoreTable:
+        """The run with its rows in another order."""
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read(names)
+            return table.take(rows) if names else table  # a table without columns would lose its rows
+
+        return replace(self, read=read, sorted={}, index=())
+
+    def numbered(self) -> ScoreTable:
+        """The run without ids of its own with a column of them: the numbers of its rows, from 0."""
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read([name for name in names if name != "id"])
+            if "id" in names:
+                table = table.append_column("id", pa.array(np.arange(table.num_rows))).select(names)
+            return table
+
+        types = None if self.types is None else {"id": pa.int64(), **self.types}
+        columns = ["id", *self.columns]
+        return replace(self, columns=columns, read=read, types=types, sorted={}, is_numbered=True)
+
+    def by_column(self, names: Sequence[str]) -> ScoreTable:
+        """The run with these columns in memory, except for those that are large and can be read when they are needed.
+
+        They are ids, questions, scores and counts in a file that is read by column: each takes 40 MB or more of five
+        million rows.
+        """
+        if self.types is None:
+            return self.in_memory(names)
+        large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
+        return self.in_memory([name for name in names if name not in large])
+
+    @property
+    def summed_columns(self) -> list[str]:
+        """The columns that a summary reads."""
+        if self.file is not None:
+            return self.file.summed_columns
+        names = (self.id_column, self.repeat_column, self.round_column, *self.settings_columns)
+        return [*self.scores, *(name for name in names if name is not None and name not in self.scores)]
+
+    def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
+        """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
+        file = self.file
+        if self.origin is None:  # a part: the counts of rows in the metadata are those of the whole
+            declared = ScoreMetadata(declared=self.metadata.declared)
+            return [self.read(self.summed_columns).replace_schema_metadata(declared.for_schema())]
+        if file is None:
+            return [self.read(self.columns)]
+        if not (file.source.has_types and self.loaded.issuperset(self.summed_columns)):
+            return file.batches()
+        return [self.read(self.summed_columns).replace_schema_metadata(file.schema_metadata)]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns with their types, as :attr:`read` returns them."""
+        return self.read(self.columns).schema if self.types is None else pa.schema(self.types.items())
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column, as :attr:`read` returns it."""
+        return self.types[name] if self.types is not None else self.read([name]).schema.field(0).type
+
+    def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
+        """The versions and options of these metrics, from the metadata."""
+        metadata = self.metadata
+        scores = None if metadata.scores is None else {n: metadata.scores[n] for n in metrics if n in metadata.scores}
+        declared = {name: self.declared[name].to_json() for name in metadata.declared or () if name in metrics}
+        settings = ScoreMetadata(
+            version=metadata.version, unicode=metadata.unicode, scores=scores, declared=declared or None
+        )
+        return settings.to_json()
+
+    def column(self, name: str, purpose: str) -> pa.Array:
+        """One column; raises a ``ColumnError`` that states its purpose."""
+        if name not in self.columns:
+            raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
+        return as_array(self.read([name]).column(0), name)
+
+    def values(self, name: str) -> Floats:
+        """The scores of one metric, NaN without a score."""
+        return as_numbers(self.read([name]).column(0))
+
+    @cached_property
+    def counted(self) -> list[str]:
+        """The corpus metrics for which the run stores the counts of rows."""
+        ending = counts_column("")
+        names = [name.removesuffix(ending) for name in self.columns if name.endswith(ending)]
+        return [name for name in names if is_counted(self.spec(name))]
+
+    def counts(self, metric: str) -> tuple[Ints, Flags]:
+        """Each row's counts for a corpus metric, and whether the row was counted."""
+        name = counts_column(metric)
+        column = self.column(name, f"to compare {metric} by")
+        listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        listed = listed or pa.types.is_fixed_size_list(column.type)
+        flat = column.flatten() if listed else None
+        if pa.types.is_null(column.type) or (flat is not None and not len(flat)):
+            return np.zeros((len(column), 0), np.int64), np.zeros(len(column), np.bool_)
+        sizes = pc.unique(pc.list_value_length(column).drop_null()) if listed else []
+        if flat is None or not pa.types.is_integer(flat.type) or flat.null_count or len(sizes) != 1:
+            raise ColumnError(f"column {name!r} of {self.name} does not contain one list of integers per row")
+        present = column.is_valid().to_numpy(zero_copy_only=False)
+        counts = np.zeros((len(column), sizes[0].as_py()), np.int64)
+        counts[present] = flat.to_numpy().reshape(-1, counts.shape[1])
+        return counts, present
+
+    def texts(self, name: str) -> pa.Array:
+        """The ids as text; raises ``ColumnError`` for another type and ``InputError`` for a missing id."""
+        ids = self.column(name, "to match rows by")
+        if not (pa.types.is_integer(ids.type) or is_text(ids.type)):
+            raise ColumnError(f"column {name!r} of {self.name} holds {ids.type}, not ids (text or integers)")
+        if ids.null_count:
+            row = int(np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(f"column {name!r} of {self.name}, row {row}: an id is missing (null)")
+        return ids.cast(pa.large_string())
+
+    def ids(self, name: str) -> pa.Array:
+        """The ids as text; raises the errors of ``texts``, and ``InputError`` for a duplicate id."""
+        self.check_distinct(name)
+        return self.sorted_ids(name).text
+
+    def check_distinct(self, name: str) -> None:
+        """Raise ``InputError`` for a duplicate id."""
+        ids = self.sorted_ids(name)
+        if not ids.are_distinct:
+            twice = list(ids.duplicates())
+            first, count = twice[0]
+            where = f"column {name!r} of {self.name}"
+            others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
+            raise InputError(f"{where}: the id {first!r} occurs in {count:,} rows{others}")
+
+    def sorted_ids(self, name: str, like: SortedIds | None = None) -> SortedIds:
+        """The ids, sorted once; from then on ``like``, if it has the same ids in the same order.
+
+        Raises the errors of :meth:`texts`.
+        """
+        ids = self.sorted.get(name)
+        if ids is None or (like is not None and ids is not like):
+            texts = self.texts(name) if ids is None else ids.text
+            if like is not None and texts.equals(like.text):
+                ids = like
+            self.sorted[name] = SortedIds.of(texts) if ids is None else ids
+            pa.default_memory_pool().release_unused()
+        return self.sorted[name]
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """The values of a column as texts, ``null`` for null."""
+    if is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.cast(pa.large_string()).fill_null("null")
+    return pa.array(["null" if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+
+
+def shared_metrics(runs: Sequence[ScoreTable], requested: Sequence[str], *, counted: bool = False) -> list[str]:
+    """The columns to read: the requested ones, or all for which every run has scores (or, if ``counted``, counts).
+
+    The cost of a judge's calls is compared only on request, because every metric makes the correction of p stricter.
+    """
+    by_run = [[*run.scores, *(run.counted if counted else ())] for run in runs]
+    requested = list(dict.fromkeys(column_named(name, by_run[0]) for name in requested))
+    for name in requested:
+        for run, names in zip(runs, by_run, strict=True):
+            if name not in names:
+                _check_counted(run, name, counted)
+                near = unknown_metric(name, names, run.declared).message
+                advice = f"; it {UNSCORED}" if is_unscored(run, name) else ""
+                raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
+    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    metrics = list(requested) or [name for name in shared if not is_cost(name)] or shared
+    metrics += (
+        []
+        if requested
+        else [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
+    )
+    if not metrics:
+        scores = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
+        raise ColumnError(f"the runs share no score column: {scores}")
+    return metrics
+
+
+def is_unscored(run: ScoreTable, metric: str) -> bool:
+    """Whether a run without scores of a metric is a table of answers: its numbers were logged with them."""
+    scored = [name for name in declared(run.scores, run.declared) if name not in COLUMNS]
+    return bool(declared([metric], {})) and not scored and has_answers(run.columns)
+
+
+def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
+    """The notes on the numbers of infinite scores of a run's metrics.
+
+    >>> infinite_notes({"ratio": 2, "token_f1": 0})
+    ['ratio: 2 infinite scores count as undefined']
+    """
+    of = run and f"{run}, "
+    return [
+        f"{of}{name}: {n:,} infinite score{'s count' if n > 1 else ' counts'} as undefined"
+        for name, n in counts.items()
+        if n
+    ]
+
+
+def bounds_of(runs: Sequence[ScoreTable], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """The smallest and the largest score of these columns: as declared, or 0 and 1 of columns of booleans."""
+    found = declared_bounds(names, first_declared(runs))
+    for name in names:
+        types = [run.type_of(name) for run in runs if name in run.scores]
+        if types and all(map(pa.types.is_boolean, types)):
+            found[name] = (0.0, 1.0)
+    return found
+
+
+def first_declared(runs: Sequence[ScoreTable]) -> dict[str, Declared]:
+    """The stored declarations of several runs, of each score by the first run that has one."""
+    return {name: declaration for run in reversed(runs) for name, declaration in run.declared.items()}
+
+
+def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:
+    """Raise ``ColumnError`` for a corpus metric, which has no scores of rows; its counts serve some readers."""
+    spec = run.spec(name)
+    if not counted and is_corpus(spec):
+        raise ColumnError(f"{name} is a corpus metric: it has one value a table, and no scores of rows")
+    if is_counted(spec):
+        again = Argument("keep_counts", True)
+        raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
+    if is_corpus(spec):
+        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")
+
+
+_BOTH = (Argument("baseline"), " and ", Argument("other"))
+_FEW = 6
+"""Maximum number of columns of a large Parquet file to read at once."""
+_FEW_CELLS = 2_500_000
+"""A table with this number of cells is read at once: its numbers take 20 MB."""
+
+
+def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreTable]:
+    """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
+
+    Two files with the same name are named by their paths.  Raises ``InputError`` for fewer than ``least`` runs.
+    """
+    if system is not None:
+        opened = _by_system(runs, system)
+    elif isinstance(runs, Mapping):
+        opened = [open_scores(run, str(name)) for name, run in runs.items()]
+    elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
+        opened = [open_scores(run, table=f"run {place}") for place, run in enumerate(runs, 1)]
+    else:
+        way = Argument("system")
+        raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
+    if not opened and least == 1:
+        raise InputError("there are no runs")
+    if len(opened) < least:
+        raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
+    return _named_apart(opened)
+
+
+def are_several(runs: Any) -> bool:
+    """Whether these are several runs, in a list or by name in a dict, rather than one path or table.
+
+    A dict of columns is one table, and so is a list of record batches or of rows: dicts that do not contain columns
+    only.
+
+    >>> table = {"id": [1, 2], "token_f1": [0.5, 1.0]}
+    >>> are_several([table, table]), are_several({"old": table, "new": "new.parquet"}), are_several(table)
+    (True, True, False)
+    >>> are_several([{"id": 1, "token_f1": 0.5}])
+    False
+    """
+    if isinstance(runs, Mapping):
+        return bool(runs) and not any(map(is_column, runs.values()))
+    if not isinstance(runs, list | tuple) or (runs and isinstance(runs[0], pa.RecordBatch)):
+        return False
+    return not runs or not isinstance(runs[0], Mapping) or all(map(is_column, runs[0].values()))
+
+
+def run_of(runs: Sequence[ScoreTable], wanted: Any) -> ScoreTable | None:
+    """The run of this name, or of the file at this path; None if it is none of them."""
+    if not isinstance(wanted, str | Path):
+        return None
+    file = shown_address(as_local(wanted))
+    return next(
+        (run for run in runs if str(wanted) == run.name or (run.file is not None and run.file.name == file)), None
+    )
+
+
+def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None) -> tuple[ScoreTable, ScoreTable]:
+    """The baseline and the compared run: by name or file, or the first and the second of two.
+
+    Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
+    """
+    named, second = (None if wanted is None else run_of(runs, wanted) for wanted in (baseline, other))
+    for wanted, found in ((baseline, named), (other, second)):
+        if wanted is not None and found is None:
+            raise UnknownNameError.of("run", wanted, [run.name for run in runs])
+    first = named or next(run for run in runs if run is not second)
+    left = [run for run in runs if run is not first]
+    if other is None and len(left) > 1:
+        names = ", ".join(run.name for run in left)
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {names}")
+    second = second or left[0]
+    if second is first:
+        raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
+    return first, second
+
+
+def open_scores(run: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreTable:
+    """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
+
+    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    """
+    if isinstance(run, ScoreTable):
+        return replace(run, name=name or run.name)
+    if is_paths(run):
+        if not isinstance(run, str | Path):
+            raise InputError(f"{table}: expected one run, got {len(run)} paths; name them by a folder or a pattern")
+        file = ScoreFile.open(run)
+        check_one(file, latest=latest)
+        return run_of_file(file, name)
+    return _of_table(getattr(run, "per_query", run), name or table)
+
+
+def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreTable:
+    """The run in an opened score file, by default under the name in its metadata or that of the file."""
+    metadata = file.metadata or ScoreMetadata()
+    run_name = name or metadata.name or without_suffix(last_name(file.name))
+    reader = _reader(file)
+    names = file.source.schema.names
+    types = None
+    if _is_by_column(file):
+        schema = file.source.select(file.kinds(names)).schema
+        types = dict(zip(schema.names, schema.types, strict=True))
+    scores = list(file.scores)
+    return ScoreTable(
+        run_name, names, scores, metadata, _within_bounds(reader, run_name, scores, metadata), file, types
+    )
+
+
+def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
+    """A reader of some columns of a file: scores as numbers, others unchanged (in CSV without types, as they look)."""
+    plain, few = not file.source.has_types, _FEW if _is_by_column(file) else len(file.source.schema)
+
+    def read(names: Sequence[str]) -> pa.Table:
+        table = read_in_turn(file.source, file.kinds(names), few)
+        for at, name in enumerate(table.column_names):
+            if plain and (name not in file.scores or name in file.looks) and not is_id(name):
+                table = table.set_column(at, name, as_it_looks(table.column(at), comma=file.source.has_decimal_comma))
+        return table
+
+    return read
+
+
+def _is_by_column(file: ScoreFile) -> bool:
+    """Whether columns are read one by one: those of Parquet, unless all together are small."""
+    cells = math.inf if file.source.rows is None else file.source.rows * len(file.source.schema)
+    return cells > _FEW_CELLS and {part.format for part in file.source.files} <= {"parquet"}
+
+
+def _of_table(table: Any, name: str) -> ScoreTable:
+    frame = open_frame(table, name)
+    metadata = ScoreMetadata()
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        try:
+            metadata = ScoreMetadata.of_schema(table.schema)
+        except FileFormatError as error:
+            raise FileFormatError(f"{name}: {error}") from error
+
+    def read(names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables(frame.read(names)[1])
+
+    whole = with_score_types(read(list(dict.fromkeys(frame.names))))
+    if frame.index is not None and tells_rows(frame.index):
+        try:
+            whole = with_index(whole, frame.index)
+        except ColumnError:  # labels of several types
+            whole = with_index(whole, frame.index.map(str))
+    scores = stored_scores(metadata) or score_columns(whole.schema)
+    scores = [score for score in scores if score in whole.column_names]
+    index = tuple(sorted(index_columns(whole.schema)))
+    reader = _within_bounds(whole.select, name, scores, metadata)
+    return ScoreTable(name, whole.column_names, scores, metadata, reader, table, index=index)
+
+
+def _within_bounds(
+    read: Callable[[Sequence[str]], pa.Table], run: str, scores: Sequence[str], metadata: ScoreMetadata
+) -> Callable[[Sequence[str]], pa.Table]:
+    """A reader that checks each column of scores once: its values lie within the bounds that its metric declares.
+
+    The reader raises ``InputError`` for a score outside them: a mean, an interval or a rule would be of another scale.
+    """
+    bounds = declared_bounds(scores, stored_declarations(metadata))
+
+    def checked(names: Sequence[str]) -> pa.Table:
+        table = read(names)
+        for name in bounds.keys() & set(names):
+            check_bounds(table.column(name), name, bounds.pop(name), 0, run)
+        return table
+
+    return checked
+
+
+def _by_system(table: Any, system: str) -> list[ScoreTable]:
+    """A run for each value of a column, in order of first occurrence."""
+    whole = open_scores(table)
+    column = whole.column(system, "that names the systems")
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {system!r} holds {column.type}, which cannot name systems")
+    names, missing = column.cast(pa.large_string()), column.is_null(nan_is_null=True)
+    if pc.any(missing).as_py():
+        row = int(np.flatnonzero(missing.to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
+
+    def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:
+        return lambda columns: whole.read(columns).filter(rows)
+
+    def metadata(name: str) -> ScoreMetadata:
+        """The metadata with the missing queries of one ranking, since those of the whole table are the sum of all."""
+        return replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
+
+    scores = [name for name in whole.scores if name != system]
+    return [
+        ScoreTable(name, whole.columns, scores, metadata(name), reader(pc.equal(names, name)))
+        for name in pc.unique(names).to_pylist()
+    ]
+
+
+def _named_apart(runs: Sequence[ScoreTable]) -> list[ScoreTable]:
+    """Files with the same name are named by their paths, and remaining duplicates are numbered."""
+    counts = Counter(run.name for run in runs)
+    renamed = [replace(run, name=run.file.name) if counts[run.name] > 1 and run.file else run for run in runs]
+    seen: Counter[str] = Counter()
+    numbered = []
+    for run in renamed:
+        seen[run.name] += 1
+        numbered.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
+    return numbered
+
+
+# Scores in any form, split by file and summed part by part.
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Consecutive tables and record batches; ``again`` says whether they can be read a second time."""
+
+    read: Callable[[], Iterable[Piece]]
+    again: bool
+    notes: Sequence[str] = ()
+    """The columns that were left out, and why."""
+
+    @classmethod
+    def of(cls, scores: Any, needed: Collection[str] = (), name: str = "scores") -> Scores:
+        """The source for any input of ``summarize``; raises ``InputError`` for anything else.
+
+        A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
+        """
+        if type(scores).__module__.startswith(("ray.data", "pyspark.")):
+            way = "write it as Parquet, and name the folder"
+            raise InputError(f"{name}: a {type(scores).__name__} is in the workers of a cluster; {way}")
+        if isinstance(scores, pa.Table | pa.RecordBatch):
+            return cls(lambda: _pieces([scores]), again=True)
+        if isinstance(scores, pa.RecordBatchReader):
+            return cls(lambda: _with_schema(scores), again=False)
+        if callable(scores):
+            return cls(lambda: _pieces(scores()), again=True)
+        if isinstance(scores, Mapping) or any(
+            hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__")
+        ):
+            return cls._of_frame(open_frame(scores), needed)
+        if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
+            return cls._of_frame(open_frame(scores), needed)
+        if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+            once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+            return cls(lambda: _pieces(scores), again=not once)
+        raise InputError(f"{name}: expected a table of scores, got {type(scores).__name__}")
+
+    @classmethod
+    def _of_frame(cls, frame: Frame, needed: Collection[str]) -> Scores:
+        columns, notes = {}, []
+        for name in dict.fromkeys(frame.names):
+            try:
+                columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
+            except ColumnError as error:
+                if name in needed:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+            table = table.replace_schema_metadata({METADATA: stored})
+        return cls(lambda: [table], again=True, notes=notes)
+
+    def table(self) -> pa.Table:
+        """Everything in one table."""
+        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
+        return pa.concat_tables(pieces) if pieces else pa.table({})
+
+
+def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
+    yield plain_table(reader.schema.empty_table())
+    yield from map(plain_table, reader)
+
+
+def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield from _with_schema(item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield plain_table(item)
+        else:
+            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
+
+
+def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
+    """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
+
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``, and
+    ``name`` is what errors call the data.
+    """
+    table_data = data
+    if is_column(data):
+        labels = as_arrow(data, "label")
+        if is_text(labels.type) and not are_flags(labels):
+            advice = "several files are named by Path objects"
+            raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
+        table_data = {"label": labels}
+    source = Scores.of(table_data, columns, name)
+    table = source.table()
+    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
+    return with_index(table, data.index) if by_row else table, source.notes
