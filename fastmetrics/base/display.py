@@ -8,15 +8,16 @@ import operator
 import shutil
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from itertools import islice
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from fastmetrics.base.errors import MissingExtraError, escaped_json, one_line, visible
+from fastmetrics.base.notes import mark_of, told
 
 if TYPE_CHECKING:
     import pandas
@@ -177,6 +178,49 @@ class Grid:
         return table
 
 
+Reader: TypeAlias = "str | Callable[[Any], Any]"
+"""What gives the cell of a line: the path of an attribute, or a function."""
+
+
+def lines_of(lines: Iterable[Any], *columns: str | tuple[str, Reader], labels: int = 1) -> Grid:
+    """A table with a line for each object, and columns of a heading and what reads the object; see :func:`cell`.
+
+    A heading alone is also the name of the attribute; ``1.mean`` is one of the second part of a pair.  The first
+    ``labels`` columns name a line.
+
+    >>> from types import SimpleNamespace as Line
+    >>> print(lines_of([Line(n=1200, mean=0.5)], "n", ("half", lambda line: line.mean / 2)))
+    n        half
+    1,200  0.2500
+    """
+    named = [(column, column) if isinstance(column, str) else column for column in columns]
+    readers = [_reader(read) if isinstance(read, str) else read for _, read in named]
+    return Grid([head for head, _ in named], [[cell(read(line)) for read in readers] for line in lines], labels)
+
+
+def _reader(path: str) -> Callable[[Any], Any]:
+    place, _, rest = path.partition(".")
+    if not place.isdigit():
+        return operator.attrgetter(path)
+    part = operator.itemgetter(int(place))
+    return part if not rest else lambda line: operator.attrgetter(rest)(part(line))
+
+
+def cell(value: Any) -> str:
+    """A value in a table: numbers by :func:`number`, intervals with the sign of their note, – for None.
+
+    >>> cell("a"), cell(0.25), cell(None)
+    ('a', '0.2500', '–')
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "–"
+    if isinstance(value, int | float):
+        return number(value)
+    return interval(value.low, value.high) + mark_of(told(value)[1])
+
+
 class Tabular:
     """Base class of results that are one table, by ``to_arrow``, ``to_pandas`` and ``to_polars``.
 
@@ -193,12 +237,18 @@ class Tabular:
         return [flat(self)]
 
     def to_arrow(self) -> pa.Table:
-        """The result as a table of Arrow."""
+        """The result as a table of Arrow, with the columns of segments behind its own."""
         import pyarrow as pa
 
-        records = self.records()
-        names = dict.fromkeys(name for record in records for name in record)
-        return pa.table({name: pa.array([record.get(name) for record in records]) for name in names})
+        if isinstance(own := getattr(self, "table", None), pa.Table):
+            return own
+        records, types = self.records(), _types_of(getattr(self, "_item", None))
+        names = dict.fromkeys(name for record in records for name in record) or types
+        columns = {name: [record.get(name) for record in records] for name in names}
+        return with_segment_columns(
+            pa.table({name: pa.array(values, types.get(name)) for name, values in columns.items()}),
+            columns.get("segment", []),
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """The result as a frame of pandas, which raises ``MissingExtraError`` where it is absent."""
@@ -211,6 +261,42 @@ class Tabular:
         with _needs("polars"):
             import polars
         return polars.DataFrame(self.to_arrow())
+
+
+def _types_of(item: type | None) -> dict[str, pa.DataType]:
+    """The types of Arrow of the fields that a dataclass declares as numbers, flags and texts."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
+    declared = {} if item is None else {one.name: str(one.type).removesuffix(" | None") for one in fields(item)}
+    return {name: types[kind] for name, kind in declared.items() if kind in types}
+
+
+class SegmentName(str):
+    """The name of a segment, ``language=en, length=[10, 20)``, with the value of each column."""
+
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> SegmentName:
+        """The name of the segment that these values define."""
+        name = cls(", ".join(f"{column}={value}" for column, value in values.items()))
+        name.values = values
+        return name
+
+
+def with_segment_columns(table: pa.Table, segments: Sequence[str | None]) -> pa.Table:
+    """The table with the values of the segments of its rows, a column each; null where a segment has none.
+
+    A column that the table has already is named ``by_…``.
+    """
+    import pyarrow as pa
+
+    values = [segment.values if isinstance(segment, SegmentName) else {} for segment in segments]
+    for name in dict.fromkeys(name for each in values for name in each):
+        own = f"by_{name}" if name in table.column_names else name
+        table = table.append_column(own, pa.array([each.get(name) for each in values], pa.string()))
+    return table
 
 
 @contextmanager
@@ -276,9 +362,9 @@ class NotebookTables(Tabular, ABC):
 class Shown(NotebookTables):
     """Base class of results that print as tables and notes."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The values as dictionaries, lists and plain values."""
+        """The fields as dictionaries, lists and plain values, and the ``notes``."""
+        return {**plain(self), "notes": list(self.remarks())}
 
     def to_json(self) -> str:
         """The dictionary as JSON: null for NaN, ``"Infinity"`` and ``"-Infinity"`` for the infinities."""
@@ -306,6 +392,25 @@ class Shown(NotebookTables):
         return Group(*parts, *notes) if notes else Group(*parts[:-1])
 
 
+HIDDEN = {"plain": False}
+"""The metadata of a field that ``to_dict`` leaves out."""
+
+
+def plain(value: Any) -> Any:
+    """A value as dictionaries, lists and plain values: of a dataclass its fields, but tables and hidden ones."""
+    if is_dataclass(value):
+        shown = {one.name: getattr(value, one.name) for one in fields(value) if one.metadata.get("plain", True)}
+        return {name: _plain(own) for name, own in shown.items() if not hasattr(own, "column_names")}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> Any:
+    own = getattr(value, "to_dict", None) if is_dataclass(value) else None
+    return plain(value) if own is None else own()
+
+
 class _ShownItems(Shown):
     """A printed result whose items are those of its field ``of``."""
 
@@ -313,8 +418,11 @@ class _ShownItems(Shown):
         super().__init_subclass__()
         if of is not None:
             cls._items = property(operator.attrgetter(of))
+            item, *_ = (*get_args(getattr(cls, "__orig_bases__", (None,))[0]), None)
+            cls._item = item if is_dataclass(item) else None
 
     _items: ClassVar[Any]
+    _item: ClassVar[Any] = None
 
     def __len__(self) -> int:
         return len(self._items)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from fastmetrics.base.errors import some
 
 MARK = "†"
 """The sign of a figure whose note says that its interval or p may be too sure, or is not there."""
@@ -67,3 +70,51 @@ def mark_of(note: str | None) -> str:
     ('', '†')
     """
     return "" if note is None else getattr(note, "mark", MARK)
+
+
+# The notes below a table on the intervals in it: their kinds, and those that may hold another level.
+
+
+NAMES: Mapping[str, str] = {
+    "skew_t": "t widened for skewness",
+    "exact": "exact for scores of 0 and 1",
+    "adjusted": "adjusted for scores of 0 and 1",
+    "bounded": "the worst case within the bounds",
+    "worst_case": "the worst case of what was not seen",
+    "t": "Student's t",
+    "percentile": "percentile bootstrap",
+    "combined": "the combined intervals of both runs",
+    "normal": "normal approximation",
+    "order": "order statistics",
+    "none": "none",
+}
+"""The kinds of intervals in words."""
+
+_MANY = 4
+
+
+def told(figure: Any) -> tuple[str, str | None]:
+    """The kind of the interval of a figure, and the note on it; of a note alone, no kind."""
+    if figure is None or isinstance(figure, str):
+        return "none", figure
+    kind = figure.kind if hasattr(figure, "kind") else figure.interval
+    return kind, figure.note if hasattr(figure, "note") else figure.interval_note
+
+
+def interval_notes(figures: Iterable[tuple[str, Any]], confidence: float, of: str = "") -> list[str]:
+    """The notes on the intervals of figures, each given with its name.
+
+    >>> interval_notes([("f1", Note("few_differ")), ("em", Note("no_bounds"))], 0.95)[0]
+    'wider than its level needs: few rows differ (f1)'
+    """
+    kinds: dict[str, dict[str, None]] = {}
+    notes: dict[str, dict[str, None]] = {}
+    for name, figure in figures:
+        kind, note = told(figure)
+        if kind != "none":
+            kinds.setdefault(kind, {})[name] = None
+        if note is not None:
+            notes.setdefault(note, {})[name] = None
+    ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
+    lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
+    return [*lines, *(f"{mark_of(note)} {note} ({some(names, _MANY)})".lstrip() for note, names in notes.items())]

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
-from fastmetrics.base.notes import mark_of
+from fastmetrics.base.notes import interval_notes, mark_of
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
@@ -28,7 +28,6 @@ from fastmetrics.results.comparison import (
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Change, Lead
 from fastmetrics.results.score_table import ScoreTable
-from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import compact_letters
 
 # A difference of two systems as a line of a report, and which differences of segments an overview shows.
@@ -185,7 +184,7 @@ class Against:
     def marks(self, lines: Sequence[DifferenceLine]) -> list[str]:
         """What the marks of the intervals and p values of these lines mean."""
         notes = [(line.metric, note) for line in lines for note in (line.interval_note, p_mark(line.p_note))]
-        return interval_notes(((metric, "none", note) for metric, note in notes), self.confidence)
+        return interval_notes(notes, self.confidence)
 
     @property
     def best_first(self) -> Sequence[str]:

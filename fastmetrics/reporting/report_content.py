@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import resolve
-from fastmetrics.base.display import number
+from fastmetrics.base.display import cell, number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
@@ -48,7 +48,6 @@ from fastmetrics.results.score_columns import declared_better
 from fastmetrics.results.score_table import ScoreTable, is_unscored, open_runs, open_scores, run_of
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 from fastmetrics.results.worst_rows import TextSource
-from fastmetrics.stats.mean_interval import interval_text
 
 # The data page of a report: which rows it holds, and what its scores were made from.
 
@@ -515,7 +514,7 @@ def _main_mean(run: ScoreTable, name: str, options: ReportOptions) -> dict[str, 
     )
     if found is None or not found.n:
         return None
-    ends = interval_text(found.low, found.high, found.interval_note)
+    ends = cell(found)
     return {"metric": visible(name), "mean": number(found.mean), "interval": ends, "n": f"{found.n:,}"}
 
 

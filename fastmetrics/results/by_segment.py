@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import distinct, listed
-from fastmetrics.base.columns import table_of_records
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, lines_of, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
+from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
@@ -29,12 +28,11 @@ from fastmetrics.results.row_groups import (
     cluster_numbers,
     few_rows_note,
     segments_of,
-    with_segment_columns,
     worst_first,
 )
 from fastmetrics.results.score_columns import declared_bounds, directions
 from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
-from fastmetrics.stats.mean_interval import INTERVALS, interval_notes, interval_text
+from fastmetrics.stats.mean_interval import INTERVALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class MeanInterval:
     low: float
     high: float
     interval: str
-    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.base.notes.NAMES`."""
     interval_note: str | None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None
@@ -70,30 +68,23 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
 
     def grids(self) -> list[Grid]:
         """The means over all rows, then over the segments of each metric."""
-        header = ("mean", "interval", "n", "no score")
-        whole = [(mean.metric, *_cells(mean)) for mean in self.means if mean.segment is None]
-        grids = [Grid(("metric", *header), whole)]
         segments: dict[str, list[MeanInterval]] = {}
         for mean in self.means:
             if mean.segment is not None:
                 segments.setdefault(mean.metric, []).append(mean)
-        for metric, means in segments.items():
-            rows = [(mean.segment, *_cells(mean)) for mean in worst_first(means, "mean", self.better[metric])]
-            grids.append(Grid((metric, *header), rows))
-        return grids
+        whole = [mean for mean in self.means if mean.segment is None]
+        ordered = {name: worst_first(means, "mean", self.better[name]) for name, means in segments.items()}
+        return [
+            lines_of(whole, "metric", *_COLUMNS),
+            *(lines_of(means, (metric, "segment"), *_COLUMNS) for metric, means in ordered.items()),
+        ]
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the number of small segments."""
         of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        kinds = dict.fromkeys((mean.metric, mean.interval, mean.interval_note) for mean in self.means)
-        notes = [f"means of {self.scores}", *interval_notes(kinds, self.confidence, of), *self.notes]
-        return [*notes, *few_rows_note({mean.segment for mean in self.means if mean.segment and mean.n < FEW_ROWS})]
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"means": [{"metric", "segment", "n", "mean", "low", "high", "interval", …}, …], "notes": […]}``."""
-        names = MeanInterval.__slots__
-        means = [{name: getattr(mean, name) for name in names} for mean in self.means]
-        return {"means": means, "notes": list(self.remarks())}
+        kinds = interval_notes(((mean.metric, mean) for mean in self.means), self.confidence, of)
+        small = few_rows_note({mean.segment for mean in self.means if mean.segment and mean.n < FEW_ROWS})
+        return [f"means of {self.scores}", *kinds, *self.notes, *small]
 
     def heat_map(self, stored: Stored | None = None) -> HeatMap | None:
         """The means by segment and metric, coloured by their difference from the mean of all rows."""
@@ -121,11 +112,6 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
             return drawn(*draw_heat_maps(figure, {"": heat}, "the interval leaves out the mean of all rows"))
         return drawn(_draw_means(figure, self.means), left_out(self.means, "metrics" if heat is None else "means"))
 
-    def to_arrow(self) -> pa.Table:
-        """One row per mean; the columns of the segments are columns of their own."""
-        table = table_of_records(MeanInterval, self.means, MeanInterval.__slots__)
-        return with_segment_columns(table, [mean.segment for mean in self.means])
-
 
 def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
     """A row for each metric, or for each segment of the one metric."""
@@ -140,10 +126,12 @@ def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
     return forest(figure, rows, title, scales)
 
 
-def _cells(mean: MeanInterval) -> tuple[str, str, str, str]:
-    interval = interval_text(mean.low, mean.high, mean.interval_note)
-    small = "*" if mean.segment is not None and mean.n < FEW_ROWS else ""
-    return number(mean.mean), interval, number(mean.n) + small, number(mean.n_missing)
+def _rows(mean: MeanInterval) -> str:
+    """The number of rows, with a star at a small segment."""
+    return number(mean.n) + "*" * (mean.segment is not None and mean.n < FEW_ROWS)
+
+
+_COLUMNS: tuple[Any, ...] = ("mean", ("interval", lambda mean: mean), ("n", _rows), ("no score", "n_missing"))
 
 
 def summarize_by(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,19 +14,19 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Ints, arrow_texts, is_number, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct
-from fastmetrics.base.columns import as_array, table_of_records
-from fastmetrics.base.display import Grid, Shown, number, row_count
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.display import Grid, Shown, lines_of, number, row_count
 from fastmetrics.base.drawing import canvas, drawn
 from fastmetrics.base.drawing import label as drawn_label
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError, some
+from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_texts
-from fastmetrics.results.row_groups import Segment, cluster_numbers, segments_of, with_segment_columns, worst_first
+from fastmetrics.results.row_groups import Segment, cluster_numbers, segments_of, worst_first
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.confusion import FIGURES, SHOWN, ClassFigures, Confusion, class_agreement, class_figures, short
 from fastmetrics.stats.estimates import Estimate
-from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
 from fastmetrics.text.extraction import each, extractor, first_found
@@ -76,26 +76,14 @@ class Classification(LabelFigures, Shown):
     confidence: float
     notes: Sequence[str]
 
-    def to_dict(self) -> dict[str, Any]:
-        """All figures as nested dictionaries; of the matrix, the cells that have rows."""
-        plain = asdict(self)
-        for entry, part in zip([plain, *plain["segments"]], self._parts(), strict=True):
-            entry["confusion"] = part.confusion.to_dict()
-        return plain
-
-    def to_arrow(self) -> pa.Table:
-        """One row for each figure of each part: segment, figure, value, low, high, interval, interval_note, n.
-
-        The columns of the segments are columns of their own.
-        """
-        records = [
-            _Record(part.segment, name, found.value, found.low, found.high, found.interval, found.note, part.n)
-            for part in self._parts()
-            for name in FIGURES
-            for found in [getattr(part, name)]
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """A row for each figure of each part: segment, figure, value, low, high, interval, interval_note, n."""
+        found = [(part, name, getattr(part, name)) for part in self._parts() for name in FIGURES]
+        return [
+            {"segment": part.segment, "figure": name, "value": one.value, "low": one.low, "high": one.high}
+            | {"interval": one.interval, "interval_note": one.note, "n": part.n}
+            for part, name, one in found
         ]
-        table = table_of_records(_Record, records, [field.name for field in fields(_Record)])
-        return with_segment_columns(table, [record.segment for record in records])
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: the confusion matrix, coloured by the share of the rows that expect a label.
@@ -126,19 +114,17 @@ class Classification(LabelFigures, Shown):
 
     def grids(self) -> Sequence[Grid]:
         """The figures, the classes, the matrix, of many classes the most frequent errors, and the segments."""
-        rows = [
-            (label, number(found.value), interval_text(found.low, found.high, found.note))
-            for name, label in FIGURES.items()
-            for found in [getattr(self, name)]
-        ]
-        grids = [Grid(("all rows", "value", "interval"), rows)]
-        grids += [self._class_grid(), self.confusion.grid()] if self.n else []
+        figures = [(label, getattr(self, name)) for name, label in FIGURES.items()]
+        head = (("all rows", "0"), ("value", "1.value"), ("interval", "1"))
+        grids = [lines_of(figures, *head), *([self._class_grid(), self.confusion.grid()] if self.n else [])]
         if len(self.confusion.labels) > SHOWN:
             grids.append(self.confusion.errors())
         if self.segments:
-            head = ("segment", "n", "accuracy", "interval", "macro F1", "interval", "kappa", "MCC")
-            segments = worst_first(_by_accuracy(self.segments), "accuracy", "higher")
-            grids.append(Grid(head, [_segment_cells(one.part) for one in segments]))
+            accuracy = (("accuracy", "accuracy.value"), ("interval", "accuracy"))
+            macro = (("macro F1", "macro_f1.value"), ("interval", "macro_f1"))
+            others = (("kappa", "kappa.value"), ("MCC", "mcc.value"))
+            ordered = worst_first(self.segments, "accuracy.value", "higher")
+            grids.append(lines_of(ordered, "segment", "n", *accuracy, *macro, *others))
         return grids
 
     def _class_grid(self) -> Grid:
@@ -146,19 +132,9 @@ class Classification(LabelFigures, Shown):
         classes = self.classes
         if len(classes) > _MANY:
             classes = sorted(classes, key=lambda one: -one.n)[:_MANY]
-        rows = [
-            (
-                short(one.label),
-                number(one.n),
-                number(one.n_predicted),
-                number(one.precision.value),
-                number(one.recall.value),
-                number(one.f1.value),
-                interval_text(one.f1.low, one.f1.high, one.f1.note),
-            )
-            for one in classes
-        ]
-        return Grid(("label", "expected", "predicted", "precision", "recall", "F1", "interval"), rows)
+        counts = (("label", lambda one: short(one.label)), ("expected", "n"), ("predicted", "n_predicted"))
+        shares = (("precision", "precision.value"), ("recall", "recall.value"), ("F1", "f1.value"), ("interval", "f1"))
+        return lines_of(classes, *counts, *shares)
 
     def remarks(self) -> Sequence[str]:
         """What was compared, rows left out, kinds of intervals, and labels that only one side has."""
@@ -171,56 +147,12 @@ class Classification(LabelFigures, Shown):
             notes.append(f"the {_MANY} most frequent of {len(self.classes):,} labels; to_dict() and --json have all")
         return [*notes, *self.notes, *interval_notes(self._intervals(), self.confidence)]
 
-    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
-        """The figure, kind and note of each printed interval."""
-        for name, label in FIGURES.items():
-            found = getattr(self, name)
-            yield label, found.interval, found.note
-        for one in self.classes[:_MANY]:
-            yield "F1 of labels", one.f1.interval, one.f1.note
+    def _intervals(self) -> Iterator[tuple[str, Estimate]]:
+        """The figures of the printed intervals."""
+        yield from ((label, getattr(self, name)) for name, label in FIGURES.items())
+        yield from (("F1 of labels", one.f1) for one in self.classes[:_MANY])
         for part in self.segments:
-            yield from (
-                (f"{FIGURES[name]} of segments", found.interval, found.note)
-                for name in ("accuracy", "macro_f1")
-                for found in [getattr(part, name)]
-            )
-
-
-@dataclass(frozen=True)
-class _Record:
-    segment: str | None
-    figure: str
-    value: float
-    low: float
-    high: float
-    interval: str
-    interval_note: str | None
-    n: int
-
-
-@dataclass(frozen=True)
-class _ByAccuracy:
-    segment: str
-    accuracy: float
-    part: LabelFigures
-
-
-def _by_accuracy(segments: Sequence[LabelFigures]) -> list[_ByAccuracy]:
-    return [_ByAccuracy(str(part.segment), part.accuracy.value, part) for part in segments]
-
-
-def _segment_cells(part: LabelFigures) -> tuple[str, ...]:
-    accuracy, macro = part.accuracy, part.macro_f1
-    return (
-        str(part.segment),
-        number(part.n),
-        number(accuracy.value),
-        interval_text(accuracy.low, accuracy.high, accuracy.note),
-        number(macro.value),
-        interval_text(macro.low, macro.high, macro.note),
-        number(part.kappa.value),
-        number(part.mcc.value),
-    )
+            yield from ((f"{FIGURES[name]} of segments", getattr(part, name)) for name in ("accuracy", "macro_f1"))
 
 
 # The columns, and their labels as texts.

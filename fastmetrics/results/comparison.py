@@ -6,27 +6,24 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.base.columns import table_of_records
-from fastmetrics.base.display import Grid, ShownSequence, interval, number
+from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
 from fastmetrics.base.errors import one_line
-from fastmetrics.base.notes import MARK, Note, mark_of
+from fastmetrics.base.notes import Note, interval_notes, mark_of
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
 from fastmetrics.results.aligned_scores import AlignedScores
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
-from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, with_segment_columns, worst_first
+from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
 from fastmetrics.stats.attempts import QuestionScores, variance
-from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
 from fastmetrics.stats.sums import exact_sum
 
@@ -52,7 +49,7 @@ class Compared:
     low: float
     high: float
     interval: str
-    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.base.notes.NAMES`."""
     interval_note: str | None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None
@@ -170,15 +167,6 @@ def _extreme(pair: Compared, missing_other: float, missing_baseline: float) -> f
 
 
 # The tables of comparisons: cells as text, and LaTeX tables of systems and metrics, as in papers on retrieval.
-
-
-def counted(count: int | None) -> str:
-    """A count.
-
-    >>> counted(1500), counted(None)
-    ('1,500', '–')
-    """
-    return "–" if count is None else number(count)
 
 
 def compared_rows(pair: Compared) -> str:
@@ -350,18 +338,12 @@ def _mean_count(answers: QuestionScores | None) -> float:
 
 def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
     """The parts of the variance as a table."""
-    rows = [
-        (
-            part.metric,
-            f"{part.baseline} → {part.other}",
-            f"{part.answers_baseline:.3g}, {part.answers_other:.3g}",
-            number(part.n_questions),
-            number(part.between),
-            number(part.within_baseline + part.within_other),
-        )
-        for part in parts
-    ]
-    return Grid(("variance of Δ", "systems", "answers", "questions", "between ω²", "within σ²/K"), rows)
+    return lines_of(
+        *(parts, ("variance of Δ", "metric"), ("systems", lambda part: f"{part.baseline} → {part.other}")),
+        ("answers", lambda part: f"{part.answers_baseline:.3g}, {part.answers_other:.3g}"),
+        *(("questions", "n_questions"), ("between ω²", "between")),
+        ("within σ²/K", lambda part: part.within_baseline + part.within_other),
+    )
 
 
 # The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX.
@@ -394,9 +376,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     systems: Sequence[str]
     joined_by: str
     """What pairs the rows: a column, the position, or none for runs that share no rows."""
+
     n_rows: Mapping[str, int]
     """The number of rows of each system."""
-    comparisons: Sequence[Compared]
+    comparisons: Sequence[Compared] = field(metadata=HIDDEN)
     rankings: Sequence[Ranking]
     better: Mapping[str, Better]
     bounds: Mapping[str, tuple[float, float] | None]
@@ -611,10 +594,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         return limits is not None and math.isfinite(limits[0 if self.better[metric] == "higher" else 1])
 
     def _intervals(self, of: str = "") -> list[str]:
-        """The kinds of intervals, and the notes on them."""
-        kinds = dict.fromkeys((pair.metric, pair.interval, pair.interval_note) for pair in self._once)
-        kinds |= dict.fromkeys((pair.metric, "none", p_mark(pair.p_note)) for pair in self.comparisons)
-        return interval_notes(kinds, self.confidence, of)
+        """The kinds of intervals, and the notes on them and on p."""
+        named: list[tuple[str, Any]] = [(pair.metric, pair) for pair in self._once]
+        named += [(pair.metric, p_mark(pair.p_note)) for pair in self.comparisons]
+        return interval_notes(named, self.confidence, of)
 
     def _turned(self) -> list[str]:
         """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
@@ -649,35 +632,14 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         """``{"comparisons": [{"metric", "baseline", …}], "rankings": […], "notes": […]}`` and the settings."""
         return {
             "headline": self.headline,
-            "main": self.main,
-            "first_metrics": dict(self.first_metrics),
-            "comparisons": list(map(self._row, self.comparisons)),
-            "rankings": [asdict(ranking) for ranking in self.rankings],
-            **({"repeats": [asdict(parts) for parts in self.repeats]} if self.repeats else {}),
-            "systems": list(self.systems),
-            "correction": self.correction,
-            "confidence": self.confidence,
-            "interval": self.interval,
-            "margin": self.margin,
-            "missing": self.missing,
+            "comparisons": list(self.records()),
+            **super().to_dict(),
             "unpaired": self.unpaired,
-            "joined_by": self.joined_by,
-            "missing_queries": {name: asdict(queries) for name, queries in self.missing_queries.items()},
-            "notes": self.notes,
         }
 
-    def _row(self, pair: Compared) -> dict[str, Any]:
-        """The figures of a comparison by name, with its verdict and the direction of the metric."""
-        return {**pair.to_dict(), "verdict": self.verdict(pair), "better": self.better[pair.metric]}
-
-    def to_arrow(self) -> pa.Table:
-        """One row per comparison, with the columns of ``comparisons`` in the JSON, and those of the segments."""
-        names = [field.name for field in fields(Compared) if not field.name.startswith("all_")]
-        table = table_of_records(Compared, self.comparisons, names)
-        table = table.append_column("verdict", pa.array(map(self.verdict, self.comparisons), pa.string()))
-        better = [self.better[pair.metric] for pair in self.comparisons]
-        table = table.append_column("better", pa.array(better, pa.string()))
-        return with_segment_columns(table, [pair.segment for pair in self.comparisons])
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per comparison: its figures, the verdict, the direction of the metric."""
+        return [{**pair.to_dict(), "verdict": self.verdict(pair), "better": self.better[pair.metric]} for pair in self]
 
     def heat_map(self, pair: tuple[str, str] | None = None) -> HeatMap | None:
         """The differences of the second system of a pair from its first, by default of the first two, by segment.
@@ -761,10 +723,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             elif verdict in ("worse", "lower"):
                 beaten.setdefault((pair.baseline, pair.metric), []).append(pair.other)
         lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
-        kinds = [note for note in self._intervals(" of differences") if not note.startswith(MARK)]
+        kinds = [(pair.metric, replace(pair, interval_note=None)) for pair in whole]
         lacking += [
             f"superscripts: better than these systems, by the test {whole[0].test}, level {self.alpha:g}",
-            *kinds,
+            *interval_notes(kinds, self.confidence, " of differences"),
         ]
         if any(count.endswith("*") for count in rows.values()):
             lacking.append("* some systems have scores of other rows too")
@@ -778,75 +740,49 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
         whole, several = self._whole, len(self.systems) > 2
-        grids = [self._differences(whole, several), self._counts(whole, several)]
+        names: tuple[Any, ...] = ("baseline", "other") if several else ()
+        means = () if several else tuple(zip(self.systems, ("mean_baseline", "mean_other"), strict=True))
+        delta = ("Δ", lambda pair: signed(pair.delta))
+        told = (*names, ("verdict", self.verdict), *means, delta, ("interval", _interval))
+        test = ("test",) if len({pair.test for pair in whole}) > 1 else ()
+        p = ("p", lambda pair: p_value(pair.p_corrected, pair.p_note))
+        grids = [lines_of(whole, "metric", *told, *test, p, labels=3 if several else 1), self._counts(names)]
         segments: dict[str, list[Compared]] = {metric: [] for metric in self.better}
         for pair in self._once:
             if pair.segment is not None:
                 segments[pair.metric].append(pair)
         if any(segments.values()):
-            grids += [self._segments(metric, pairs) for metric, pairs in segments.items()]
-        return [*grids, *map(_ranked, self.rankings), *([repeat_grid(self.repeats)] if self.repeats else [])]
-
-    def _differences(self, whole: Sequence[Compared], several: bool) -> Grid:
-        tests = len({pair.test for pair in whole}) > 1
-        means = () if several else self.systems
-        header = (*self._labels("metric", several), *means, "Δ", "interval", *(("test",) if tests else ()), "p")
-        rows = [
-            (
-                pair.metric,
-                *self._told(pair, several),
-                *(() if several else map(number, (pair.mean_baseline, pair.mean_other))),
-                signed(pair.delta),
-                _interval(pair),
-                *((pair.test,) if tests else ()),
-                p_value(pair.p_corrected, pair.p_note),
+            for metric, pairs in segments.items():
+                ordered = worst_first(pairs, "delta", self.better[metric])
+                grids.append(lines_of(ordered, (metric, "segment"), *told, ("n", _rows), labels=3 if several else 1))
+        rankings = [
+            lines_of(
+                zip(ranking.systems, ranking.means, ranking.letters, strict=True),
+                *((f"{ranking.metric}, {ranking.n:,} rows of all", "0"), ("mean", "1")),
+                ("group", "2"),
             )
-            for pair in whole
+            for ranking in self.rankings
         ]
-        return Grid(header, rows, label_columns=3 if several else 1)
+        return [*grids, *rankings, *([repeat_grid(self.repeats)] if self.repeats else [])]
 
-    @staticmethod
-    def _labels(first: str, several: bool) -> tuple[str, ...]:
-        """The headings of what is compared and of the verdict, which stands in the first part of a wide table."""
-        return (first, *(("baseline", "other") if several else ()), "verdict")
-
-    def _told(self, pair: Compared, several: bool) -> tuple[str, ...]:
-        return (*((pair.baseline, pair.other) if several else ()), self.verdict(pair))
-
-    def _counts(self, whole: Sequence[Compared], several: bool) -> Grid:
-        lacking = ("missing base", "missing other") if self.missing_queries else ()
-        header = ("metric", *(("baseline", "other") if several else ()), "n", "only base", "only other", *lacking)
-        rows = []
-        for pair in {(o.metric, o.baseline, o.other): o for o in whole}.values():
-            names = (pair.baseline, pair.other) if several else ()
-            counts = map(number, (pair.n_paired, pair.n_only_baseline, pair.n_only_other))
-            absent = map(counted, (pair.n_missing_baseline, pair.n_missing_other) if lacking else ())
-            won = "–" if pair.wins is None else f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}"
-            rows.append((pair.metric, *names, *counts, *absent, won, number(pair.d_z), number(pair.detectable)))
-        return Grid((*header, "won/tied/lost", "d_z", "detectable"), rows, label_columns=3 if several else 1)
-
-    def _segments(self, metric: str, segments: Sequence[Compared]) -> Grid:
-        """The segments of a metric, worst for the other system first; small segments are marked."""
-        several = len(self.systems) > 2
-        rows = [
-            (
-                str(pair.segment),
-                *self._told(pair, several),
-                *(() if several else map(number, (pair.mean_baseline, pair.mean_other))),
-                signed(pair.delta),
-                _interval(pair),
-                compared_rows(pair) + ("*" if least_rows(pair) < FEW_ROWS else ""),
-            )
-            for pair in worst_first(segments, "delta", self.better[metric])
-        ]
-        header = (*self._labels(metric, several), *(() if several else self.systems), "Δ", "interval", "n")
-        return Grid(header, rows, label_columns=3 if several else 1)
-
-
-def _ranked(ranking: Ranking) -> Grid:
-    rows = list(zip(ranking.systems, map(number, ranking.means), ranking.letters, strict=True))
-    return Grid((f"{ranking.metric}, {ranking.n:,} rows of all", "mean", "group"), rows)
+    def _counts(self, names: Sequence[Any]) -> Grid:
+        pairs = {(pair.metric, pair.baseline, pair.other): pair for pair in self._whole}.values()
+        lacking = (("missing base", "n_missing_baseline"), ("missing other", "n_missing_other"))
+        return lines_of(
+            *(pairs, "metric", *names, ("n", "n_paired"), ("only base", "n_only_baseline")),
+            *(("only other", "n_only_other"), *(lacking if self.missing_queries else ())),
+            *(("won/tied/lost", _won), "d_z", "detectable"),
+            labels=3 if names else 1,
+        )
 
 
 def _interval(pair: Compared) -> str:
     return bounds(pair.low, pair.high, mark_of(pair.interval_note))
+
+
+def _rows(pair: Compared) -> str:
+    return compared_rows(pair) + "*" * (least_rows(pair) < FEW_ROWS)
+
+
+def _won(pair: Compared) -> str:
+    return "–" if pair.wins is None else f"{pair.wins:,}/{pair.ties:,}/{pair.losses:,}"

@@ -6,16 +6,15 @@ import itertools
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, number
+from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.options import Whole, argument
@@ -81,19 +80,20 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
     def grids(self) -> list[Grid]:
         """The pairs with the largest disagreement, those with the largest agreement, and the paired views."""
         defined = [pair for pair in self.pairs if not math.isnan(pair.agreement)]
-        first = defined[: max(_SHOWN, 2 * _SHOWN if len(defined) <= 2 * _SHOWN else _SHOWN)]
-        grids = [Grid(("least alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in first])]
-        if len(defined) > len(first):
-            last = defined[: -_SHOWN - 1 : -1]
-            grids.append(Grid(("most alike", "", "n", "Pearson", "Spearman"), [self._line(pair) for pair in last]))
-        views = [
-            (view.a, view.b, f"{number(view.mean_low)} ({view.n_low:,})", f"{number(view.mean_high)} ({view.n_high:,})")
-            for view in self.views
+        first = defined[: 2 * _SHOWN if len(defined) <= 2 * _SHOWN else _SHOWN]
+        last = defined[: -_SHOWN - 1 : -1] if len(defined) > len(first) else []
+        grids = [
+            lines_of(
+                *(pairs, (head, lambda pair: self._name(pair.a)), ("", lambda pair: self._name(pair.b))),
+                *("n", ("Pearson", "pearson"), ("Spearman", "spearman")),
+            )
+            for head, pairs in {"least alike": first, "most alike": last}.items()
+            if pairs or head == "least alike"
         ]
-        return [*grids, *([Grid(("mean (rows) of", "where", "≤ 0.5", "> 0.5"), views)] if views else [])]
-
-    def _line(self, pair: MetricPair) -> tuple[str, ...]:
-        return self._name(pair.a), self._name(pair.b), number(pair.n), number(pair.pearson), number(pair.spearman)
+        low = ("≤ 0.5", lambda view: f"{number(view.mean_low)} ({view.n_low:,})")
+        high = ("> 0.5", lambda view: f"{number(view.mean_high)} ({view.n_high:,})")
+        views = lines_of(self.views, ("mean (rows) of", "a"), ("where", "b"), low, high)
+        return [*grids, *([views] if self.views else [])]
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the sign, and the number of omitted pairs."""
@@ -105,17 +105,6 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
             *notes,
             *([f"{constant:,} pairs are undefined: a score is constant, or there are too few rows"] * (constant > 0)),
         ]
-
-    def to_arrow(self) -> pa.Table:
-        """One row per pair."""
-        types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
-        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(MetricPair)])
-        return pa.Table.from_pylist([asdict(pair) for pair in self.pairs], schema)
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"pairs": [{"a", "b", "n", "pearson", "spearman", "agreement"}, …], "views": […], "notes": […]}``."""
-        pairs, views = ([asdict(entry) for entry in some] for some in (self.pairs, self.views))
-        return {"pairs": pairs, "views": views, "notes": list(self.remarks())}
 
 
 def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> Correlations:
@@ -217,19 +206,9 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
 
     def grids(self) -> list[Grid]:
         """One line per metric."""
-        rows = [
-            (
-                histogram.metric,
-                *(
-                    (number(histogram.edges[0]), histogram.drawn(), number(histogram.edges[-1]))
-                    if histogram.n
-                    else ("–", "", "–")
-                ),
-                number(histogram.n),
-            )
-            for histogram in self.metrics.values()
-        ]
-        return [Grid(("metric", "from", "", "to", "n"), rows)]
+        ends = (lambda one: one.edges[0] if one.n else None), (lambda one: one.edges[-1] if one.n else None)
+        drawn = ("", lambda one: one.drawn() if one.n else "")
+        return [lines_of(self.metrics.values(), "metric", ("from", ends[0]), drawn, ("to", ends[1]), "n")]
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the blocks."""
@@ -263,7 +242,7 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"histograms": [{"metric", "n", "n_missing", "edges", "counts"}, …]}``."""
-        return {"histograms": [asdict(histogram) for histogram in self.metrics.values()]}
+        return {"histograms": plain(list(self.metrics.values()))}
 
 
 def histograms(

@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
 
-import pyarrow as pa
-
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
-from fastmetrics.base.display import Grid, ShownSequence, interval, number, row_count
+from fastmetrics.base.display import Grid, ShownSequence, interval, lines_of, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.notes import Note, mark_of
+from fastmetrics.base.notes import NAMES, Note, interval_notes, mark_of
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
@@ -37,7 +35,7 @@ from fastmetrics.results.gate_metrics import (
 )
 from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
 from fastmetrics.results.quantities import Method
-from fastmetrics.results.row_groups import Segment, with_segment_columns
+from fastmetrics.results.row_groups import Segment
 from fastmetrics.results.run_folders import latest_run, mean_of_runs
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.score_table import ScoreTable, open_scores
@@ -47,9 +45,7 @@ from fastmetrics.stats.mean_interval import (
     FEWER,
     LEAST_CLUSTERS,
     LEAST_ROWS,
-    NAMES,
     has_long_tail,
-    interval_notes,
 )
 
 # The result of checking scores against rules: the check of each rule; as text, JSON, Markdown and JUnit XML.
@@ -72,7 +68,7 @@ class CheckedRule:
     """The interval of the mean or of the change; NaN without one."""
     confidence: float = math.nan
     interval: str = "none"
-    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.base.notes.NAMES`."""
     interval_note: str | None = None
     """Why the interval may hold another level, or why there is none."""
     n_clusters: int | None = None
@@ -183,26 +179,17 @@ class CheckedRule:
     def to_dict(self) -> dict[str, Any]:
         """The rule and the result, as plain values."""
         rule = self.rule
-        entry = {"rule": rule.text, "name": rule.name, "metric": self.metric, "reading": rule.reading or "mean"}
-        limits = {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent, "segment": self.segment}
-        interval = {"low": self.low, "high": self.high, "confidence": self.confidence, "interval": self.interval}
-        rows = {"n": self.n, "n_clusters": self.n_clusters, "n_worst": self.n_worst, "worst": self.worst}
-        left_out = {"n_ignored": self.n_ignored, "n_new": self.n_new}
-        verdict = {"met": self.met, "verdict": "met" if self.met else "not met", "crosses": self.crosses}
-        last = {"interval_note": self.interval_note, "reason": None if self.met else self.reason}
-        places = {"worst_rows": list(self.places.rows), "worst_segment": self.places.segment}
-        return {
-            **entry,
-            "better": self.better,
-            **limits,
-            "value": self.value,
-            **interval,
-            **rows,
-            **left_out,
-            **verdict,
-            **last,
-            **places,
+        asked: dict[str, Any] = {
+            "rule": rule.text,
+            "name": rule.name,
+            "metric": self.metric,
+            "reading": rule.reading or "mean",
         }
+        asked |= {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent}
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("rule", "why", "places")}
+        verdict = {"verdict": "met" if self.met else "not met", "crosses": self.crosses}
+        places = {"worst_rows": list(self.places.rows), "worst_segment": self.places.segment}
+        return {**asked, **found, **verdict, "reason": None if self.met else self.reason, **places}
 
 
 _NOTED = 8
@@ -245,8 +232,10 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def grids(self) -> list[Grid]:
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
-        rows = [_cells(check) for check in sorted(self.checks, key=lambda check: check.met)]
-        return [Grid(("rule", "verdict", "value", "n", "no score"), rows)]
+        verdict = ("verdict", lambda check: "ok" if check.met else "FAILED")
+        without = ("no score", lambda check: check.n_worst + check.n_ignored)
+        unmet_first = sorted(self.checks, key=lambda check: check.met)
+        return [lines_of(unmet_first, ("rule", "title"), verdict, ("value", "shown"), "n", without)]
 
     def remarks(self) -> Sequence[str]:
         """Why rules are not met, how rows without a score count, the intervals, and the notes."""
@@ -276,10 +265,10 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def _intervals(self) -> list[str]:
         """The kinds of intervals that are shown, and their correction."""
-        kinds: dict[float, dict[tuple[str, str, str | None], None]] = {}
+        kinds: dict[float, list[tuple[str, CheckedRule]]] = {}
         for check in self.checks:
             if check.has_interval:
-                kinds.setdefault(check.confidence, {})[check.metric, check.interval, check.interval_note] = None
+                kinds.setdefault(check.confidence, []).append((check.metric, check))
         notes = [note for level, several in kinds.items() for note in interval_notes(several, level)]
         with_interval = sum(check.rule.reads_interval and check.why is None for check in self.checks)
         if self.correction != "none" and with_interval:
@@ -289,20 +278,13 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             )
         return notes
 
-    def to_arrow(self) -> pa.Table:
-        """One row per rule and segment, with the columns of ``checks`` in the JSON, and those of the segments."""
-        return with_segment_columns(super().to_arrow(), [check.segment for check in self.checks])
-
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per rule and segment."""
         return [check.to_dict() for check in self.checks]
 
     def to_dict(self) -> dict[str, Any]:
         """``{"passed", "verdict", "scores", "baseline", "checks": [{"rule", "value", "met", …}], "notes"}``."""
-        result = {"passed": self.passed, "verdict": self.verdict, "scores": self.scores, "baseline": self.baseline}
-        settings = {"confidence": self.confidence, "correction": self.correction}
-        notes = list(self.remarks())
-        return {**result, **settings, "checks": [check.to_dict() for check in self.checks], "notes": notes}
+        return {"passed": self.passed, "verdict": self.verdict, **super().to_dict()}
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes in GitHub's Markdown."""
@@ -323,16 +305,6 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
         ElementTree.indent(suite)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def _cells(check: CheckedRule) -> tuple[str, ...]:
-    return (
-        check.title,
-        "ok" if check.met else "FAILED",
-        check.shown,
-        number(check.n),
-        number(check.n_worst + check.n_ignored),
-    )
 
 
 def _unscored(check: CheckedRule) -> Iterator[str]:

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,13 +26,14 @@ from fastmetrics.base.column_names import (
     distinct,
 )
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers
-from fastmetrics.base.display import Grid, Shown, flat, number
+from fastmetrics.base.display import Grid, Shown, cell, flat, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.aligned_scores import align, with_row_ids
 from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
-from fastmetrics.results.row_groups import segments_of, with_segment_columns
+from fastmetrics.results.row_groups import segments_of
 from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
@@ -50,7 +51,6 @@ from fastmetrics.stats.judge_quality import (
     status_counts,
 )
 from fastmetrics.stats.labels import join, positive_from
-from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.raters import scale_agreement
 
@@ -150,25 +150,10 @@ class JudgeReport(Shown):
     notes: Sequence[str]
     confidence: float = 0.95
 
-    def to_arrow(self) -> pa.Table:
-        """One row per judged column of each judge, and one per segment of it, with the columns of the segments."""
-        segments = [part.segment for axis in self.axes for part in axis.segments]
-        return with_segment_columns(super().to_arrow(), [*(None for _ in self.axes), *segments])
-
     def records(self) -> Sequence[Mapping[str, Any]]:
         """The figures of each judged column, then the means of its segments."""
         parts = [{"judge": axis.judge, "axis": axis.axis} | flat(part) for axis in self.axes for part in axis.segments]
         return [*map(flat, self.axes), *parts]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as nested dictionaries of plain values."""
-        plain = asdict(self)
-        for entry, axis in zip(plain["axes"], self.axes, strict=True):
-            if axis.consistency is not None:
-                entry["consistency"]["reading"] = axis.consistency.reading
-            if axis.people is not None and axis.people.confusion is not None:
-                entry["people"]["confusion"] = axis.people.confusion.to_dict()
-        return plain
 
     def grids(self) -> Sequence[Grid]:
         """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
@@ -274,18 +259,16 @@ class JudgeReport(Shown):
         several = len({axis.judge for axis in self.axes}) > 1
         return f"{report.judge}: {report.axis}" if several else report.axis
 
-    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
-        """The figure, kind and note of each printed interval."""
+    def _intervals(self) -> Iterator[tuple[str, Any]]:
+        """The figures of the printed intervals."""
         for report in self.axes:
             if report.consistency is not None and not math.isnan(report.consistency.share):
-                yield "consistency", report.consistency.interval.kind, report.consistency.interval.note
+                yield "consistency", report.consistency.interval
             for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "Spearman")):
-                interval = None if report.people is None else report.people.intervals.get(figure)
-                if interval is not None:
-                    yield label, interval.kind, interval.note
-            estimates = [("powered", report.powered.powered), ("plain", report.powered.plain)] if report.powered else []
-            estimates += [("wins", report.orders.win_rate)] if report.orders else []
-            yield from ((label, estimate.interval, estimate.note) for label, estimate in estimates)
+                yield label, None if report.people is None else report.people.intervals.get(figure)
+            if report.powered:
+                yield from (("powered", report.powered.powered), ("plain", report.powered.plain))
+            yield "wins", None if report.orders is None else report.orders.win_rate
 
     def _lines(self, report: AxisReport) -> list[str]:
         counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
@@ -325,7 +308,7 @@ def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
 def _bounds(interval: Interval | None) -> str:
     if interval is None:
         return "–"
-    return interval_text(interval.low, interval.high, interval.note)
+    return cell(interval)
 
 
 def _ends(estimate: PoweredMean) -> list[str]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, cell, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.base.notes import mark_of
+from fastmetrics.base.notes import interval_notes, mark_of
 from fastmetrics.base.options import Choice, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align, units_of
@@ -24,7 +23,6 @@ from fastmetrics.results.row_groups import cluster_numbers
 from fastmetrics.results.score_table import are_several, bounds_of, open_runs, shared_metrics, two_runs
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Sample
-from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.significance import Aim, variance_bound
 
 MOST = 1e300
@@ -210,19 +208,17 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
 
     def grids(self) -> list[Grid]:
         """One row per metric and number of answers."""
-        rows = [
-            (
-                plan.metric,
-                number(plan.delta),
-                number(plan.repeats),
-                "–" if plan.n is None else number(plan.n),
-                ("–" if plan.n_high is None else number(plan.n_high)) + mark_of(plan.note),
-                number(plan.between),
-                number((plan.within_baseline + plan.within_other) / plan.repeats),
-            )
-            for plan in self.plans
-        ]
-        return [Grid(("metric", "Δ", "answers K", "questions", "at most", "between ω²", "within σ²/K"), rows)]
+        most = ("at most", lambda plan: cell(plan.n_high) + mark_of(plan.note))
+        within = ("within σ²/K", lambda plan: (plan.within_baseline + plan.within_other) / plan.repeats)
+        columns = (
+            ("Δ", "delta"),
+            ("answers K", "repeats"),
+            ("questions", "n"),
+            most,
+            ("between ω²", "between"),
+            within,
+        )
+        return [lines_of(self.plans, "metric", *columns)]
 
     def remarks(self) -> Sequence[str]:
         """What is shown by which test, where the variances come from, and the notes on them."""
@@ -230,19 +226,8 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
         shown = f"Δ is detected with power {self.power:g} {test} at level {self.aim.level:.3g}"
         if self.aim.equivalent:
             shown = f"equivalence within ±Δ is shown with power {self.power:g} at level {self.aim.level:.3g} if Δ is 0"
-        notes = interval_notes(((plan.metric, "none", plan.note) for plan in self.plans), self.confidence)
+        notes = interval_notes(((plan.metric, plan.note) for plan in self.plans), self.confidence)
         return [shown, *self.notes, *notes]
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"plans": [{"metric", "delta", "n", …}], "power", "confidence", "planned", "notes"}``."""
-        plans = [asdict(plan) for plan in self.plans]
-        return {"plans": plans, "power": self.power, "confidence": self.confidence, "planned": self.planned} | {
-            "notes": list(self.remarks())
-        }
-
-    def to_arrow(self) -> pa.Table:
-        """One row per plan."""
-        return pa.Table.from_pylist([asdict(plan) for plan in self.plans])
 
 
 def power(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.results.aligned_scores import AlignedScores, align, by_position, units_of
 from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
@@ -68,6 +68,11 @@ class PairedShares:
     only_second: int
     neither: int
 
+    @property
+    def n(self) -> int:
+        """The rows with both scores."""
+        return self.both + self.only_first + self.only_second + self.neither
+
 
 @dataclass(frozen=True)
 class AbstentionCost:
@@ -109,36 +114,29 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
 
     def analysis(self) -> list[Grid]:
         """The paired analysis: shares of rows that are high in two figures, and the costs of abstentions."""
-        shares = [
-            (one.run, f"{one.first}, {one.second}", *(number(count / n) for count in counts), number(n))
-            for one in self.paired
-            for counts in [(one.both, one.only_first, one.only_second, one.neither)]
-            for n in [sum(counts)]
-        ]
-        costs = [
-            (
-                one.run,
-                one.figure,
-                number(one.abstained),
-                number(one.n_abstained),
-                number(one.answered),
-                number(one.n_answered),
-            )
-            for one in self.abstentions
-        ]
-        grids = [Grid(("paired", "figures", "both", "first", "second", "neither", "rows"), shares, 2)] if shares else []
-        head = ("paired", "figure", "abstained", "rows", "answered", "rows")
-        return [*grids, *([Grid(head, costs, 2)] if costs else [])]
+
+        def shares(name: str) -> Callable[[PairedShares], float]:
+            return lambda one: getattr(one, name) / one.n
+
+        kinds = ("both", "first", "second", "neither")
+        columns = [(name, shares(f"only_{name}" if name in ("first", "second") else name)) for name in kinds]
+        figures = ("figures", lambda one: f"{one.first}, {one.second}")
+        paired = lines_of(self.paired, ("paired", "run"), figures, *columns, ("rows", "n"), labels=2)
+        rows = (("abstained", "abstained"), ("rows", "n_abstained"), ("answered", "answered"), ("rows", "n_answered"))
+        costs = lines_of(self.abstentions, ("paired", "run"), "figure", *rows, labels=2)
+        return [grid for grid in (paired, costs) if grid.rows]
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
         """A table of those of the figures that a run has; the number of rows has a star if one of them is over fewer,
         or the run has more."""
         names = [name for name in columns if any(name in row.sources for row in self.rows)]
-        lines = []
-        for row in self.rows:
-            star = "*" if row.n_other or any(row.scored.get(name, row.n) < row.n for name in names) else ""
-            lines.append((row.run, number(row.n) + star, *(number(row.figures[name]) for name in names)))
-        return Grid((head, "N", *names), lines)
+
+        def rows(row: PrimaryRow) -> str:
+            starred = row.n_other or any(row.scored.get(name, row.n) < row.n for name in names)
+            return number(row.n) + "*" * bool(starred)
+
+        figures = [(name, lambda row, name=name: row.figures[name]) for name in names]
+        return lines_of(self.rows, (head, "run"), ("N", rows), *figures)
 
     def remarks(self) -> Sequence[str]:
         """The metric of each column, and the columns without values."""
@@ -175,8 +173,11 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
 
         A run has a number, or None without scores, for each column of both tables.
         """
-        paired, costs = ([asdict(one) for one in some] for some in (self.paired, self.abstentions))
-        return {"runs": self.to_arrow().to_pylist(), "paired": paired, "abstentions": costs}
+        return {
+            "runs": self.to_arrow().to_pylist(),
+            "paired": plain(self.paired),
+            "abstentions": plain(self.abstentions),
+        }
 
 
 def primary_table(runs: Any) -> PrimaryTable:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import Grid, ShownSequence, number
+from fastmetrics.base.display import Grid, ShownSequence, flat, lines_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError
+from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import RepeatedRun, units_of
 from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
 from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
-from fastmetrics.stats.mean_interval import interval_notes, interval_text, mean_interval
+from fastmetrics.stats.mean_interval import mean_interval
 
 
 @dataclass(frozen=True)
@@ -84,23 +84,16 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
 
     def grids(self) -> list[Grid]:
         """Means and variances, then pass@k and pass^k."""
-        header = ("metric", "mean", "interval", "questions", "between", "within", "reliability")
-        rows = [
-            (
-                metric.metric,
-                *_cells(metric.mean),
-                number(metric.n_questions),
-                *map(number, (metric.between, metric.within, metric.reliability)),
-            )
-            for metric in self.metrics
-        ]
-        passes = [
-            (metric.metric, str(rate.k), *_cells(rate.pass_at_k), *_cells(rate.pass_hat_k), number(rate.n_questions))
-            for metric in self.metrics
-            for rate in metric.passes
-        ]
-        header_of_passes = ("metric", "k", "pass@k", "interval", "pass^k", "interval", "questions")
-        return [Grid(header, rows), *([Grid(header_of_passes, passes)] if passes else [])]
+        mean = (("mean", "mean.value"), ("interval", "mean"), ("questions", "n_questions"))
+        rates = [(metric.metric, rate) for metric in self.metrics for rate in metric.passes]
+        passes = (
+            *(("metric", "0"), ("k", lambda one: str(one[1].k))),
+            *(("pass@k", "1.pass_at_k.value"), ("interval", "1.pass_at_k")),
+            *(("pass^k", "1.pass_hat_k.value"), ("interval", "1.pass_hat_k")),
+            ("questions", "1.n_questions"),
+        )
+        grid = lines_of(self.metrics, "metric", *mean, "between", "within", "reliability")
+        return [grid, *([lines_of(rates, *passes)] if rates else [])]
 
     def remarks(self) -> Sequence[str]:
         """The number of answers, missing scores, and the kind of intervals."""
@@ -112,31 +105,16 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
             notes.append(f"an answer is correct from a score of {self.threshold:g}")
         return notes
 
-    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
+    def _intervals(self) -> Iterator[tuple[str, Estimate]]:
         for metric in self.metrics:
-            estimates = {metric.metric: metric.mean}
+            yield metric.metric, metric.mean
             for rate in metric.passes:
-                estimates[f"{metric.metric} pass@{rate.k}"] = rate.pass_at_k
-                estimates[f"{metric.metric} pass^{rate.k}"] = rate.pass_hat_k
-            for name, estimate in estimates.items():
-                yield name, estimate.interval, estimate.note
+                yield f"{metric.metric} pass@{rate.k}", rate.pass_at_k
+                yield f"{metric.metric} pass^{rate.k}", rate.pass_hat_k
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as nested dictionaries of plain values."""
-        return {**asdict(self), "notes": list(self.remarks())}
-
-    def to_arrow(self) -> pa.Table:
-        """One row per metric and ``k`` (null without passes), with the figures as columns."""
-        rows = []
-        for metric in self.metrics:
-            base = asdict(metric) | {"low": metric.mean.low, "high": metric.mean.high, "mean": metric.mean.value}
-            del base["passes"]
-            rates: list[dict[str, Any]] = [
-                {"k": rate.k, "pass_at_k": rate.pass_at_k.value, "pass_hat_k": rate.pass_hat_k.value}
-                for rate in metric.passes
-            ]
-            rows += [base | rate for rate in rates or [{"k": None, "pass_at_k": None, "pass_hat_k": None}]]
-        return pa.Table.from_pylist(rows)
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per metric and ``k`` (none without passes)."""
+        return [flat(metric) | rate for metric in self.metrics for rate in list(map(flat, metric.passes)) or [{}]]
 
 
 def repeats(
@@ -243,7 +221,3 @@ def _passes(
 def _mean(values: Floats, confidence: float, bounds: tuple[float, float] | None) -> Estimate:
     rows = Sample.of(values, None, bounds)
     return Estimate.of(rows.mean, mean_interval(rows, confidence))
-
-
-def _cells(estimate: Estimate) -> tuple[str, str]:
-    return number(estimate.value), interval_text(estimate.low, estimate.high, estimate.note)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_number, is_text
 from fastmetrics.base.column_names import is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.columns import as_numbers
-from fastmetrics.base.display import number
+from fastmetrics.base.display import SegmentName, number
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.specs import Better
 from fastmetrics.stats.fingerprints import text_hashes
@@ -225,31 +226,6 @@ DISTINCT = 12
 _QUARTERS = 4
 
 
-class SegmentName(str):
-    """The name of a segment, ``language=en, length=[10, 20)``, with the value of each column."""
-
-    values: Mapping[str, str]
-
-    @classmethod
-    def of(cls, values: Mapping[str, str]) -> SegmentName:
-        """The name of the segment that these values define."""
-        name = cls(", ".join(f"{column}={value}" for column, value in values.items()))
-        name.values = values
-        return name
-
-
-def with_segment_columns(table: pa.Table, segments: Sequence[str | None]) -> pa.Table:
-    """The table with the values of the segments of its rows, a column each; null where a segment has none.
-
-    A column that the table has already is named ``by_…``.
-    """
-    values = [segment.values if isinstance(segment, SegmentName) else {} for segment in segments]
-    for name in dict.fromkeys(name for each in values for name in each):
-        own = f"by_{name}" if name in table.column_names else name
-        table = table.append_column(own, pa.array([each.get(name) for each in values], pa.string()))
-    return table
-
-
 FEW_ROWS = 30
 """Segments with fewer rows are marked."""
 
@@ -356,7 +332,7 @@ def worst_first(segments: Iterable[Any], figure: str, better: Better) -> list[An
     """The segments by a figure, the worst first, equal ones by name; those without the figure last."""
 
     def place(one: Any) -> tuple[bool, float, str]:
-        value = getattr(one, figure)
+        value = attrgetter(figure)(one)
         if math.isnan(value):
             return True, 0.0, ""
         return False, -value if better == "lower" else value, one.segment

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,16 +16,16 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import is_setting
-from fastmetrics.base.display import Grid, ShownSequence, number, sparkline
+from fastmetrics.base.display import Grid, ShownSequence, lines_of, sparkline
 from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import check_settings
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.score_table import ScoreTable, metadata_of, open_scores
-from fastmetrics.stats.mean_interval import interval_notes, interval_text
 from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, parse, shown_address, within
 from fastmetrics.tables.formats import FORMATS
 from fastmetrics.tables.input_files import reading
@@ -236,48 +237,28 @@ class TrendPoint:
 
 
 @dataclass(frozen=True)
-class Trend(ShownSequence[TrendPoint], of="points"):
+class Trend(ShownSequence[TrendPoint], of="runs"):
     """A metric over runs; prints as a table with the intervals drawn to scale."""
 
     metric: str
-    points: Sequence[TrendPoint]
+    runs: Sequence[TrendPoint]
     confidence: float
 
     def grids(self) -> list[Grid]:
         """The runs, first to last."""
-        values = [
-            value for point in self.points for value in (point.low, point.high, point.mean) if not math.isnan(value)
-        ]
-        least, most = min(values, default=0.0), max(values, default=0.0)
-        rows = [
-            (
-                (point.name or point.file) + ("*" if point.other_rows else ""),
-                (point.began or "–")[:16],
-                number(point.n),
-                number(point.mean),
-                interval_text(point.low, point.high, point.interval_note),
-                _drawn(point, least, most),
-            )
-            for point in self.points
-        ]
-        return [Grid(("run", "began", "n", self.metric, "interval", ""), rows)]
+        values = [value for run in self.runs for value in (run.low, run.high, run.mean) if not math.isnan(value)]
+        drawn = partial(_drawn, least=min(values, default=0.0), most=max(values, default=0.0))
+        began = ("began", lambda run: (run.began or "–")[:16])
+        columns = (("run", _name), began, "n", (self.metric, "mean"), ("interval", lambda run: run), ("", drawn))
+        return [lines_of(self.runs, *columns)]
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the runs with different rows."""
-        notes = interval_notes(
-            ((point.name or point.file, point.interval, point.interval_note) for point in self.points), self.confidence
-        )
-        if len(self) > 1:
-            notes.append(f"means from the first run to the last: {sparkline(point.mean for point in self)}")
-        marked = any(point.other_rows for point in self.points)
-        return [
-            *notes,
-            *(["* other rows than in the previous run, so the questions differ"] * marked),
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"metric", "runs": [{"file", "name", "began", "n", "mean", "low", "high", "interval", …}, …]}``."""
-        return {"metric": self.metric, "runs": [asdict(point) for point in self.points]}
+        notes = interval_notes(((run.name or run.file, run) for run in self.runs), self.confidence)
+        line = sparkline(run.mean for run in self.runs)
+        notes += [f"means from the first run to the last: {line}"] if len(self) > 1 else []
+        marked = any(run.other_rows for run in self.runs)
+        return [*notes, *(["* other rows than in the previous run, so the questions differ"] * marked)]
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: the mean over the runs, with its intervals; * marks other rows than before.
@@ -292,17 +273,14 @@ class Trend(ShownSequence[TrendPoint], of="points"):
         )
         axes.fill_between(places, low, high, color=PALETTE[4], alpha=0.4, linewidth=0)
         axes.plot(places, means, "o-", color=PALETTE[0], markersize=4)
-        names = [label(point.name or point.file) + "*" * bool(point.other_rows) for point in self]
+        names = [label(_name(point)) for point in self]
         axes.set_xticks(places, names, rotation=30, ha="right")
         axes.set_ylabel(label(self.metric))
         return drawn(figure)
 
-    def to_arrow(self) -> pa.Table:
-        """One row per run."""
-        types = {"str": pa.string(), "str | None": pa.string(), "int": pa.int64(), "float": pa.float64()}
-        types["bool | None"] = pa.bool_()
-        schema = pa.schema([(field.name, types[str(field.type)]) for field in fields(TrendPoint)])
-        return pa.Table.from_pylist([asdict(point) for point in self.points], schema)
+
+def _name(run: TrendPoint) -> str:
+    return (run.name or run.file) + "*" * bool(run.other_rows)
 
 
 def _drawn(point: TrendPoint, least: float, most: float) -> str:

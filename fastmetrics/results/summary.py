@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
 from fastmetrics.base.column_names import adds_up, is_id, is_system
-from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.display import Grid, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import ColumnError, OptionError, some
 from fastmetrics.base.score_metadata import (
@@ -451,6 +451,10 @@ class MetricSummary:
         return cls(**figures, **counts, extra=dict(extra), unread=reasons)
 
 
+def _figures(metric: MetricSummary) -> dict[str, Any]:
+    return {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+
+
 @dataclass(frozen=True)
 class Summary(ShownMapping[MetricSummary], of="metrics"):
     """The figures of each metric, by name; prints as a table."""
@@ -499,35 +503,23 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
 
         It also contains "columns", "passed_over" and "notes", and for a metric "unread", if there are such rows.
         """
-        metrics = {
-            name: {
-                **{key: getattr(metric, key) for key in _FIGURES + _COUNTS},
-                **metric.extra,
-                **({"unread": {reason: dict(some) for reason, some in metric.unread.items()}} if metric.unread else {}),
-            }
-            for name, metric in self.metrics.items()
+        unread = {
+            name: {"unread": plain(metric.unread)} if metric.unread else {} for name, metric in self.metrics.items()
         }
-        columns_read = {"columns": dict(self.columns), "passed_over": dict(self.passed_over)}
+        metrics = {name: _figures(metric) | unread[name] for name, metric in self.metrics.items()}
+        columns_read = {"columns": dict(self.columns), "passed_over": plain(self.passed_over)}
         return {
             "n_rows": self.n_rows,
             "metrics": metrics,
             "figures": self.figures,
             **columns_read,
-            "notes": list(self.notes),
+            "notes": [*self.notes],
         }
 
-    def to_arrow(self) -> pa.Table:
-        """One row per metric; one column per statistic, null where a metric has none; ``corpus`` has corpus metrics."""
-        extra = list(dict.fromkeys(name for metric in self.metrics.values() for name in metric.extra))
-        rows: list[dict[str, Any]] = [
-            {"metric": name, **{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
-            for name, metric in self.metrics.items()
-        ]
-        rows += [{"metric": name, "corpus": value} for name, value in self.corpus.items()]
-        fields = [("metric", pa.string()), *((name, pa.float64()) for name in _FIGURES)]
-        fields += [(name, pa.int64()) for name in _COUNTS]
-        fields += [(name, pa.float64()) for name in ("corpus", *extra)]
-        return pa.Table.from_pylist(rows, pa.schema(fields))
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per metric with its statistics, and one per corpus metric, in the column ``corpus``."""
+        rows = [{"metric": name, **_figures(metric)} for name, metric in self.metrics.items()]
+        return [*rows, *({"metric": name, "corpus": value} for name, value in self.corpus.items())]
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: the means; ``summarize_by`` has their intervals and segments.
@@ -554,18 +546,11 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
     def grids(self) -> list[Grid]:
         """The metrics, with the counts of rows without a score where there are any, and the other figures."""
         counts = {"n_missing": "missing", "n_undefined": "undef.", "n_unread": "unread", "n_error": "error"}
-        shown = {key: title for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())}
-        header = ("metric", *_FIGURES, "n", *shown.values())
-        rows = [
-            (name, *(number(getattr(metric, key)) for key in (*_FIGURES, "n", *shown)))
-            for name, metric in self.metrics.items()
-        ]
-        figures = [(name, number(value), flat) for name, value, flat in self.further]
-        columns = ("figure", "value", "of") if any(flat for *_, flat in figures) else ("figure", "value")
-        return [
-            Grid(header, rows),
-            *([Grid(columns, [figure[: len(columns)] for figure in figures])] if figures else []),
-        ]
+        shown = [(title, key) for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())]
+        columns = [(title, f"1.{key}") for title, key in [*zip(_FIGURES, _FIGURES, strict=True), ("n", "n"), *shown]]
+        grid = lines_of(self.metrics.items(), ("metric", "0"), *columns)
+        of = (("of", "2"),) if any(flat for *_, flat in self.further) else ()
+        return [grid, *([lines_of(self.further, ("figure", "0"), ("value", "1"), *of)] if self.further else [])]
 
     @property
     def further(self) -> list[tuple[str, float, str]]:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
 from fastmetrics.base.columns import as_numbers
-from fastmetrics.base.display import Grid, ShownMapping, number
+from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.notes import mark_of
+from fastmetrics.base.notes import interval_notes, mark_of
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
@@ -42,7 +42,6 @@ from fastmetrics.stats.labels import (
     same_precision,
     truth_of,
 )
-from fastmetrics.stats.mean_interval import interval_notes
 from fastmetrics.stats.promises import (
     CutPromises,
     Promise,
@@ -358,7 +357,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     """Whether the metrics rank the labels the wrong way."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
-    rows: tuple[pa.Table, _Labelled] | None = field(default=None, repr=False, compare=False)
+    rows: tuple[pa.Table, _Labelled] | None = field(default=None, repr=False, compare=False, metadata=HIDDEN)
     """The scores and the labels that charts show."""
 
     @property
@@ -398,17 +397,13 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             notes.append(reversal_note(self.best.metric, better, f"it has {self.best.figure}", self.label))
         return [*notes, *self.left_out]
 
-    def _intervals(self) -> Iterator[tuple[str, str, str | None]]:
-        """The figure, kind and note of each printed interval."""
+    def _intervals(self) -> Iterator[tuple[str, Any]]:
+        """The figures of the printed intervals."""
         for metric in self.metrics.values():
-            for name in self._shown():
-                estimate = getattr(metric, name)
-                yield name, estimate.interval, estimate.note
+            yield from ((name, getattr(metric, name)) for name in self._shown())
         for raters in self._agreements():
             for intervals in (*(pair.intervals for pair in raters.pairs), raters.intervals):
-                yield from (
-                    (name.replace("_", " "), interval.kind, interval.note) for name, interval in intervals.items()
-                )
+                yield from ((name.replace("_", " "), interval) for name, interval in intervals.items())
 
     def _shown(self) -> list[str]:
         return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
@@ -416,12 +411,6 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     def _agreements(self) -> list[Agreement]:
         as_raters = [m.agreement for m in self.metrics.values()]
         return [raters for raters in (*as_raters, self.raters) if raters is not None]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as nested dictionaries of plain values."""
-        plain = asdict(replace(self, rows=None))
-        del plain["rows"]
-        return {**plain, "notes": self.notes}
 
     def plot(
         self,

@@ -25,7 +25,7 @@ class Interval:
     low: float
     high: float
     kind: str
-    """The method, a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    """The method, a key of :data:`fastmetrics.base.notes.NAMES`."""
     note: str | None = None
     """Why the interval may hold another level than it states, or why there is none."""
     skew: float = 0.0
@@ -40,7 +40,7 @@ class Estimate:
     low: float
     high: float
     interval: str = "none"
-    """The kind of interval: a key of :data:`fastmetrics.stats.mean_interval.NAMES`."""
+    """The kind of interval: a key of :data:`fastmetrics.base.notes.NAMES`."""
     note: str | None = None
     """Why the interval may hold another level, or why there is none."""
 

@@ -17,7 +17,7 @@ import numpy as np
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings, by_index
-from fastmetrics.base.display import FigureTable, Grid
+from fastmetrics.base.display import FigureTable, Grid, plain
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
@@ -65,6 +65,10 @@ class Consistency(FigureTable):
         if math.isnan(self.share):
             return "undefined"
         return "reliable" if self.share > _RELIABLE else "unstable" if self.share < _UNSTABLE else "fair"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures with their reading."""
+        return {**plain(self), "reading": self.reading}
 
 
 def judge_consistency(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.display import interval
-from fastmetrics.base.errors import some
-from fastmetrics.base.notes import Note, mark_of
+from fastmetrics.base.notes import Note
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread
@@ -84,21 +82,6 @@ def drawn(
 
 INTERVALS = ("auto", "t", "percentile")
 """The kinds of intervals; ``auto`` lets the data decide."""
-
-NAMES: Mapping[str, str] = {
-    "skew_t": "t widened for skewness",
-    "exact": "exact for scores of 0 and 1",
-    "adjusted": "adjusted for scores of 0 and 1",
-    "bounded": "the worst case within the bounds",
-    "worst_case": "the worst case of what was not seen",
-    "t": "Student's t",
-    "percentile": "percentile bootstrap",
-    "combined": "the combined intervals of both runs",
-    "normal": "normal approximation",
-    "order": "order statistics",
-    "none": "none",
-}
-"""The kinds of intervals in words."""
 
 LEAST_ROWS, LEAST_CLUSTERS = 20, 12
 """Below these numbers, intervals of means have a note."""
@@ -388,36 +371,3 @@ def f1_share(hits: int, misses: int, confidence: float = 0.95) -> Estimate:
     interval = exact_interval(hits, hits + misses, confidence)
     low, high = (2 * bound / (1 + bound) for bound in (interval.low, interval.high))
     return Estimate(2 * hits / (2 * hits + misses), low, high, interval.kind, interval.note)
-
-
-# Intervals as text, and the notes on them below a table: their kinds, and those that may hold another level.
-
-
-_MANY = 4
-
-
-def interval_text(low: float, high: float, note: str | None) -> str:
-    """The bounds of an interval, with the sign of the note on it; – without an interval.
-
-    >>> interval_text(0.25, 0.5, None), interval_text(math.nan, math.nan, Note("no_bounds"))
-    ('[0.2500, 0.5000]', '–†')
-    """
-    return interval(low, high) + mark_of(note)
-
-
-def interval_notes(intervals: Iterable[tuple[str, str, str | None]], confidence: float, of: str = "") -> list[str]:
-    """The notes on intervals, given as the name of a metric, the kind of interval and its note.
-
-    >>> interval_notes([("f1", "skew_t", None), ("em", "bounded", Note("few_differ"))], 0.95)[1:]
-    ['wider than its level needs: few rows differ (em)']
-    """
-    kinds: dict[str, dict[str, None]] = {}
-    notes: dict[str, dict[str, None]] = {}
-    for name, kind, note in intervals:
-        if kind != "none":
-            kinds.setdefault(kind, {})[name] = None
-        if note is not None:
-            notes.setdefault(note, {})[name] = None
-    ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
-    lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
-    return [*lines, *(f"{mark_of(note)} {note} ({some(names, _MANY)})".lstrip() for note, names in notes.items())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.notes import Note, mark_of
+from fastmetrics.base.notes import Note, interval_notes, mark_of
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.stats.estimates import Estimate, Sample, Spread
-from fastmetrics.stats.mean_interval import interval_notes, level_note, mean_interval, spread_interval
+from fastmetrics.stats.mean_interval import level_note, mean_interval, spread_interval
 
 _FEW_OF_A_KIND = 10
 """With fewer labels of 0 or of 1, the interval is conservative."""
@@ -46,10 +46,6 @@ class PoweredMean(Shown):
     n_not_judged: int = 0
     """Labels whose row is not among the judged rows, which are not used."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as nested dictionaries of plain values."""
-        return asdict(self)
-
     def grids(self) -> Sequence[Grid]:
         """The three means."""
         rows = [("prediction-powered", *_cells(self.powered), number(self.n_judged))]
@@ -60,8 +56,7 @@ class PoweredMean(Shown):
     def remarks(self) -> Sequence[str]:
         """The value of lambda, and the conditions of validity."""
         estimates = (("prediction-powered", self.powered), ("labels alone", self.plain))
-        kinds = ((name, estimate.interval, estimate.note) for name, estimate in estimates)
-        notes = [f"lambda {number(self.lam)}", *interval_notes(kinds, self.confidence)]
+        notes = [f"lambda {number(self.lam)}", *interval_notes(estimates, self.confidence)]
         notes += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
         notes += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
         return [*notes, "valid if the labelled rows are a random sample of the judged rows"]

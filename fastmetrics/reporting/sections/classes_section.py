@@ -9,14 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.column_names import resolve
-from fastmetrics.base.display import Grid, number
+from fastmetrics.base.display import Grid, cell, number
 from fastmetrics.base.errors import ColumnError, visible
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.confusion import FIGURES
-from fastmetrics.stats.mean_interval import interval_text
 
 _MOST_LABELS = 20
 """Maximum number of labels of columns that are taken for labels without being named."""
@@ -65,7 +64,7 @@ def _content(given: SectionInput) -> Classes | None:
     if not found:
         return None
     rows = [
-        (label, *(f"{number(figure.value)} {interval_text(figure.low, figure.high, figure.note)}" for figure in of_all))
+        (label, *(f"{number(figure.value)} {cell(figure)}" for figure in of_all))
         for name, label in FIGURES.items()
         for of_all in [[getattr(one, name) for one in found.values()]]
     ]

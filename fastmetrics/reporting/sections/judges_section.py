@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fastmetrics.base.display import cell
 from fastmetrics.base.errors import visible
 from fastmetrics.reporting.rows import judged_files
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.judge_report import JudgeReport, judge_report
-from fastmetrics.stats.mean_interval import interval_text
 
 
 def _content(section_input: SectionInput) -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
 def _decisions(judged: JudgeReport) -> list[tuple[str, str, float]]:
     """The figures of judges that decide what is shown, against labels, each with its interval behind the judge."""
     return [
-        (visible(f"{axis.axis} {interval_text(estimate.low, estimate.high, estimate.note)}"), label, estimate.value)
+        (visible(f"{axis.axis} {cell(estimate)}"), label, estimate.value)
         for axis in judged.axes
         if (found := axis.decisions) is not None
         for label, estimate in zip(
