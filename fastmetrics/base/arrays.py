@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -362,6 +363,8 @@ def _values(array: pa.Array) -> Any:
 
 
 T = TypeVar("T")
+Watch: TypeAlias = Callable[[str], AbstractContextManager[Any]]
+"""Returns a context in which the time of a named piece of work is measured."""
 
 
 class Memo:
@@ -369,22 +372,31 @@ class Memo:
 
     An object's id is unique only while it lives, so a result holds references to its objects.
 
+    ``watch`` returns a context for each result that is computed, by which a profiler times it.
+
     >>> memo, words = Memo(), ["a", "b"]
-    >>> memo.of("length", (words,), lambda: len(words)), memo.of("length", (words,), lambda: 0)
+    >>> memo.remember("length", lambda: len(words), words), memo.remember("length", lambda: 0, words)
     (2, 2)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
         self._values: dict[tuple[Hashable, ...], tuple[tuple[object, ...], Any]] = {}
+        self._watch = watch
 
-    def of(self, what: Hashable, beside: tuple[object, ...], make: Callable[[], T]) -> T:
-        """The cached result of ``make`` for ``what`` and these objects."""
-        key = (what, *map(id, beside)) if beside else (what,)
-        found = self._values.get(key)
+    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
+        """The cached result of ``make`` for ``key`` and the objects ``beside``."""
+        of = (key, *map(id, beside)) if beside else (key,)
+        found = self._values.get(of)
         if found is None:
-            found = self._values[key] = beside, make()
+            found = self._values[of] = beside, make() if self._watch is None else self._watched(key, make)
         result: T = found[1]
         return result
+
+    def _watched(self, key: Hashable, make: Callable[[], T]) -> T:
+        assert self._watch is not None
+        name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
+        with self._watch(f"make {name}"):
+            return make()
 
 
 # Flat arrays for kernels: text, tokens and numbers, and the precision of numbers.

@@ -168,25 +168,30 @@ def resolve(
     Raises ``ColumnError`` for such a column if it is among the ``needed`` ones (by default all), and for a named column
     that is absent, and ``UnknownNameError`` for a canonical name or preset nobody knows.
     """
-    mapping, rivals = found_columns(present if isinstance(present, Names) else Names(present), columns, schema)
+    mapping, rivals, _ = found_columns(present if isinstance(present, Names) else Names(present), columns, schema)
     check_rivals(rivals, COLUMNS if needed is None else needed)
     return mapping
 
 
 def found_columns(
     names: Names, columns: Mapping[str, str] | None, schema: str | None
-) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What :func:`resolve` finds, and the names that fit a column equally well, which :func:`check_rivals` refuses."""
+) -> tuple[dict[str, str], dict[str, list[str]], dict[str, list[str]]]:
+    """What :func:`resolve` finds, the names that fit a column equally well, which :func:`check_rivals` refuses, and all
+    names that fit each column.
+    """
     mapping = _explicit_columns(names, columns, schema)
     used = set(mapping.values())
     free = [name for name in names if name not in used]
-    fitting, rivals = _fitting(free), {}
+    fitting, rivals = fitting_names(names), {}
     for column in COLUMNS.values():
         if column.name not in mapping:
-            found = _best(column, fitting[column.name]) if column.name in fitting else []
+            found = [name for name in fitting[column.name] if name not in used] if column.name in fitting else []
+            found = _best(column, found) if len(found) > 1 else found
             also = {"contexts": "reference", "messages": "tool_calls"}.get(column.name)
             if not found and also in mapping:
-                found = _fitting([mapping[also]]).get(column.name, [])  # contexts as the reference are contexts still
+                found = fitting_names([mapping[also]]).get(
+                    column.name, []
+                )  # contexts as the reference are contexts still
             if len(found) > 1:
                 rivals[column.name] = found
             if not found and column.name == "choices":
@@ -201,7 +206,7 @@ def found_columns(
     for name, held in mapping.items():
         if held in names.within and COLUMNS[name].kind in ("text", "texts"):
             mapping[name] = f"{spelled((held,))}{names.within[held]}"
-    return {name: mapping[name] for name in COLUMNS if name in mapping}, rivals
+    return {name: mapping[name] for name in COLUMNS if name in mapping}, rivals, fitting
 
 
 def check_rivals(rivals: Mapping[str, Sequence[str]], needed: Collection[str]) -> None:
@@ -212,7 +217,7 @@ def check_rivals(rivals: Mapping[str, Sequence[str]], needed: Collection[str]) -
             raise ColumnError(f"columns {both} both match {column!r}; choose one with ", way)
 
 
-def _fitting(names: Iterable[str]) -> dict[str, list[str]]:
+def fitting_names(names: Iterable[str]) -> dict[str, list[str]]:
     """The names that fit a canonical column, by its name: this name or an alias, in any case."""
     fitting: dict[str, list[str]] = {}
     for name in names:
@@ -256,15 +261,15 @@ def _side_by_side(names: Iterable[str]) -> list[str]:
     return []
 
 
-def passed_over(present: Iterable[str], mapping: Mapping[str, str]) -> dict[str, list[str]]:
-    """The ``present`` columns that also match a canonical column that ``mapping`` takes from another one.
+def passed_over(fitting: Mapping[str, Sequence[str]], mapping: Mapping[str, str]) -> dict[str, list[str]]:
+    """The unused names ``fitting`` a canonical column that ``mapping`` takes from another one.
 
-    >>> passed_over(["answer", "response"], {"answer": "answer"})
+    >>> passed_over(fitting_names(["answer", "response"]), {"answer": "answer"})
     {'answer': ['response']}
     """
     used = set(mapping.values())
-    fitting = _fitting(name for name in present if name not in used)
-    return {name: fitting[name] for name in mapping if name in fitting}
+    over = {name: [other for other in fitting[name] if other not in used] for name in mapping if name in fitting}
+    return {name: others for name, others in over.items() if others}
 
 
 def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: str | None) -> dict[str, str]:

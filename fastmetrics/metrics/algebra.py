@@ -127,7 +127,7 @@ def _equal(answer: Expressions, reference: Expressions, seconds: float) -> Ints:
         known = dict(zip(distinct, _verdicts(distinct, seconds), strict=True))
         return np.array([known.get(pair, 1) for pair in pairs], np.int64)
 
-    return answer.memo.of(("math", seconds), (reference,), make)
+    return answer.memo.remember(("math", seconds), make, reference)
 
 
 def _unparsed(batch: Batch, options: Options) -> Iterator[Unread]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +20,7 @@ from fastmetrics.base.arrays import (
     Text,
     Tokens,
     Uint64s,
+    Watch,
     floats_of_arrow,
     is_list,
     numpy_values,
@@ -45,8 +44,6 @@ from fastmetrics.text.tokenize import Folded, Vocabularies, Vocabulary, fold
 
 T = TypeVar("T")
 Options = Mapping[str, Any]
-Watch = Callable[[str], AbstractContextManager[Any]]
-"""Returns a context in which the time of a named piece of work is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +105,7 @@ class RowMetric(Protocol):
 _ALL_TOLD = Told()
 
 
-class Batch:
+class Batch(Memo):
     """Rows by canonical column name, with a cache of derived data."""
 
     def __init__(
@@ -124,17 +121,15 @@ class Batch:
 
         ``numeric`` are the columns that held numbers, although they are texts here; ``told`` is what the names of
         columns tell of tokens and latencies.
-
-        ``watch`` returns a context for each representation that is computed, by which a profiler times it.
         """
+        super().__init__(watch)
         self.columns = columns
         self.words = Vocabularies() if words is None else words
         self._shared = frozenset(shared)
-        self._watch = watch
+        self._untimed = Memo()
         self.numeric = frozenset(numeric)
         self.told = told
         self.n_rows = len(next(iter(columns.values()))) if columns else 0
-        self._memory = Memo()
 
     def read(self, options: Options) -> Batch:
         """The rows as a metric reads them: the answers that ``extract`` finds, and texts as ``normalize`` spells them.
@@ -151,16 +146,6 @@ class Batch:
 
     def _with(self, columns: Mapping[str, pa.Array]) -> Batch:
         return Batch(columns, self._shared, self.words, self._watch, self.numeric, self.told)
-
-    def remember(self, key: Hashable, make: Callable[[], T], *beside: object) -> T:
-        """The cached result of ``make`` for ``key`` and the objects ``beside``."""
-        return self._memory.of(key, beside, make if self._watch is None else partial(self._watched, key, make))
-
-    def _watched(self, key: Hashable, make: Callable[[], T]) -> T:
-        assert self._watch is not None
-        name = " ".join(part for part in key if isinstance(part, str)) if isinstance(key, tuple) else str(key)
-        with self._watch(f"make {name}"):
-            return make()
 
     def scores(self, metric: RowMetric, options: Options) -> tuple[Floats, Flags]:
         """The scores of a row metric, NaN where it is undefined or a value is unread, and whether each row has all."""
@@ -180,7 +165,7 @@ class Batch:
                 scores = scores if some.scored else np.where(some.rows, np.nan, scores)
             return scores, present, unread
 
-        return self._memory.of(repr(options), (metric,), make)
+        return self._untimed.remember(repr(options), make, metric)
 
     def with_item(self, column: str, found: Flags) -> Flags:
         """The rows of which some item of a column is among those ``found``; the flags themselves without lists."""
@@ -249,7 +234,7 @@ class Batch:
                 present = present & self.present(column)
             return present
 
-        return self._memory.of(("complete", columns), (), look)
+        return self._untimed.remember(("complete", columns), look)
 
     def present(self, column: str) -> Flags:
         """Whether each row has a value: not null, a list not empty, amounts without null.
@@ -460,11 +445,6 @@ class Caution:
     advice: str
     rows: Finder | None
     least: float = MANY
-
-    def count(self, batch: Batch, options: Options, columns: Iterable[str], scored: Flags) -> list[int]:
-        """The numbers of affected and of ``scored`` rows."""
-        rows = None if self.rows is None else self.rows(batch, options, columns)
-        return [0 if rows is None else int(np.count_nonzero(rows & scored)), int(np.count_nonzero(scored))]
 
     def applies(self, rows: int, scored: int) -> bool:
         """Whether a note is needed."""

@@ -145,7 +145,7 @@ class Anchors:
 
 def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
     """The anchors of the answers, compared with the contexts; numbers and dates first, then claims."""
-    return answer.memo.of(("anchors", window), (contexts,), lambda: _anchors(answer, contexts, window))
+    return answer.memo.remember(("anchors", window), lambda: _anchors(answer, contexts, window), contexts)
 
 
 def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
@@ -174,10 +174,10 @@ def _anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:
 def shared_pairs(answer: Tokens, contexts: Passage) -> Ints:
     """The number of pairs of adjacent words of each answer that are adjacent in one of its contexts."""
     n_words = max(answer.n_words, contexts.tokens.n_words)
-    pairs: Ints = answer.memo.of(
+    pairs: Ints = answer.memo.remember(
         claim_support.count_pairs,
-        (contexts,),
         lambda: claim_support.count_pairs(answer.ids, answer.starts, answer.stops, contexts.words, n_words),
+        contexts,
     )
     return pairs
 
@@ -190,7 +190,7 @@ def supported_values(answer: Passage, contexts: Passage) -> tuple[Values, Flags,
         held, ordered = in_order(values_of(contexts), contexts.groups, np.diff(own.bounds))
         return own, *claim_support.values_hold(own, held, contexts.groups, ordered)
 
-    return answer.memo.of("values", (contexts,), make)
+    return answer.memo.remember("values", make, contexts)
 
 
 def has_values_only(answer: Passage, contexts: Passage) -> Flags:
@@ -229,7 +229,7 @@ def in_order(values: Values, groups: Ints, wanted: Ints) -> tuple[Values, Flags]
 
 def values_of(passage: Passage) -> Values:
     """The values of a column, found once; ``first`` and ``last`` count all of its words."""
-    return passage.memo.of("own values", (), lambda: _values(passage))
+    return passage.memo.remember("own values", lambda: _values(passage))
 
 
 def _values(passage: Passage) -> Values:

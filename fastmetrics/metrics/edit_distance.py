@@ -110,7 +110,7 @@ def _of_words(a: Tokens, b: Tokens) -> Edits:
     def count() -> Ints:
         return edit_distances(lists(a), lists(b), _masks(max(a.n_words, b.n_words)))
 
-    return Edits(a.memo.of(edit_distances, (b,), count), a.counts, b.counts)
+    return Edits(a.memo.remember(edit_distances, count, b), a.counts, b.counts)
 
 
 def _of_characters(a: Spelled, b: Spelled, *, stripped: bool, substitutes: bool = True) -> Edits:
@@ -119,7 +119,7 @@ def _of_characters(a: Spelled, b: Spelled, *, stripped: bool, substitutes: bool 
     def count() -> Ints:
         return character_distances(a.texts, b.texts, _edges(stripped), _masks(N_CHARACTERS), substitutes)
 
-    return Edits(*a.memo.of((character_distances, stripped, substitutes), (b,), count))
+    return Edits(*a.memo.remember((character_distances, stripped, substitutes), count, b))
 
 
 def _rates(edits: Ints, sizes: Ints) -> Floats:

@@ -355,7 +355,7 @@ class Metric:
 
         Raises ``UnknownNameError`` for an unknown option, ``OptionError`` for an invalid value.
         """
-        merged, accepts = dict(self.defaults), self.accepts
+        merged, accepts = dict(self.defaults), self.accepts if values else {}
         for name, value in values.items():
             if name not in accepts:
                 raise UnknownNameError.of(f"option of {self.name}", name, accepts)
@@ -409,9 +409,13 @@ class Metric:
 
     def cautioned(self, batch: Batch, options: Options) -> dict[int, list[int]]:
         """The numbers of rows that the cautions concern, by their places, and of complete rows."""
-        found = [(place, one) for place, one in enumerate(self.cautions(options)) if one.rows is not None]
         batch, columns, present = self._ready(batch, options)
-        return {place: one.count(batch, options, columns, present) for place, one in found}
+        scored, counts = int(np.count_nonzero(present)), {}
+        for place, caution in enumerate(self.cautions(options)):
+            if caution.rows is not None:
+                rows = caution.rows(batch, options, columns)
+                counts[place] = [0 if rows is None else int(np.count_nonzero(rows & present)), scored]
+        return counts
 
     def _ready(self, batch: Batch, options: Options) -> tuple[Batch, list[str], Flags]:
         """The batch to read, its columns among the needed ones, and whether each row is complete."""

@@ -146,11 +146,11 @@ def _content_words(answer: Passage, contexts: Passage) -> tuple[Ints, Ints, Ints
     """The counts of ``count_content_words``."""
     tokens, senses = answer.tokens, answer.senses
     words = claim_support.WordKinds(senses.roles, senses.negations, senses.stems)
-    counts: tuple[Ints, Ints, Ints] = answer.memo.of(
+    counts: tuple[Ints, Ints, Ints] = answer.memo.remember(
         claim_support.count_content_words,
-        (contexts,),
         lambda: claim_support.count_content_words(
             tokens.ids, tokens.starts, tokens.stops, contexts.words, words, senses.n_stems
         ),
+        contexts,
     )
     return counts

@@ -42,16 +42,14 @@ def sets(a: Tokens, b: Tokens) -> Sets:
 
 def same(a: Tokens, b: Tokens) -> Flags:
     """Whether the texts of each pair have the same tokens in the same order."""
-    return a.memo.of(
-        overlap.same_sequence,
-        (b,),
-        lambda: overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops),
+    return a.memo.remember(
+        overlap.same_sequence, lambda: overlap.same_sequence(a.ids, a.starts, a.stops, b.ids, b.starts, b.stops), b
     )
 
 
 def ngrams(a: Tokens, b: Tokens, order: int) -> Ints:
     """For each order, up to at least ``order``, and each pair: the size of the multiset intersection of the n-grams."""
-    counted: dict[str, Ints] = a.memo.of(count_ngrams, (b,), dict)
+    counted: dict[str, Ints] = a.memo.remember(count_ngrams, dict, b)
     longest = counted.get("longest")
     if longest is None and order == 1:
         return shared(a, b)[np.newaxis]
@@ -70,16 +68,16 @@ def _matches(a: Tokens, b: Tokens, order: int) -> Ints:
 def clipped(a: Tokens, b: Tokens, groups: Ints, orders: int) -> Ints:
     """Per order up to ``orders`` and row: n-grams of a that match the texts ``groups[row]:groups[row + 1]`` of b."""
     n_words = max(a.n_words, b.n_words)
-    return a.memo.of(
+    return a.memo.remember(
         (clipped, orders),
-        (b,),
         lambda: count_ngrams(lists(a), lists(b), groups, n_words, orders, True, SECRET[1], TOP, LONGEST),
+        b,
     )
 
 
 def lcs(a: Tokens, b: Tokens) -> Ints:
     """Length of the longest common subsequence of each pair."""
-    return a.memo.of(lcs_lengths, (b,), lambda: lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)))
+    return a.memo.remember(lcs_lengths, lambda: lcs_lengths(lists(a), lists(b), max(a.n_words, b.n_words)), b)
 
 
 def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
@@ -90,7 +88,7 @@ def _once(count: Callable[..., Any], a: Tokens, b: Tokens) -> Any:
         n_words = max(a.n_words, b.n_words)
         return count(grouped.ids, grouped.starts, grouped.stops, b.ids, b.starts, b.stops, groups, n_words)
 
-    return a.memo.of(count, (b,), compute)
+    return a.memo.remember(count, compute, b)
 
 
 def _grouped(tokens: Tokens) -> tuple[Tokens, Ints]:

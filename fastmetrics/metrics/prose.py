@@ -68,7 +68,7 @@ class Writing:
 
     def remember(self, key: Hashable, other: Any, make: Callable[[], T]) -> T:
         """The first result of ``make`` for ``key`` and ``other``; ``other`` is kept alive with it."""
-        return self.memo.of(key, (other,), make)
+        return self.memo.remember(key, make, other)
 
     @property
     def groups(self) -> Ints:

@@ -153,7 +153,7 @@ def _union(answer: SummaryTokens, reference: SummaryTokens) -> Ints:
 
 def _texts(summary: SummaryTokens) -> Texts:
     lines = summary.lines
-    numbers = lines.memo.of("numbers", (), lambda: _numbers(lines))
+    numbers = lines.memo.remember("numbers", lambda: _numbers(lines))
     return Texts(lines.ids, lines.starts, lines.stops, numbers, summary.firsts, summary.lasts)
 
 
@@ -176,7 +176,7 @@ def _scores(kind: str, answer: Any, reference: Any) -> dict[str, Floats]:
         hits, in_answer, in_reference = _count(kind, answer, reference)
         return dict(zip(PARTS, shares(hits, in_answer, in_reference), strict=True))
 
-    scores: dict[str, Floats] = answer.memo.of(("rouge", kind), (reference,), divided)
+    scores: dict[str, Floats] = answer.memo.remember(("rouge", kind), divided, reference)
     return scores
 
 

@@ -14,7 +14,7 @@ from fastmetrics.base.options import LimitedText, option
 from fastmetrics.metrics import fitted_file
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.fitted_metric import FittedMetric, Part, fitted_metric, fitted_verdict
-from fastmetrics.metrics.metric import OWN_NAME, SPELLINGS, TEXT_OPTIONS, Metric
+from fastmetrics.metrics.metric import OWN_NAME, REGISTRY, SPELLINGS, TEXT_OPTIONS, Metric
 from fastmetrics.metrics.source_names import spec_of
 from fastmetrics.tables.input_files import read_text
 
@@ -79,6 +79,9 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     Raises ``UnknownNameError`` for an unknown metric or option, ``OptionError`` for an invalid value or an own name
     that means another metric.
     """
+    if spec in REGISTRY and not own:
+        metric = REGISTRY[spec]
+        return Score(spec, metric, metric.options(those_of(metric, common or {})), spec)
     file = _FITTED.fullmatch(spec.strip())
     if file is not None:
         return _fitted(file["path"], file["options"])

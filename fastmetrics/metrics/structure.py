@@ -71,7 +71,7 @@ class Documents:
             validator = _validator(schema)
             return np.array([_fits(validator, piece) for piece in self.pieces], np.float64)
 
-        return self.memo.of(("schema", schema), (), make)
+        return self.memo.remember(("schema", schema), make)
 
     @cached_property
     def fenced(self) -> Flags:
@@ -87,7 +87,7 @@ class Documents:
             rules, how = rules_of(fields), Near(float(absolute), float(relative), any_order=lists == "any")
             return compared(self.pieces, reference.pieces, rules.fields, rules.metrics, how)
 
-        return self.memo.of((fields, lists, absolute, relative), (reference,), make)
+        return self.memo.remember((fields, lists, absolute, relative), make, reference)
 
 
 @dataclass(frozen=True)

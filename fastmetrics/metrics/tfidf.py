@@ -135,8 +135,8 @@ def cosine(question: Weighed, answer: Weighed) -> Floats:
         product, a_squares, b_squares = weighted_products(a, b, max(question.squares, answer.squares, key=len))
     else:
         own = (math.log(3 / 2) + 1) ** 2
-        product, a_both, a_alone, b_both, b_alone = question.tokens.memo.of(
-            count_products, (answer.tokens,), lambda: count_products(a, b, keep)
+        product, a_both, a_alone, b_both, b_alone = question.tokens.memo.remember(
+            count_products, lambda: count_products(a, b, keep), answer.tokens
         )
         a_squares, b_squares = a_both + own * a_alone, b_both + own * b_alone
     cosines = np.zeros(len(product))

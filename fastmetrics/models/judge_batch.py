@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import pyarrow as pa
 
 from fastmetrics.base.arrays import plain
-from fastmetrics.base.column_names import COLUMNS, copied_columns, named_columns, passed_over, resolve
+from fastmetrics.base.column_names import COLUMNS, copied_columns, fitting_names, named_columns, passed_over, resolve
 from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
 from fastmetrics.base.options import Choice, Flag, Whole, argument
 from fastmetrics.base.paths import Names
@@ -571,7 +571,9 @@ def plan_judging(
             for name in ("id", "question")
             if name in resolved and (has_name or name == "id" or name in used)
         },
-        passed_over=passed_over(names, {name: column for name, column in used.items() if name in COLUMNS}),
+        passed_over=passed_over(
+            fitting_names(names), {name: column for name, column in used.items() if name in COLUMNS}
+        ),
         named=named_columns(names if isinstance(names, Names) else Names(names), columns, schema),
         sample=dict(sample or {}),
         lists=text_lists(names, resolved, lists),

@@ -330,6 +330,8 @@ def input_drifts(planned: Plan, counts: Mapping[str, Sequence[int]]) -> dict[str
 
 def notes_of(planned: Plan, sums: BatchSums) -> list[str]:
     """The notes on the scores of a plan: what it left out, what its rows look like, and how far they have drifted."""
+    if not (planned.left_out or sums.unread or sums.drift or any(rows for rows, _ in sums.cautions.values())):
+        return []
     scores = {score.name: score for score in planned.scores}
     of_rows = unread_notes(sums.unread, sums.of_rows)
     notes = [*planned.notes, *of_rows, *caution_notes(sums.cautions, scores), *column_notes(sums.cautions)]

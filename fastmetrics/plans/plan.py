@@ -78,8 +78,9 @@ class ScoreRequest:
 
     def common(self, columns: Mapping[str, str]) -> dict[str, Any]:
         """The options of all metrics that have them, checked; a default of every metric is no setting of the run."""
-        no_relevant = argument("no_relevant", self.no_relevant, Optional(of_hint(NoRelevant)))
-        common = {} if no_relevant in (None, "undefined") else {"no_relevant": no_relevant}
+        common: dict[str, Any] = {}
+        if self.no_relevant not in (None, "undefined"):
+            common["no_relevant"] = argument("no_relevant", self.no_relevant, Optional(of_hint(NoRelevant)))
         if self.prices is not None:
             common["prices"] = argument("prices", self.prices, PriceTable())
         given = {name: getattr(self, name) for name in TEXT_OPTIONS}
@@ -201,10 +202,7 @@ class Plan:
     @cached_property
     def extracts(self) -> list[Sequence[str] | str]:
         """The ways in which answers are extracted, each once."""
-        options = [score.options for score in self.scores if "answer" in score.metric.needs]
-        parts = [part for score in self.scores if isinstance(score.metric, FittedMetric) for part in score.metric.parts]
-        found = [some["extract"] for some in (*options, *(part.options for part in parts)) if some.get("extract")]
-        return list(dict.fromkeys(found))
+        return _extracts(self.scores)
 
     @cached_property
     def memory(self) -> dict[str, Any]:
@@ -266,8 +264,7 @@ class Plan:
     @cached_property
     def used(self) -> dict[str, str]:
         """The canonical columns that a score needs, and the user's name of each."""
-        needed = (column for score in self.scores for column, _ in score.metric.all_needs())
-        return {column: self.columns[column] for column in dict.fromkeys(needed) if column in self.columns}
+        return _used(self.scores, self.columns)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -328,7 +325,7 @@ def plan(
     """
     names = present if isinstance(present, Names) else Names(present)
     metrics, suites = listed(request.metrics), listed(request.suites)
-    mapping, rivals = found_columns(names, request.columns, request.schema)
+    mapping, rivals, fitting = found_columns(names, request.columns, request.schema)
     check_rivals(rivals, ("id",))
     common = request.common(mapping)
     parsed = [_ranged(score, stored) for score in _each_once(metrics, common)]
@@ -379,26 +376,30 @@ def plan(
         raise OptionError(f"cannot keep the column {clash[0]!r}: a metric has the same name; rename the column")
     # without row metrics, the counts of rows are all that a row can have
     counted = request.keep_counts or all(score.metric.corpus is not None for score in scores)
+    used, stated = _used(scores, mapping), named_columns(names, request.columns, request.schema)
+    reason = _reason(names, used["answer"], request.schema) if "answer" in used else None
+    read = {*keep, *used.values(), reason}
+    named = [name for name in ("id", "question") if has_name is not None and name in mapping]
+    extracts = _extracts(scores) if request.keep_extracted else []
+    if request.keep_extracted and not extracts:
+        raise OptionError(Argument("keep_extracted", True), " needs ", Argument("extract", "answer"))
     planned = Plan(
         tuple(scores),
         mapping,
         tuple(keep),
+        passed_over={name: over for name, over in passed_over(fitting, used).items() if name not in stated},
+        named=stated,
         common=common,
+        identity={name: mapping[name] for name in named if has_name or mapping[name] in read},
         left_out=left_out,
         lists=text_lists(names, mapping, request.lists),
-        keep_counts=counted,
         has_blanks=has_blanks,
+        latency_unit=milliseconds_in(used["latency_ms"], stated, names) if "latency_ms" in used else 1.0,
+        reason=reason,
+        keep_counts=counted,
         strip_thoughts=request.strip_thoughts,
+        extracted={_kept_name(common, extract): extract for extract in extracts},
     )
-    if request.keep_extracted:
-        if not planned.extracts:
-            raise OptionError(Argument("keep_extracted", True), " needs ", Argument("extract", "answer"))
-        planned = replace(planned, extracted={_kept_name(common, extract): extract for extract in planned.extracts})
-    stated = named_columns(names, request.columns, request.schema)
-    if "latency_ms" in planned.used:
-        planned = replace(planned, latency_unit=milliseconds_in(planned.used["latency_ms"], stated, names))
-    if "answer" in planned.used:
-        planned = replace(planned, reason=_reason(names, planned.used["answer"], request.schema))
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
     for own, what in ((planned.kept_columns, "counts of a metric"), (planned.extracted, "extracted answers")):
@@ -406,10 +407,21 @@ def plan(
         if clash:
             raise OptionError(f"cannot keep the column {clash[0]!r}: the {what} have the same name; rename the column")
     check_rivals(rivals, {column for score in scores for column in score.metric.needs})
-    others = {name: over for name, over in passed_over(names, planned.used).items() if name not in stated}
-    named: list[str] = [name for name in ("id", "question") if has_name is not None and name in mapping]
-    identity = {name: mapping[name] for name in named if has_name or mapping[name] in planned.inputs}
-    return replace(planned, passed_over=others, identity=identity, named=stated)
+    return planned
+
+
+def _used(scores: Iterable[Score], columns: Mapping[str, str]) -> dict[str, str]:
+    """The canonical columns that a score needs, and the user's name of each."""
+    needed = dict.fromkeys(column for score in scores for column, _ in score.metric.all_needs())
+    return {column: columns[column] for column in needed if column in columns}
+
+
+def _extracts(scores: Iterable[Score]) -> list[Sequence[str] | str]:
+    """The ways in which answers are extracted, each once."""
+    options = [score.options for score in scores if "answer" in score.metric.needs]
+    fitted = [score.metric for score in scores if isinstance(score.metric, FittedMetric)]
+    options += [part.options for metric in fitted for part in metric.parts]
+    return list(dict.fromkeys(some["extract"] for some in options if some.get("extract")))
 
 
 def _reason(names: Names, answer: str, schema: str | None) -> str | None:
@@ -426,19 +438,21 @@ def _kept_name(common: Mapping[str, Any], extract: Sequence[str] | str) -> str:
 
 def _each_once(metrics: Sequence[str], common: Mapping[str, Any]) -> list[Score]:
     """The scores of specs; one for several names of a metric, such as S_rel and Relevance Score."""
-    found: dict[str, tuple[Score, set[str]]] = {}
+    found: dict[str, tuple[Score, list[str]]] = {}
     scores = []
     for spec in metrics:
         score = parse(spec, common)
-        first, spellings = found.setdefault(score.name, (score, set()))
-        if not spellings or fold(spec) in spellings or _source(first) != _source(score):
+        first, spellings = found.setdefault(score.name, (score, []))
+        if not spellings or fold(spec) in map(fold, spellings) or _source(first) != _source(score):
             scores.append(score)  # twice by one name is a slip
-        spellings.add(fold(spec))
+        spellings.append(spec)
     return scores
 
 
 def _check_distinct(scores: Sequence[Score]) -> None:
     """Raise ``OptionError`` if two scores have the same name."""
+    if len({score.name for score in scores}) == len(scores):
+        return
     specs = {score.name: [_source(other) for other in scores if other.name == score.name] for score in scores}
     for name, several in specs.items():
         if len(set(several)) > 1:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, arrow_numbers, decoded, is_list, is_text, plain
+from fastmetrics.base.arrays import Flags, Floats, Watch, arrow_numbers, decoded, is_list, is_text, plain
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import SIZES
@@ -27,7 +27,7 @@ from fastmetrics.base.score_metadata import BatchSums, counts_array
 from fastmetrics.base.text_structure import as_choices, as_flags, as_json, as_text_lists, as_texts, is_value
 from fastmetrics.base.threads import ordered
 from fastmetrics.base.token_counts import Told, told
-from fastmetrics.metrics.batch import Batch, Unread, Watch, where_present
+from fastmetrics.metrics.batch import Batch, Unread, where_present
 from fastmetrics.metrics.fitted_metric import FittedMetric
 from fastmetrics.metrics.metric import caution_name
 from fastmetrics.plans.notes import (
@@ -254,11 +254,6 @@ def score_rows(
     cautioned: dict[str, dict[int, list[int]]] = {}
     drift: dict[str, list[int]] = {}
     unread: dict[str, dict[str, list[int]]] = {}
-
-    def note(name: str, found: Sequence[Unread]) -> None:
-        if found:
-            unread[name] = {some.key: some.counted() for some in found}
-
     for score in plan.scores:
         with nullcontext() if watch is None else watch(score.name):
             first = reading.cautioned.get(score.name)
@@ -268,25 +263,24 @@ def score_rows(
                 cautions |= {caution_name(score.name, place): pair for place, pair in cautioned[first].items()}
             column = plan.kept_counts.get(score.name)
             if score.metric.keeps is not None and column is not None:
+                found: Sequence[Unread] = []
                 if column not in columns:
                     lists, counted, found = score.metric.row_counts(given, score.options)
                     columns[column] = where_present(lists, counted)
-                    note(score.name, found)
                 counts[score.name] = [len(columns[column]) - columns[column].null_count]
-                continue
-            if score.metric.corpus is not None:
+            elif score.metric.corpus is not None:
                 added, counted, found = score.metric.row_counts(given, score.options)
-                note(score.name, found)
                 counts[score.name] = added[counted].sum(axis=0).tolist()
                 cautions.setdefault(score.name, [0, int(np.count_nonzero(counted))])
                 if column is not None:
                     columns[column] = counts_array(added, counted)
-                continue
-            values, present, found = given.scored(score.metric, score.options)
-            scores[score.name] = values, present
-            note(score.name, found)
-            if isinstance(score.metric, FittedMetric):
-                drift[score.name] = score.metric.input_counts(given, score.options)
+            else:
+                values, present, found = given.scored(score.metric, score.options)
+                scores[score.name] = values, present
+                if isinstance(score.metric, FittedMetric):
+                    drift[score.name] = score.metric.input_counts(given, score.options)
+            if found:
+                unread[score.name] = {some.key: some.counted() for some in found}
     sums = BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift, unread, batch.num_rows)
     return ScoredRows(kept, scores, columns, sums)
 

@@ -15,7 +15,7 @@ import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.column_names import COLUMNS, named_columns, passed_over, preset_of, resolve
+from fastmetrics.base.column_names import COLUMNS, fitting_names, named_columns, passed_over, preset_of, resolve
 from fastmetrics.base.display import Grid, Shown, flat
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.paths import HOLDS_TEXT
@@ -23,7 +23,7 @@ from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
 from fastmetrics.tables.column_types import Widened, fields_of
 from fastmetrics.tables.good_rows import good_rows
-from fastmetrics.tables.input_files import Reading, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.readers import Chunk, batch_of
 from fastmetrics.tables.sources import TableSource
@@ -146,7 +146,7 @@ def columns(
     Raises ``ColumnError`` for a column or path that the table does not have, with the nearest names,
     ``UnknownNameError`` for a canonical name or preset nobody knows, and the errors of opening files.
     """
-    source = open_table(table, reading or ReadSettings(), schema=schema)
+    source = open_table(table, reading or PLAIN, schema=schema)
     names = source.names
     mapping = resolve(names, columns, schema, needed=())
     preset = preset_of(names, schema)
@@ -160,7 +160,9 @@ def columns(
         lacking[name] = [column for column in dict.fromkeys(lacks) if column not in mapping]
     used = {part for path in mapping.values() for part in (path, *_APART.split(path), *path.strip("[]").split(", "))}
     stated = named_columns(names, columns, schema)
-    ambiguous = {name: others for name, others in passed_over(names, mapping).items() if name not in stated}
+    ambiguous = {
+        name: others for name, others in passed_over(fitting_names(names), mapping).items() if name not in stated
+    }
     return FoundColumns(
         None if preset is None else preset.name,
         _looked_up(source, mapping),

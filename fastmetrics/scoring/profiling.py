@@ -25,7 +25,7 @@ from fastmetrics.plans.plan import Plan, ScoreRequest, plan
 from fastmetrics.plans.score_batch import VocabularyPool, fitted, score_batch
 from fastmetrics.scoring.score import score
 from fastmetrics.scoring.score_runs import ScoreMaker
-from fastmetrics.tables.input_files import Reading, ReadSettings
+from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import open_table
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ def profile(
 
     Raises what ``score`` raises.
     """
-    source = open_table(table, reading or ReadSettings(), schema=schema)
+    source = open_table(table, reading or PLAIN, schema=schema)
     request = ScoreRequest(
         metrics,
         columns,

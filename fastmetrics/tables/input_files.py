@@ -152,6 +152,7 @@ class FileSettings(ReadSettings):
 
 
 Files = Annotated[FileSettings | None, Help("The settings of files, a ``FileSettings``.")]
+USUAL = FileSettings()
 
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 

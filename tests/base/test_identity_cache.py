@@ -15,11 +15,11 @@ def test_memo_keeps_objects_alive():
     for number in range(100):
         thing = Thing()
         watched.append(weakref.ref(thing))
-        assert memo.of("number", (thing,), lambda number=number: number) == number
+        assert memo.remember("number", lambda number=number: number, thing) == number
         del thing
     gc.collect()
     assert all(ref() is not None for ref in watched)
-    assert [memo.of("number", (ref(),), lambda: None) for ref in watched] == list(range(100))
+    assert [memo.remember("number", lambda: None, ref()) for ref in watched] == list(range(100))
     del memo
     gc.collect()
     assert all(ref() is None for ref in watched)
@@ -37,12 +37,12 @@ def test_memo_key_includes_name_and_all_objects():
         (("a", 1), (one,)),
     ]
     for number, (what, beside) in enumerate(asked):
-        assert memo.of(what, beside, lambda number=number: number) == number
-    assert [memo.of(what, beside, lambda: None) for what, beside in asked] == list(range(len(asked)))
+        assert memo.remember(what, lambda number=number: number, *beside) == number
+    assert [memo.remember(what, lambda: None, *beside) for what, beside in asked] == list(range(len(asked)))
 
 
 def test_none_is_cached():
     memo, calls = Memo(), []
     for _ in range(2):
-        assert memo.of("none", (), lambda: calls.append(1)) is None
+        assert memo.remember("none", lambda: calls.append(1)) is None
     assert calls == [1]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.column_names import COLUMNS, passed_over, resolve
+from fastmetrics.base.column_names import COLUMNS, fitting_names, passed_over, resolve
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.presets import presets
 from fastmetrics.scoring.score import score
@@ -31,7 +31,7 @@ def test_canonical_name_precedes_alias_except_plural():
                     resolve(both)
             else:
                 assert resolve(both) == {name: name}
-                assert passed_over(both, resolve(both)) == {name: [spelling]}
+                assert passed_over(fitting_names(both), resolve(both)) == {name: [spelling]}
 
 
 def test_two_aliases_of_a_needed_column_are_ambiguous():
@@ -73,7 +73,7 @@ def test_preset_resolves_all_columns():
 @given(present=st.lists(st.sampled_from([*COLUMNS, *(alias for _, alias in ALIASES), "x"]), unique=True, max_size=8))
 def test_every_fitting_column_is_found_or_passed_over(present):
     found = resolve(present, needed=())
-    over = passed_over(present, found)
+    over = passed_over(fitting_names(present), found)
     fitting = {name for name in present if name != "x"}
     assert fitting == {*found.values(), *(name for others in over.values() for name in others)}
     assert not set(found.values()) & {name for others in over.values() for name in others}
