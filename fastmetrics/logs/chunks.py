@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Ints, Text, arrow_numbers, decoded, is_list, numpy_values, text_of_arrow
+from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown, row_count
@@ -23,19 +23,8 @@ from fastmetrics.base.options import Real, Rows, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.rankings import repeats
-from fastmetrics.logs.log import (
-    KEY,
-    Columns,
-    LogPart,
-    Tally,
-    counted,
-    mean_of,
-    open_log,
-    score_column,
-    score_sums,
-    sum_names,
-)
-from fastmetrics.retrieval.rankings import fixed_ids, frozen, offsets, spans
+from fastmetrics.logs.log import KEY, Columns, LogPart, by_code, fewer, open_log, summed
+from fastmetrics.retrieval.rankings import fixed_ids, offsets
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import is_paths, open_table
@@ -60,16 +49,28 @@ class ListedIds:
         """The ids for which ``keep`` is True."""
         if keep.all():
             return self
-        return ListedIds(self.codes[keep], self.words, self.rows[keep], self.places[keep], self.valid)
+        return replace(self, codes=self.codes[keep], rows=self.rows[keep], places=self.places[keep])
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of ids in each row."""
+        return np.bincount(self.rows, minlength=len(self.valid)).astype(np.int64)
 
     def once(self) -> ListedIds:
         """The ids without repetitions within a row."""
-        starts = offsets(np.bincount(self.rows, minlength=len(self.valid)).astype(np.int64))
-        return self.where(~repeats(fixed_ids(self.codes.view(np.uint64)), frozen(starts)))
+        return self.where(~repeats(fixed_ids(self.codes.view(np.uint64)), offsets(self.sizes)))
 
-    def counts(self) -> Ints:
-        """The count of each of the ``words``."""
-        return np.bincount(self.codes, minlength=len(self.words))
+    def counts(self, **columns: Ints | None) -> pa.Table:
+        """The number of entries of each of the ``words``, or the sum of their values."""
+        sums = {name: np.bincount(self.codes, values, len(self.words)) for name, values in columns.items()}
+        return pa.table({KEY: self.words, **{name: _integers(each) for name, each in sums.items()}})
+
+
+def flat_lists(lists: pa.Array) -> tuple[pa.Array, Ints, Ints]:
+    """The entries of all lists, and the row and the position of each."""
+    sizes = numpy_values(pc.list_value_length(lists), null=0).astype(np.int64)
+    rows = np.repeat(np.arange(len(lists)), sizes)
+    return lists.flatten(), rows, np.arange(len(rows)) - np.repeat(offsets(sizes)[:-1], sizes)
 
 
 def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
@@ -80,14 +81,11 @@ def listed_ids(column: pa.Array, name: str, first: int = 0) -> ListedIds:
     """
     kind = column.type
     if pa.types.is_null(kind):
-        nothing = np.zeros(0, np.int64)
-        return ListedIds(nothing, pa.array([], pa.large_string()), nothing, nothing, np.zeros(len(column), np.bool_))
-    if not is_list(kind):
+        column = column.cast(pa.list_(pa.null()))
+    elif not is_list(kind):
         raise ColumnError(f"column {name!r}: expected lists of strings or of whole numbers, got {kind}")
-    sizes = numpy_values(pc.list_value_length(column), null=0).astype(np.int64)
-    rows = np.repeat(np.arange(len(column)), sizes)
-    places = np.arange(len(rows)) - np.repeat(offsets(sizes)[:-1], sizes)
-    values = decoded(column.flatten())
+    values, rows, places = flat_lists(column)
+    values = decoded(values)
     if values.null_count and not pa.types.is_null(values.type):
         row = int(rows[np.flatnonzero(numpy_values(values.is_null()))[0]])
         raise ColumnError(f"column {name!r}, row {first + row}: an id is null; give it, or make the whole list null")
@@ -122,72 +120,33 @@ def as_text(ids: pa.Array) -> pa.Array:
 # Finding the ids that the answers of a log cite: by number, ``[2]``, or by name, ``[doc-7]``.
 
 
-_OPEN, _CLOSE = ord("["), ord("]")
 _LONGEST = 9  # maximum digits of a valid position in a list
 
 
-def cited_ids(answers: pa.Array, listed: ListedIds) -> Ints:
-    """The positions of the cited ids among all listed ids, ascending.
+def cited_ids(answers: pa.Array, listed: ListedIds) -> Flags:
+    """Which of the listed ids the answers cite.
 
     Text in square brackets is an id of the row's list or, if the list has no such id, the number of an id, from 1.
     """
-    text = text_of_arrow(answers, "answer")
-    begins, ends, rows = _brackets(text)
-    if not begins.size or not listed.codes.size:
-        return np.zeros(0, np.int64)
-    texts = pc.utf8_trim_whitespace(_strings(text, begins, ends))
-    by_id = _by_id(texts, rows, listed)
-    by_number = _by_number(texts, rows, listed)
-    places = np.where(by_id >= 0, by_id, by_number)
-    cited = np.zeros(listed.codes.size, np.bool_)
-    cited[places[places >= 0]] = True
-    return np.flatnonzero(cited)
-
-
-def _brackets(text: Text) -> tuple[Ints, Ints, Ints]:
-    """Texts between brackets, without nested brackets: start byte, end byte, and row."""
-    order = np.flatnonzero(((text.data - np.uint8(_OPEN)) & np.uint8(~(_CLOSE - _OPEN) & 0xFF)) == 0)
-    opens = text.data[order] == _OPEN
-    pairs = np.flatnonzero(opens[:-1] & ~opens[1:])
-    begins, ends = order[pairs] + 1, order[pairs + 1]
-    rows = np.searchsorted(text.starts, begins, side="right") - 1
-    # ignore matches outside the texts, and matches that extend over two texts
-    inside = (rows >= 0) & (ends > begins)
-    inside[inside] = (ends[inside] < text.stops[rows[inside]]) & text.valid[rows[inside]]
-    return begins[inside], ends[inside], rows[inside]
-
-
-def _strings(text: Text, begins: Ints, ends: Ints) -> pa.Array:
-    sizes = ends - begins
-    data = text.data[spans(begins, sizes)]
-    buffers = [None, pa.py_buffer(offsets(sizes).copy()), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.large_string(), len(sizes), buffers)
-
-
-def _by_id(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
-    """The position of the first id of the row's list that equals the text, −1 without any."""
-    encoded = texts.dictionary_encode()
-    ids = numpy_values(pc.index_in(encoded.dictionary, as_text(listed.words)).fill_null(-1)).astype(np.int64)
-    codes = ids[numpy_values(encoded.indices)]
-    places, some = np.full(len(codes), -1), np.flatnonzero(codes >= 0)
-    if not some.size:
-        return places
-    keys = listed.rows * len(listed.words) + listed.codes
-    order = np.argsort(keys, kind="stable")
-    targets = rows[some] * len(listed.words) + codes[some]
-    at = np.minimum(np.searchsorted(keys[order], targets), len(order) - 1)
-    places[some] = np.where(keys[order[at]] == targets, order[at], -1)
-    return places
-
-
-def _by_number(texts: pa.Array, rows: Ints, listed: ListedIds) -> Ints:
-    """The position of the id with the given number in the row's list, −1 if it is not a number or out of range."""
-    texts = pc.utf8_ltrim(texts, "0")
-    digits = pc.match_substring_regex(texts, rf"^[0-9]{{1,{_LONGEST}}}$")
-    numbers = numpy_values(pc.if_else(digits, texts, "0").cast(pa.int64()))
-    starts = offsets(np.bincount(listed.rows, minlength=len(listed.valid)).astype(np.int64))
-    inside = (numbers >= 1) & (numbers <= np.diff(starts)[rows])
-    return np.where(inside, starts[:-1][rows] + numbers - 1, -1)
+    cited = np.zeros(len(listed.codes), np.bool_)
+    texts, rows, places = flat_lists(pc.split_pattern(answers.cast(pa.large_string()), "["))
+    inside = pc.extract_regex(texts, r"^(?P<text>[^\]]+)\]").field("text")
+    some = np.flatnonzero(numpy_values(inside.is_valid()) & (places > 0))  # what is before the first bracket is in none
+    if not len(some) or not len(cited):
+        return cited
+    texts, rows = pc.utf8_trim_whitespace(inside.take(_integers(some))), rows[some]
+    codes = numpy_values(pc.index_in(texts, as_text(listed.words)), null=-1).astype(np.int64)
+    n = len(listed.words)
+    found = pc.index_in(_integers(rows * n + codes), _integers(listed.rows * n + listed.codes))
+    by_id = np.where(codes < 0, -1, numpy_values(found, null=-1).astype(np.int64))
+    digits = pc.utf8_ltrim(texts, "0")
+    is_number = pc.match_substring_regex(digits, rf"^[0-9]{{1,{_LONGEST}}}$")
+    numbers = numpy_values(pc.if_else(is_number, digits, "0").cast(pa.int64()))
+    in_list = (numbers >= 1) & (numbers <= listed.sizes[rows])
+    by_number = np.where(in_list, offsets(listed.sizes)[:-1][rows] + numbers - 1, -1)
+    which = np.where(by_id >= 0, by_id, by_number)
+    cited[which[which >= 0]] = True
+    return cited
 
 
 # The ids of all chunks of a knowledge base and their sources, and rankings in a plain column.
@@ -304,14 +263,17 @@ def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
 # Counting the chunks of a log's rankings: how often each is retrieved, cited and relevant, and the sums of scores.
 
 
-@dataclass(frozen=True)
-class ChunkCounts:
-    """Counts of a part of a log: rows with a ranking, without one, with a short one, and the tally of ids."""
+_OPTIONAL = (("cited", "answer"), ("relevant", "relevant_ids"))
+_MOST = 2.0**32
+_EXACT = pa.decimal128(38, 18)
+"""Sums of scores are exact in any order; a score is rounded to eighteen decimals."""
 
-    rows: int
-    missing: int
-    short: int
-    tables: Sequence[pa.Table]
+
+class PartCounts(NamedTuple):
+    """Counts of a part of a log: rows with a ranking, without one, with a short one; and tables by id."""
+
+    rows: Ints
+    tables: list[pa.Table]
 
 
 @dataclass(frozen=True)
@@ -322,77 +284,67 @@ class ChunkCounter:
     scores: tuple[str, ...]
     k: int
 
-    @property
-    def names(self) -> list[str]:
-        """The columns of the tally."""
-        optional = [name for name, column in (("cited", "answer"), ("relevant", "relevant_ids")) if column in self.has]
-        return ["retrieved", "ranks", *optional, *(column for name in self.scores for column in sum_names(name))]
-
-    def count(self, part: LogPart) -> ChunkCounts:
+    def count(self, part: LogPart) -> PartCounts:
         """The counts of a part."""
         rows = part.rows
         retrieved = listed_ids(rows.column("retrieved_ids"), "retrieved_ids", part.first)
-        sizes = np.bincount(retrieved.rows, minlength=rows.num_rows)[retrieved.valid]
-        tables = {"": (retrieved, self._retrieved(part, retrieved.where(retrieved.places < self.k).once()))}
+        top = retrieved.where(retrieved.places < self.k).once()
+        tables = [top.counts(retrieved=None, ranks=top.places + 1)]
+        tables += [_score_sums(top, name, part) for name in self.scores]
         if "answer" in self.has:
-            key, listed = "", retrieved
+            shown = retrieved
             if "context_ids" in self.has:
-                key, listed = "context", listed_ids(rows.column("context_ids"), "context_ids", part.first)
-            cited = np.zeros(listed.codes.size, np.bool_)
-            cited[cited_ids(rows.column("answer"), listed)] = True
-            tables.setdefault(key, (listed, {}))[1]["cited"] = listed.where(cited).once().counts()
+                shown = listed_ids(rows.column("context_ids"), "context_ids", part.first)
+            tables.append(shown.where(cited_ids(rows.column("answer"), shown)).once().counts(cited=None))
         if "relevant_ids" in self.has:
-            relevant = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
-            tables["relevant"] = relevant, {"relevant": relevant.where(_relevant(part, relevant)).once().counts()}
-        return ChunkCounts(
-            len(sizes),
-            rows.num_rows - len(sizes),
-            int((sizes < self.k).sum()),
-            [self._filled(listed.words, counts) for listed, counts in tables.values()],
-        )
+            judged = listed_ids(rows.column("relevant_ids"), "relevant_ids", part.first)
+            tables.append(judged.where(_relevant(part, judged)).once().counts(relevant=None))
+        n, short = int(retrieved.valid.sum()), int((retrieved.sizes[retrieved.valid] < self.k).sum())
+        return PartCounts(np.array([n, rows.num_rows - n, short]), tables)
 
-    def _retrieved(self, part: LogPart, top: ListedIds) -> dict[str, Any]:
-        n = len(top.words)
-        counts: dict[str, Any] = {"retrieved": top.counts(), "ranks": np.bincount(top.codes, top.places + 1, n)}
-        for name in self.scores:
-            counts |= score_sums(name, top.codes, score_column(part.rows, name, part.first)[top.rows], n)
-        return counts
-
-    def _filled(self, ids: pa.Array, counts: Mapping[str, Any]) -> pa.Table:
-        nothing = np.zeros(len(ids), np.int64)
-        return counted(ids, {name: counts.get(name, nothing) for name in self.names})
-
-    def add_up(self, parts: Any) -> ChunkCounts:
-        """The sum of all parts; ids become text if some parts have numbers and others text."""
-        tally, rows, missing, short = Tally(self.names), 0, 0, 0
+    def add_up(self, parts: Iterable[PartCounts]) -> tuple[Ints, pa.Table]:
+        """The sum of all parts, of scores as floats; ids become text if some parts have numbers and others text."""
+        names = ["retrieved", "ranks", *(name for name, of in _OPTIONAL if of in self.has)]
+        kinds = dict.fromkeys([*names, *(f"n {name}" for name in self.scores)], pa.int64())
+        kinds |= dict.fromkeys([f"sum {name}" for name in self.scores], _EXACT)
+        rows, tables = np.zeros(3, np.int64), [pa.schema({KEY: pa.null(), **kinds}).empty_table()]
         for part in parts:
-            rows, missing, short = rows + part.rows, missing + part.missing, short + part.short
-            for table in part.tables:
-                tally.add(table)
-        return ChunkCounts(rows, missing, short, [tally.table()])
+            rows += part.rows
+            tables = fewer([*tables, *part.tables])
+        table = summed(tables)
+        keys = table[KEY] if len(table) else pa.chunked_array([pa.array([], pa.large_string())])
+        plain = [each.cast(pa.float64()) if each.type == _EXACT else each for each in table.columns[1:]]
+        return rows, pa.table([keys, *(each.fill_null(0) for each in plain)], table.column_names)
+
+
+def _score_sums(top: ListedIds, name: str, part: LogPart) -> pa.Table:
+    """The number and the sum of the scores of the rows that hold each id."""
+    values = floats_of_arrow(part.rows.column(name), name)
+    wrong = np.flatnonzero(np.abs(values) > _MOST)
+    if wrong.size:
+        value = f"{values[wrong[0]]:g} is not a score; expected at most ±2**32"
+        raise InputError(f"column {name!r}, row {part.first + int(wrong[0])}: {value}")
+    each = arrow_numbers(values, pa.float64(), np.isnan(values)).cast(_EXACT).take(_integers(top.rows))
+    sums = {f"sum {name}": each, f"n {name}": each.is_valid().cast(pa.int64())}
+    return by_code(top.words, _integers(top.codes), sums)
 
 
 def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
     """Which of the judged ids are relevant."""
-    if "relevance" not in part.rows.schema.names:
-        return np.ones(relevant.codes.size, np.bool_)
+    every = np.ones(len(relevant.codes), np.bool_)
+    if "relevance" not in part.rows.schema.names or pa.types.is_null(part.rows.column("relevance").type):
+        return every
     grades = part.rows.column("relevance")
-    sizes = np.bincount(relevant.rows, minlength=len(relevant.valid))
     graded = numpy_values(grades.is_valid()) & relevant.valid
-    lengths = (
-        numpy_values(pc.fill_null(pc.list_value_length(grades), 0)) if not pa.types.is_null(grades.type) else sizes
-    )
-    wrong = np.flatnonzero(graded & (sizes != lengths))
+    lengths = numpy_values(pc.list_value_length(grades), null=0)
+    wrong = np.flatnonzero(graded & (relevant.sizes != lengths))
     if wrong.size:
         row = int(wrong[0])
-        of = f"expected a grade for each of {sizes[row]} relevant ids, got {lengths[row]}"
+        of = f"expected a grade for each of {relevant.sizes[row]} relevant ids, got {lengths[row]:g}"
         raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
-    if not graded.any():
-        return np.ones(relevant.codes.size, np.bool_)
-    flat = grades.filter(pa.array(graded)).flatten()
-    values = np.ones(relevant.codes.size)
-    values[graded[relevant.rows]] = numpy_values(flat.cast(pa.float64()).fill_null(0.0))
-    return values >= 1
+    flat = grades.filter(arrow_numbers(graded, pa.bool_())).flatten()
+    every[graded[relevant.rows]] = numpy_values(flat.cast(pa.float64()), null=0) >= 1
+    return every
 
 
 # ``fm.logs.chunk_utilization``: which chunks of a knowledge base the rankings of a log use (the RAG benchmark).
@@ -563,95 +515,61 @@ def chunk_utilization(
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
     log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)
-    counting = ChunkCounter(log.has, tuple(score_names), k)
-    counts = log.parts(counting.count, counting.add_up, workers)
-    return _result(counts, total, counting, share)
+    counter = ChunkCounter(log.has, tuple(score_names), k)
+    return _result(*log.parts(counter.count, counter.add_up, workers), total, counter, share)
 
 
-def _result(counted: ChunkCounts, total: pa.Array | None, counting: ChunkCounter, share: float) -> ChunkUse:
-    [table] = counted.tables
-    keys, total = comparable(table[KEY].combine_chunks(), total)
-    counts = {name: numpy_values(table[name].combine_chunks()) for name in counting.names}
-    unknown = np.zeros(len(keys), np.bool_)
+def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkCounter, share: float) -> ChunkUse:
+    """The figures of all chunks, or without a table of them of those in the log."""
+    strange = pa.array([], pa.large_string())
     if total is not None:
-        places = pc.index_in(keys, total)
-        unknown = numpy_values(places.is_null())
-        at = numpy_values(places.fill_null(0)).astype(np.int64)
-        counts = {name: _spread(values, at, ~unknown, len(total)) for name, values in counts.items()}
-        if not (counts["retrieved"] > 0).any() and (numpy_values(table["retrieved"].combine_chunks()) > 0).any():
+        keys, total = comparable(table[KEY].combine_chunks(), total)
+        table = table.set_column(0, KEY, keys)
+        retrieved = table.filter(pc.greater(table["retrieved"], 0))[KEY]
+        strange = retrieved.filter(pc.invert(pc.is_in(retrieved, total))).combine_chunks()
+        if len(strange) and len(strange) == len(retrieved):
             raise_unknown(keys, total)
-    strange = np.flatnonzero(unknown & (numpy_values(table["retrieved"].combine_chunks()) > 0))
-    ids = keys if total is None else total
-    order = np.lexsort((_places_in_order(ids), -counts["retrieved"]))
-    ids, counts = ids.take(_integers(order)), {name: values[order] for name, values in counts.items()}
-    return _figures(counted, counting, ids, counts, keys.take(_integers(strange)), share, has_total=total is not None)
-
-
-def _figures(
-    counted: ChunkCounts,
-    counting: ChunkCounter,
-    ids: pa.Array,
-    counts: Mapping[str, Ints],
-    strange: pa.Array,
-    share: float,
-    *,
-    has_total: bool,
-) -> ChunkUse:
-    retrieved = counts["retrieved"]
-    used = retrieved > 0
-    pick = partial(_listed, ids)
+        known = table.take(pc.index_in(total, keys))
+        table = pa.table([total, *(each.fill_null(0) for each in known.columns[1:])], table.column_names)
+    table = table.sort_by([("retrieved", "descending"), (KEY, "ascending")]).combine_chunks()
+    counts = {name: numpy_values(table[name].combine_chunks()) for name in table.column_names[1:]}
+    retrieved, used = counts["retrieved"], counts["retrieved"] > 0
+    of = retrieved if total is not None else retrieved[used]
     uncited = used & (counts["cited"] == 0) if "cited" in counts else None
-    n_used = int(used.sum())
-    line = hub_line(retrieved if has_total else retrieved[used])
+    pick = partial(_listed, table[KEY])
+    means = {"mean_rank": (counts["ranks"], retrieved)}
+    means |= {f"mean_{name}": (counts[f"sum {name}"], counts[f"n {name}"]) for name in counter.scores}
+    columns = {name: table[name] for name in ("retrieved", "cited", "relevant") if name in counts}
+    columns |= {name: arrow_numbers(_mean(*sums), pa.float64()) for name, sums in means.items()}
+    n, n_used = len(table), int(used.sum())
     return ChunkUse(
-        k=counting.k,
-        rows=counted.rows,
-        missing=counted.missing,
-        short=counted.short,
-        total_chunks=len(ids) if has_total else None,
+        k=counter.k,
+        rows=int(rows[0]),
+        missing=int(rows[1]),
+        short=int(rows[2]),
+        total_chunks=None if total is None else n,
         used_chunks=n_used,
-        unused_chunks=len(ids) - n_used if has_total else None,
-        utilization_rate=n_used / len(ids) if has_total and len(ids) else float("nan"),
+        unused_chunks=None if total is None else n - n_used,
+        utilization_rate=n_used / n if total is not None and n else float("nan"),
         share=share,
         never_cited=None if uncited is None else int(uncited.sum()),
         unknown_chunks=len(strange),
-        unused_ids=pick(~used) if has_total else None,
+        unused_ids=None if total is None else pick(~used),
         never_cited_ids=None if uncited is None else pick(uncited),
-        hubs=pick(retrieved > line),
+        hubs=pick(retrieved > hub_line(of)),
         unknown_ids=strange.sort()[:_EXAMPLES].to_pylist() if len(strange) else [],
-        table=_by_use(ids, counts, counting),
-        **figures(retrieved if has_total else retrieved[used], share),  # type: ignore[arg-type]
+        table=pa.table({"chunk": table[KEY], **columns}),
+        **figures(of, share),  # type: ignore[arg-type]
     )
 
 
-def _by_use(ids: pa.Array, counts: Mapping[str, Ints], counting: ChunkCounter) -> pa.Table:
-    n = counts["retrieved"]
-    ranks = np.divide(counts["ranks"], n, out=np.full(len(n), np.nan), where=n > 0)
-    sums = pa.table({name: _integers(values) for name, values in counts.items()})
-    table = {"chunk": ids, **{name: sums[name] for name in ("retrieved", "cited", "relevant") if name in counts}}
-    table["mean_rank"] = arrow_numbers(ranks, pa.float64())
-    return pa.table(
-        {**table, **{f"mean_{name}": arrow_numbers(mean_of(sums, name), pa.float64()) for name in counting.scores}}
-    )
+def _mean(sums: Floats, n: Ints) -> Floats:
+    return np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
 
 
-def _listed(ids: pa.Array, which: Flags) -> list[Any]:
+def _listed(ids: pa.ChunkedArray, which: Flags) -> list[Any]:
     return list(ids.filter(arrow_numbers(which, pa.bool_())).to_pylist())
 
 
-def _integers(values: Ints) -> pa.Array:
-    return arrow_numbers(values, pa.int64())
-
-
-def _spread(counts: Ints, at: Ints, mask: Flags, n: int) -> Ints:
-    """The counts at the positions of their chunks."""
-    spread = np.zeros(n, np.int64)
-    spread[at[mask]] = counts[mask]
-    return spread
-
-
-def _places_in_order(ids: pa.Array) -> Ints:
-    """The position of each id among the sorted ids."""
-    ranks = np.empty(len(ids), np.int64)
-    ranks[numpy_values(pc.array_sort_indices(ids))] = np.arange(len(ids))
-    return ranks
+def _integers(values: Any) -> pa.Array:
+    return arrow_numbers(values.astype(np.int64, copy=False), pa.int64())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Ints, Uint64s, is_list, text_of_arrow
+from fastmetrics.base.arrays import Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.column_names import listed
+from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown, columns_of
+from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import looks
-from fastmetrics.base.threads import cores
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.languages import check_languages, guessed, scripts_of
-from fastmetrics.logs.log import Columns, Log, LogPart, blank, near_pairs, open_log, with_smallest_keys
+from fastmetrics.logs.log import Columns, blank, near_pairs, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.readers import Reject
@@ -227,18 +229,10 @@ def shown(check: str, text: Any) -> str:
     return f"… {text.rstrip()[2 - _SHOWN :]}" if check == "answer cut off" else text
 
 
-# Repeated rows of a data set, found by 16-byte keys of ids, of questions with answers, and of labels.
+# Repeated rows of a data set.
 
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-def id_keys(column: pa.Array) -> Uint64s:
-    """Two keys per id; the keys of null ids are arbitrary."""
-    if pa.types.is_integer(column.type):
-        whole = np.asarray(column.fill_null(0)).astype(np.int64).view(np.uint64)
-        return np.column_stack([whole, np.zeros_like(whole)])
-    return text_keys(column.cast(pa.large_string()).fill_null(""))
 
 
 def asked_keys(rows: pa.RecordBatch) -> Uint64s:
@@ -250,15 +244,12 @@ def asked_keys(rows: pa.RecordBatch) -> Uint64s:
     return questions * _MIX + (answers ^ (answers >> np.uint64(29)))
 
 
-def label_keys(column: pa.Array) -> Uint64s:
-    """One key per label of any type; 0 for null."""
-    nested = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
-    if nested:
-        column = pa.array(
-            [None if value is None else written(value) for value in column.to_pylist()], pa.large_string()
-        )
-    keys = text_keys(column.cast(pa.large_string()).fill_null(""))[:, 0]
-    return np.where(np.asarray(column.is_valid()), np.maximum(keys, 1), np.uint64(0))
+def label_codes(column: pa.ChunkedArray, name: str) -> Ints:
+    """A number for each distinct label of any type, from 1; 0 for null."""
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        texts = [None if value is None else written(value) for value in column.to_pylist()]
+        column = pa.chunked_array([pa.array(texts, pa.large_string())])
+    return codes_of(column, name) + 1
 
 
 def written(label: Any) -> str:
@@ -267,11 +258,11 @@ def written(label: Any) -> str:
 
 
 class Groups:
-    """The rows whose key occurs at least twice, by group, in row order within a group."""
+    """The rows whose code (−1 for none) occurs at least twice, by group, in row order within a group."""
 
-    def __init__(self, keys: Uint64s, valid: Flags) -> None:
-        rows = np.flatnonzero(valid)
-        codes = numbered(keys[rows])
+    def __init__(self, codes: Ints) -> None:
+        rows = np.flatnonzero(codes >= 0)
+        codes = codes[rows]
         again = (np.bincount(codes) > 1)[codes] if len(codes) else np.zeros(0, np.bool_)
         rows, codes = rows[again], codes[again]
         order = np.argsort(codes, kind="stable")
@@ -292,13 +283,13 @@ class Groups:
         """Number of rows that are not the first of their group."""
         return len(self.rows) - len(self)
 
-    def differing(self, labels: Uint64s) -> Sequence[Ints]:
+    def differing(self, labels: Ints) -> Sequence[Ints]:
         """The groups with different labels."""
         if not len(self):
             return []
         row_labels, starts = labels[self.rows], self._bounds[:-1]
         highest = np.maximum.reduceat(row_labels, starts)
-        lowest = np.minimum.reduceat(np.where(row_labels > 0, row_labels, np.uint64(np.iinfo(np.uint64).max)), starts)
+        lowest = np.minimum.reduceat(np.where(row_labels > 0, row_labels, np.iinfo(np.int64).max), starts)
         groups = np.flatnonzero((highest > 0) & (lowest != highest))
         return [self.rows[self._bounds[group] : self._bounds[group + 1]] for group in groups]
 
@@ -312,71 +303,44 @@ _LONG = 20
 _COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
 
 
-@dataclass(frozen=True)
-class SampledChecks:
-    """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size."""
+class Sampled(NamedTuple):
+    """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size, threads."""
 
     languages: tuple[str, ...]
     embedder: Embedder | None
     near: float
     size: int
+    threads: int
 
-    @property
-    def checks(self) -> list[str]:
-        """The checks that use samples."""
-        return [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]
+    def findings(self, rows: pa.Table, asked: Uint64s) -> tuple[list[Finding], list[str]]:
+        """The findings in a sample of the rows, and the checks whose columns are missing.
 
-    def joined(self, left: Mapping[str, pa.Table], right: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        """The combined samples of both parts."""
-        both = {name: [part[name] for part in (left, right) if name in part] for name in self.checks}
-        return {
-            name: with_smallest_keys(pa.concat_tables(tables), self.size, "row")
-            for name, tables in both.items()
-            if tables
-        }
-
-
-def sampled_rows(options: SampledChecks, rows: pa.RecordBatch, keys: Uint64s, first: int) -> dict[str, pa.Table]:
-    """The candidate rows of a part for each check's sample: the rows with the smallest keys.
-
-    ``keys`` are hashes of question and answer, and ``first`` is the number of the first row.
-    """
-    samples = {}
-    for name in options.checks:
-        if set(_COLUMNS[name]) <= set(rows.schema.names):
-            texts = {column: rows.column(column).cast(pa.large_string()) for column in _COLUMNS[name]}
+        Of all rows with a text to look at, those with the smallest keys are the sample; ``asked`` are hashes of
+        question and answer.
+        """
+        findings, skipped = [], []
+        for name in [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]:
+            columns = _COLUMNS[name]
+            if not set(columns) <= set(rows.column_names):
+                skipped.append(f"{name} ({', '.join(columns)})")
+                continue
+            texts = {column: rows[column].cast(pa.large_string()) for column in columns}
+            keys = asked[:, 0]
             if name == LANGUAGE:
-                long_enough = [
-                    pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values()
-                ]
-                mask = np.asarray(pc.and_(*long_enough))
-                key = keys[:, 0]
+                mask = pc.and_(
+                    *(pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values())
+                )
             else:
-                mask = np.asarray(texts["question"].is_valid())
-                key = text_keys(plain(texts["question"]))[:, 0]
-            numbers = np.arange(first, first + rows.num_rows)
-            table = pa.table({"key": key, "row": numbers, **texts}).filter(pa.array(mask))
-            samples[name] = with_smallest_keys(table, options.size, "row")
-    return samples
+                mask = texts["question"].is_valid()
+                keys = text_keys(plain(texts["question"].combine_chunks()))[:, 0]
+            table = pa.table({"key": keys, "row": np.arange(len(rows)), **texts}).filter(mask)
+            table = with_smallest_keys(table, self.size, "row").sort_by("row").combine_chunks()
+            look = _languages if name == LANGUAGE else _near
+            findings.append(look(self, table) if len(table) else Finding(name, 0, [], 0))
+        return findings, skipped
 
 
-def sampled_findings(
-    options: SampledChecks, samples: Mapping[str, pa.Table], has: frozenset[str], threads: int
-) -> tuple[list[Finding], list[str]]:
-    """The findings in the samples, and the checks whose columns are missing."""
-    findings, skipped = [], []
-    for name in options.checks:
-        if not set(_COLUMNS[name]) <= has:
-            skipped.append(f"{name} ({', '.join(_COLUMNS[name])})")
-        elif name not in samples:
-            findings.append(Finding(name, 0, [], 0))
-        else:
-            table = samples[name].sort_by("row").combine_chunks()
-            findings.append(_languages(options, table) if name == LANGUAGE else _near(options, table, threads))
-    return findings, skipped
-
-
-def _languages(options: SampledChecks, table: pa.Table) -> Finding:
+def _languages(options: Sampled, table: pa.Table) -> Finding:
     questions, answers = (table[name].to_pylist() for name in _COLUMNS[LANGUAGE])
     pairs = list(zip(guessed(questions, options.languages), guessed(answers, options.languages), strict=True))
     rows = [at for at, (question, answer) in enumerate(pairs) if question != answer]
@@ -385,10 +349,10 @@ def _languages(options: SampledChecks, table: pa.Table) -> Finding:
     return Finding(LANGUAGE, len(rows), examples, len(pairs))
 
 
-def _near(options: SampledChecks, table: pa.Table, threads: int) -> Finding:
+def _near(options: Sampled, table: pa.Table) -> Finding:
     assert options.embedder is not None
     questions = table["question"].combine_chunks()
-    rows, others, _ = near_pairs(questions, options.embedder, options.near, threads)
+    rows, others, _ = near_pairs(questions, options.embedder, options.near, options.threads)
     numbers = np.asarray(table["row"])
     pairs = list(zip(rows[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
     examples = [((int(numbers[a]), int(numbers[b])), questions[a].as_py()[:200]) for a, b in pairs]
@@ -431,8 +395,8 @@ def check_dataset(
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 
     Two slow checks use an even ``sample`` of the rows: ``languages`` enables ``other language`` (by py3langid),
-    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``.  Case is ignored.  Memory
-    grows by 16 bytes per row for ids, 16 for questions and 8 for each label.
+    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``.  Case is ignored.  The
+    columns that it reads are held in memory.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
@@ -444,17 +408,16 @@ def check_dataset(
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
     label_columns = list(dict.fromkeys(listed(labels)))
-    sampled_checks = SampledChecks(tuple(languages), None if embedder is None else embedder_of(embedder), near, size)
+    sampled = Sampled(tuple(languages), None if embedder is None else embedder_of(embedder), near, size, workers)
     how = Columns(columns, schema, reading or PLAIN)
     rejects: list[Reject] = []
-    log = open_log(table, [], _OPTIONAL, (), how, label_columns, again=True, what="table", rejects=rejects)
+    log = open_log(table, [], _OPTIONAL, (), how, label_columns, what="table", rejects=rejects)
     judged = {
         name: next((canonical for canonical, column in log.names.items() if column == name), name)
         for name in label_columns
     }
     judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
-    looking = Looking(log.has, judged, sampled_checks)
-    checks = looking.findings(log, log.parts(looking.look, looking.add_up, workers), workers)
+    checks = _checks(log.table(workers), judged, sampled)
     if not rejects:
         return checks
     told = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
@@ -462,131 +425,50 @@ def check_dataset(
     return replace(checks, rows=checks.rows + len(rejects), findings=[unreadable, *checks.findings])
 
 
-class Faults(NamedTuple):
-    """The number of rows with a fault, and the numbers and texts of the first ones."""
+def _checks(rows: pa.Table, judged: Mapping[str, str], sampled: Sampled) -> DatasetChecks:
+    """The findings in order; ``judged`` maps labels to their columns."""
+    has = set(rows.column_names)
+    able = [name for name, (needed, _, _) in CHECKS.items() if set(needed) <= has]
 
-    rows: int
-    examples: list[tuple[int, str]]
+    def look(batch: pa.RecordBatch) -> tuple[list[Ints], Uint64s]:
+        keys = asked_keys(batch) if "question" in has else np.zeros((batch.num_rows, 2), np.uint64)
+        return [CHECKS[name][2](batch) for name in able], keys
 
-
-@dataclass
-class PartResults:
-    """The results of a part, or of all parts."""
-
-    rows: int = 0
-    faults: dict[str, Faults] = field(default_factory=dict)
-    ids: list[tuple[Uint64s, Flags]] = field(default_factory=list)
-    questions: list[tuple[Uint64s, Flags]] = field(default_factory=list)
-    labels: dict[str, list[Uint64s]] = field(default_factory=dict)
-    samples: dict[str, pa.Table] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Looking:
-    """The checks for a table with the given columns; ``judged`` maps labels to their columns."""
-
-    has: frozenset[str]
-    judged: Mapping[str, str]
-    sampled: SampledChecks
-
-    def look(self, part: LogPart) -> PartResults:
-        """The results of a part."""
-        rows, results = part.rows, PartResults(part.rows.num_rows)
-        for name, (needed, column, check) in CHECKS.items():
-            if set(needed) <= self.has:
-                places = check(rows)
-                first = places[:EXAMPLES].tolist()
-                told = next((told for told in (column, "id") if told in self.has), None)
-                texts = rows.column(told).take(pa.array(first, pa.int64())).to_pylist() if told else [""] * len(first)
-                pairs = zip(first, texts, strict=True)
-                results.faults[name] = Faults(len(places), [(part.first + at, shown(name, text)) for at, text in pairs])
-        if "id" in self.has:
-            results.ids.append((id_keys(rows.column("id")), np.asarray(rows.column("id").is_valid())))
-        if "question" in self.has:
-            keys = asked_keys(rows)
-            results.questions.append((keys, np.asarray(rows.column("question").is_valid())))
-            results.labels = {name: [label_keys(rows.column(column))] for name, column in self.judged.items()}
-            results.samples = sampled_rows(self.sampled, rows, keys, part.first)
-        return results
-
-    def add_up(self, parts: Iterable[PartResults]) -> PartResults:
-        """The combined results of all parts."""
-        whole = PartResults(
-            faults={name: Faults(0, []) for name, (needed, _, _) in CHECKS.items() if set(needed) <= self.has}
-        )
-        for part in parts:
-            whole.rows += part.rows
-            for name, faults in part.faults.items():
-                total = whole.faults[name]
-                whole.faults[name] = Faults(total.rows + faults.rows, (total.examples + faults.examples)[:EXAMPLES])
-            whole.ids += part.ids
-            whole.questions += part.questions
-            for name, keys in part.labels.items():
-                whole.labels.setdefault(name, []).extend(keys)
-            whole.samples = self.sampled.joined(whole.samples, part.samples)
-        return whole
-
-    def findings(self, log: Log, results: PartResults, threads: int) -> DatasetChecks:
-        """The findings in order, with the texts of repeated rows, for which the log is read again."""
-        findings, skipped, groups = [], [], {}
-        for name, column, keys in (("doubled id", "id", results.ids), ("duplicate", "question", results.questions)):
-            if column in self.has:
-                groups[name] = Groups(*_joined(keys))
-            else:
-                skipped.append(f"{name} ({column})")
-        differing = self._differing(results, groups.get("duplicate"))
-        cells = ExampleCells.of(log, self.judged.values(), [*groups.values(), *differing.values()])
-        if "doubled id" in groups:
-            findings.append(_doubled(groups["doubled id"], cells))
-        if "duplicate" in groups:
-            findings.append(_duplicates(groups["duplicate"], cells))
-        for name, (needed, _, _) in CHECKS.items():
-            if name in results.faults:
-                faults = results.faults[name]
-                findings.append(Finding(name, faults.rows, [((row,), text[:200]) for row, text in faults.examples]))
-            else:
-                skipped.append(f"{name} ({', '.join(needed)})")
-        if self.judged and "question" in self.has:
-            findings.append(_contradicting(differing, self.judged, cells))
-        else:
-            skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
-        more, lacking = sampled_findings(self.sampled, results.samples, self.has, threads)
-        return DatasetChecks(results.rows, [*findings, *more], [*skipped, *lacking])
-
-    def _differing(self, results: PartResults, groups: Groups | None) -> dict[str, Sequence[Any]]:
-        """For each label the groups of equal rows with different values of the label."""
-        if groups is None:
-            return {}
-        nothing = [np.zeros(0, np.uint64)]
-        return {name: groups.differing(np.concatenate(results.labels.get(name, nothing))) for name in self.judged}
-
-
-def _joined(parts: Sequence[tuple[Uint64s, Flags]]) -> tuple[Uint64s, Flags]:
-    keys = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for keys, _ in parts)])
-    return keys, np.concatenate([np.zeros(0, np.bool_), *(valid for _, valid in parts)])
-
-
-@dataclass(frozen=True)
-class ExampleCells:
-    """The values of the rows that examples show, by row and column."""
-
-    values: Mapping[int, Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, log: Log, labels: Iterable[str], groups: Iterable[Iterable[Any]]) -> ExampleCells:
-        """The cells of the first groups of each kind, as needed for examples."""
-        rows = sorted({int(row) for some in groups for group in islice(some, EXAMPLES) for row in group[:_MOST]})
-        if not rows:
-            return cls({})
-        columns = [name for name in dict.fromkeys(["id", "question", *labels]) if name in log.names]
-        numbers = np.array(rows)
-
-        def pick(part: LogPart) -> list[tuple[int, dict[str, Any]]]:
-            here = numbers[(numbers >= part.first) & (numbers < part.first + part.rows.num_rows)]
-            table = part.rows.select(columns).take(pa.array(here - part.first))
-            return list(zip(here.tolist(), table.to_pylist(), strict=True))
-
-        return cls(dict(log.parts(pick, lambda parts: [cell for part in parts for cell in part], 1)))
+    batches = rows.to_batches(SIZES.log_rows)
+    parts = list(ordered(look, batches, sampled.threads))
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    asked = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for _, keys in parts)])
+    findings, skipped, groups = [], [], {}
+    if "id" in has:
+        groups["id"] = Groups(codes_of(rows["id"], "id"))
+        findings.append(_doubled(groups["id"], rows))
+    else:
+        skipped.append("doubled id (id)")
+    if "question" in has:
+        groups["question"] = Groups(np.where(np.asarray(rows["question"].is_valid()), numbered(asked), -1))
+        findings.append(_duplicates(groups["question"], rows))
+    else:
+        skipped.append("duplicate (question)")
+    for name, (needed, column, _) in CHECKS.items():
+        if name not in able:
+            skipped.append(f"{name} ({', '.join(needed)})")
+            continue
+        nothing = np.zeros(0, np.int64)
+        found = [places[able.index(name)] + start for (places, _), start in zip(parts, starts[:-1], strict=True)]
+        places = np.concatenate([nothing, *found])
+        told = next((told for told in (column, "id") if told in has), None)
+        texts = [shown(name, rows[told][row].as_py() if told else "") for row in places[:EXAMPLES].tolist()]
+        examples = [((row,), text[:200]) for row, text in zip(places[:EXAMPLES].tolist(), texts, strict=True)]
+        findings.append(Finding(name, len(places), examples))
+    if judged and "question" in has:
+        differing = {
+            name: groups["question"].differing(label_codes(rows[column], column)) for name, column in judged.items()
+        }
+        findings.append(_contradicting(differing, judged, rows))
+    else:
+        skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
+    more, lacking = sampled.findings(rows, asked)
+    return DatasetChecks(len(rows), [*findings, *more], [*skipped, *lacking])
 
 
 _MOST = 1_000
@@ -597,25 +479,25 @@ def _first(rows: Any) -> list[int]:
     return [int(row) for row in rows[:EXAMPLES]]
 
 
-def _doubled(groups: Groups, cells: ExampleCells) -> Finding:
-    some = [(_first(rows), str(cells.values[int(rows[0])]["id"])[:200]) for rows in islice(groups, EXAMPLES)]
+def _doubled(groups: Groups, table: pa.Table) -> Finding:
+    some = [(_first(rows), str(table["id"][int(rows[0])])[:200]) for rows in islice(groups, EXAMPLES)]
     return Finding("doubled id", len(groups.rows), some)
 
 
-def _duplicates(groups: Groups, cells: ExampleCells) -> Finding:
+def _duplicates(groups: Groups, table: pa.Table) -> Finding:
     pairs = [(int(rows[0]), int(row)) for rows in islice(groups, EXAMPLES) for row in rows[1 : EXAMPLES + 1]]
-    some = [(pair, (cells.values[pair[1]]["question"] or "")[:200]) for pair in pairs[:EXAMPLES]]
+    some = [(pair, str(table["question"][pair[1]])[:200]) for pair in pairs[:EXAMPLES]]
     return Finding("duplicate", groups.later, some)
 
 
-def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], cells: ExampleCells) -> Finding:
+def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], table: pa.Table) -> Finding:
     nothing = np.zeros(0, np.int64)
     rows = np.unique(np.concatenate([nothing, *(some for groups in differing.values() for some in groups)]))
     examples = []
     for name, groups in differing.items():
         for some in groups[:EXAMPLES]:
-            values = [cells.values[int(row)][judged[name]] for row in some[:_MOST]]
+            values = table[judged[name]].take(pa.array(some[:_MOST])).to_pylist()
             texts = sorted({written(value) for value in values if value is not None})
-            question = cells.values[int(some[0])]["question"]
+            question = table["question"][int(some[0])]
             examples.append((_first(some), f"{name} is {' and '.join(texts)}: {question}"[:200]))
     return Finding(_CONTRADICTING, len(rows), examples[:EXAMPLES])

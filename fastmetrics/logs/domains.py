@@ -4,9 +4,11 @@ benchmark).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -16,27 +18,24 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
 from fastmetrics.base.display import Grid, Shown, sparkline
-from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.base.threads import cores
+from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.languages import check_languages, languages_of, scripts, scripts_of
 from fastmetrics.logs.log import (
     KEY,
     MISSING,
     ZONED,
     Columns,
-    LogPart,
-    Tally,
     answered,
-    counted,
-    mixed,
-    near_repeats,
+    fewer,
+    near_pairs,
     open_log,
-    questions_of,
-    sampled,
-    sampled_of,
+    summed,
     times_of,
+    with_smallest_keys,
 )
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.conventions import convention
@@ -52,52 +51,16 @@ _DAY = 24 * _HOUR
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Activity:
-    """Questions by day since 1970 and by hour; ``zones`` has the first row of times with a zone and without."""
-
-    days: Mapping[int, int] = field(default_factory=dict)
-    hours: Ints = field(default_factory=lambda: np.zeros(24, np.int64))
-    first: int | None = None
-    last: int | None = None
-    zones: Mapping[str, int] = field(default_factory=dict)
-
-    def plus(self, other: Activity) -> Activity:
-        """The sum of both; raises ``InputError`` if one has times with a time zone and the other times without."""
-        zones = {**other.zones, **self.zones}
-        if len(zones) > 1:
-            raise InputError(mixed("timestamp", zones))
-        days = dict(self.days)
-        for day, n in other.days.items():
-            days[day] = days.get(day, 0) + n
-        ends = [end for end in (self.first, self.last, other.first, other.last) if end is not None]
-        return Activity(days, self.hours + other.hours, min(ends, default=None), max(ends, default=None), zones)
-
-    def result_fields(self, *, has: bool) -> dict[str, Any]:
-        """The fields of a result; None for a log without times."""
-        if not has:
-            return dict.fromkeys(("first", "last", "days", "hours"))
-        ordered = sorted(self.days)
-        days = {(_EPOCH + timedelta(days=day)).date().isoformat(): self.days[day] for day in ordered}
-        ends = [None if end is None else self._written(end) for end in (self.first, self.last)]
-        return {"first": ends[0], "last": ends[1], "days": days, "hours": self.hours.tolist()}
-
-    def _written(self, time: int) -> str:
-        iso_time = (_EPOCH + timedelta(microseconds=time)).isoformat()
-        return iso_time if ZONED in self.zones else iso_time.removesuffix("+00:00")
-
-
-def activity(column: pa.Array, first: int, present: pa.Array) -> Activity:
-    """The times of the rows that are ``present``; ``first`` is the number of the first row."""
-    times, zone = times_of(column, "timestamp", first)
-    times = times[np.asarray(present)]
+def _activity(times: Ints, zone: str | None) -> dict[str, Any]:
+    """The first and the last time of questions, their number by date, and by hour of the day."""
     times = times[times != MISSING]
-    if not times.size:
-        return Activity()
     days, counts = np.unique(times // _DAY, return_counts=True)
-    hours = np.bincount(times % _DAY // _HOUR, minlength=24)
-    by_day = dict(zip(days.tolist(), counts.tolist(), strict=True))
-    return Activity(by_day, hours, int(times.min()), int(times.max()), {str(zone): first})
+    dates = ((_EPOCH + timedelta(days=day)).date().isoformat() for day in days.tolist())
+    ends = [times.min(), times.max()] if len(times) else []
+    written = [(_EPOCH + timedelta(microseconds=int(end))).isoformat() for end in ends]
+    first, last = [end if zone == ZONED else end.removesuffix("+00:00") for end in written] or (None, None)
+    hours = np.bincount(times % _DAY // _HOUR, minlength=24).tolist()
+    return {"first": first, "last": last, "days": dict(zip(dates, counts.tolist(), strict=True)), "hours": hours}
 
 
 # The words of questions, ``[\w-]{3,}`` in lower case: their counts, and the words that distinguish two groups.
@@ -136,7 +99,8 @@ def word_counts(words: LogWords, answered: Flags | None) -> pa.Table:
         counts["all"] if answered is None else np.bincount(words.ids[answered[words.rows]], minlength=n)
     )
     present = counts["all"] > 0
-    return counted(words.spelled.filter(pa.array(present)), {name: values[present] for name, values in counts.items()})
+    columns = {name: pa.array(values[present].astype(np.int64)) for name, values in counts.items()}
+    return pa.table({KEY: words.spelled.filter(pa.array(present)), **columns})
 
 
 def log_odds(left: Ints, right: Ints) -> Floats:
@@ -305,7 +269,7 @@ def domain_analysis(
     language of this list, by py3langid; ``embedder`` counts questions whose cosine to a different one is at least
     ``near``.
 
-    Memory grows with the number of distinct words, and by 16 bytes per question.  Source: the RAG benchmark.
+    The columns that it reads are held in memory.  Source: the RAG benchmark.
 
     >>> log = {"question": ["How do I pay?", "how do i pay? ", "Где карта"], "answer": ["Online.", None, ""]}
     >>> found = domain_analysis(log, indicators=["pay"])
@@ -323,122 +287,88 @@ def domain_analysis(
     opened = open_log(
         log, ["question"], ["answer", "rating", "timestamp"], (), Columns(columns, schema, reading or PLAIN)
     )
-    lowered = tuple(dict.fromkeys(word.lower() for word in words))
-    counting = QuestionCounting(opened.has, lowered, size if languages or model else 0)
-    result, questions = opened.parts(counting.count, counting.add_up, workers)
+    table = opened.table(workers)
+    present = table["question"].is_valid()
+    rows = table.filter(present) if table["question"].null_count else table
+    indicators = list(dict.fromkeys(word.lower() for word in words))
+    parts = list(ordered(partial(_counted, indicators), rows.to_batches(SIZES.log_rows), workers))
+    n, keys = len(rows), np.concatenate([np.zeros((0, 2), np.uint64), *(part.keys for part in parts)])
+    matches, by_script = np.zeros(len(indicators), np.int64), np.zeros(len(scripts()), np.int64)
+    counts = [_NO_WORDS]
+    for part in parts:
+        matches += part.matches
+        by_script += part.scripts
+        counts = fewer([*counts, part.words])
+    good = sum(part.answered for part in parts) if "answer" in opened.has else None
+    distinct = len(group_sizes(keys))
+    result = Domain(
+        questions=n,
+        missing=len(table) - n,
+        answered=good,
+        answered_share=good / n if good is not None and n else None,
+        mean_characters=(pc.sum(pc.utf8_length(rows["question"])).as_py() or 0) / n if n else math.nan,
+        ratings=_ratings(rows["rating"].combine_chunks()) if "rating" in opened.has else None,
+        **_words(summed(counts), judged=good is not None),
+        indicators=dict(zip(indicators, matches.tolist(), strict=True)),
+        scripts=_by_count(by_script),
+        distinct=distinct,
+        repeated=n - distinct,
+        near_repeats=None,
+        near=None,
+        languages=None,
+        sampled=None,
+        **_NO_TIMES,
+    )
+    if "timestamp" in opened.has:
+        times, zone = times_of(table["timestamp"].combine_chunks(), "timestamp")
+        result = replace(result, **_activity(times[np.asarray(present)], zone))
+    if not languages and model is None:
+        return result
+    sample_rows = pa.table({KEY: keys[:, 0], "question": rows["question"]})
+    questions = with_smallest_keys(sample_rows, size, "question")["question"].combine_chunks()
     if languages:
         result = replace(result, languages=languages_of(questions, languages), sampled=len(questions))
     if model is not None:
-        n = near_repeats(questions, model, near, workers)
-        result = replace(result, near_repeats=n, near=near, sampled=len(questions))
+        close = len(near_pairs(questions, model, near, workers)[0])
+        result = replace(result, near_repeats=close, near=near, sampled=len(questions))
     return result
 
 
-@dataclass
-class Counts:
-    """Counts of a part of a log."""
+_NO_WORDS = pa.schema({KEY: pa.large_string(), "all": pa.int64(), "answered": pa.int64()}).empty_table()
+_NO_TIMES = dict.fromkeys(("first", "last", "days", "hours"))
 
-    questions: int
-    missing: int
+
+class _Part(NamedTuple):
+    """Counts of some questions: of words, indicators and scripts, the answered ones, and the keys of all."""
+
     answered: int
-    characters: int
-    ratings: Mapping[float | None, int]
     words: pa.Table
-    indicators: Ints
+    matches: Ints
     scripts: Ints
     keys: Uint64s
-    sample: pa.Table
-    activity: Activity | None = None
 
 
-@dataclass(frozen=True)
-class QuestionCounting:
-    """The counting of a log with the given columns."""
-
-    has: frozenset[str]
-    indicators: tuple[str, ...] = ()
-    sample: int = 0
-
-    def count(self, part: LogPart) -> Counts:
-        """The counts of a part."""
-        whole = part.rows
-        present = whole.column("question").is_valid()
-        rows = whole if not whole.column("question").null_count else whole.filter(present)
-        questions = rows.column("question")
-        good = answered(rows.column("answer")) if "answer" in self.has else None
-        lowered = plainly(questions)
-        keys = text_keys(lowered)
-        matches = [pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in self.indicators]
-        return Counts(
-            len(questions),
-            whole.num_rows - len(questions),
-            0 if good is None else int(good.sum()),
-            pc.sum(pc.utf8_length(questions)).as_py() or 0,
-            _ratings(rows.column("rating")) if "rating" in self.has else {},
-            word_counts(words_of(questions), good),
-            np.array(matches, np.int64),
-            np.bincount(scripts_of(questions), minlength=len(scripts())),
-            keys,
-            sampled(questions, keys, self.sample),
-            activity(whole.column("timestamp"), part.first, present) if "timestamp" in self.has else None,
-        )
-
-    def add_up(self, parts: Iterable[Counts]) -> tuple[Domain, pa.Array]:
-        """The figures of all parts, and the sample of their questions."""
-        tally = Tally(["all", "answered"])
-        sums = np.zeros(4, np.int64)
-        indicators, by_script = np.zeros(len(self.indicators), np.int64), np.zeros(len(scripts()), np.int64)
-        ratings: dict[float | None, int] = {}
-        samples: list[pa.Table] = []
-        keys, active = [np.zeros((0, 2), np.uint64)], Activity()
-        for part in parts:
-            tally.add(part.words)
-            sums += (part.questions, part.missing, part.answered, part.characters)
-            indicators += part.indicators
-            by_script += part.scripts
-            for rating, n in part.ratings.items():
-                ratings[rating] = ratings.get(rating, 0) + n
-            keys.append(part.keys)
-            samples = [sampled_of([*samples, part.sample], self.sample)]
-            active = active if part.activity is None else active.plus(part.activity)
-        questions, missing, good, characters = map(int, sums)
-        distinct = len(group_sizes(np.concatenate(keys)))
-        judged = "answer" in self.has
-        domain = Domain(
-            questions=questions,
-            missing=missing,
-            answered=good if judged else None,
-            answered_share=good / questions if judged and questions else None,
-            mean_characters=characters / questions if questions else float("nan"),
-            ratings=_by_rating(ratings) if "rating" in self.has else None,
-            **_words(tally.table(), judged=judged),
-            indicators=dict(zip(self.indicators, indicators.tolist(), strict=True)),
-            scripts=_by_count(by_script),
-            distinct=distinct,
-            repeated=questions - distinct,
-            near_repeats=None,
-            near=None,
-            languages=None,
-            sampled=None,
-            **active.result_fields(has="timestamp" in self.has),
-        )
-        return domain, questions_of(samples)
+def _counted(indicators: Sequence[str], rows: pa.RecordBatch) -> _Part:
+    questions = rows.column("question")
+    good = answered(rows.column("answer")) if "answer" in rows.schema.names else None
+    lowered = plainly(questions)
+    return _Part(
+        0 if good is None else int(good.sum()),
+        word_counts(words_of(questions), good),
+        np.array([pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in indicators], np.int64),
+        np.bincount(scripts_of(questions), minlength=len(scripts())),
+        text_keys(lowered),
+    )
 
 
-def _ratings(column: pa.Array) -> dict[float | None, int]:
+def _ratings(column: pa.Array) -> dict[str, int]:
+    """The count of each rating, in ascending order, and of ``none``; raises ``ColumnError`` for more than 1,000."""
     values = floats_of_arrow(column, "rating")
     grades, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    by_grade: dict[float | None, int] = dict(zip(grades.tolist(), counts.tolist(), strict=True))
-    if len(by_grade) > 1000:
-        raise ColumnError(
-            f"column 'rating': {len(by_grade):,} different values; expected the few grades users can give"
-        )
-    return {**by_grade, None: int(np.isnan(values).sum())}
-
-
-def _by_rating(ratings: Mapping[float | None, int]) -> dict[str, int]:
-    counts = {f"{rating:g}": ratings[rating] for rating in sorted(rating for rating in ratings if rating is not None)}
-    return {**counts, "none": ratings.get(None, 0)}
+    if len(grades) > 1000:
+        raise ColumnError(f"column 'rating': {len(grades):,} different values; expected the few grades users can give")
+    by_grade = {f"{grade:g}": n for grade, n in zip(grades.tolist(), counts.tolist(), strict=True)}
+    return {**by_grade, "none": int(np.isnan(values).sum())}
 
 
 def _by_count(counts: Ints) -> dict[str, int]:
