@@ -516,7 +516,8 @@ def chunk_utilization(
     log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)
     counter = ChunkCounter(log.has, tuple(score_names), k)
-    return _result(*log.parts(counter.count, counter.add_up, workers), total, counter, share)
+    rows, table = log.parts(counter.count, counter.add_up, workers)
+    return _result(rows, table, total, counter, share)
 
 
 def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkCounter, share: float) -> ChunkUse:

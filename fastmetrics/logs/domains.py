@@ -335,7 +335,7 @@ def domain_analysis(
 
 
 _NO_WORDS = pa.schema({KEY: pa.large_string(), "all": pa.int64(), "answered": pa.int64()}).empty_table()
-_NO_TIMES = dict.fromkeys(("first", "last", "days", "hours"))
+_NO_TIMES: dict[str, Any] = dict.fromkeys(("first", "last", "days", "hours"))
 
 
 class _Part(NamedTuple):
