@@ -24,8 +24,9 @@ from fastmetrics.results.row_groups import (
     range_texts,
     repeats_note,
     rows_of_ids,
+    texts_of,
 )
-from fastmetrics.results.score_table import ScoreTable, infinite_notes, texts_of
+from fastmetrics.results.score_table import ScoreTable, infinite_notes
 from fastmetrics.stats.attempts import QuestionScores, question_scores
 from fastmetrics.stats.fingerprints import text_hashes
 from fastmetrics.tables.outputs import differences
@@ -116,22 +117,12 @@ class ScoreStates:
     def placed(self, rows: Ints) -> ScoreStates:
         """The states in another order: of the row ``rows[r]`` for each r, or of no row for −1."""
         exists = rows >= 0
-
-        def moved(values: Any, nothing: Any) -> Any:
-            placed = np.full(len(rows), nothing, values.dtype)
-            placed[exists] = values[rows[exists]]
-            return placed
-
-        return ScoreStates(
-            values=moved(self.values, np.nan),
-            answers=moved(self.answers, 0),
-            scored=moved(self.scored, 0),
-            failed=moved(self.failed, 0),
-            undefined=moved(self.undefined, False),
-            doubtful=moved(self.doubtful, False),
-            most_failed=self.most_failed,
-            n_infinite=self.n_infinite,
-        )
+        placed: dict[str, Any] = {}
+        for name in ("values", "answers", "scored", "failed", "undefined", "doubtful"):
+            own = getattr(self, name)
+            placed[name] = np.full(len(rows), np.nan if name == "values" else 0, own.dtype)
+            placed[name][exists] = own[rows[exists]]
+        return replace(self, **placed)
 
     @cached_property
     def has(self) -> Flags:
@@ -192,11 +183,6 @@ class RepeatedRun:
     answers: Ints | None = None
     """The number of each row's answer, if rows are the rounds of one; None if each row is an answer."""
 
-    @property
-    def counts(self) -> Ints:
-        """The number of rows of each question."""
-        return np.bincount(self.questions, minlength=len(self.first_rows))
-
     def scores(self, metric: str) -> QuestionScores:
         """The scores of a metric by question; infinite scores are no scores."""
         states, questions = self.states(metric)
@@ -222,7 +208,7 @@ class RepeatedRun:
         """Whether a column has several values in the rows of one question."""
         if name not in self.run.columns:
             return False
-        codes = codes_of(self.run.column(name, ""), name)
+        codes = codes_of(self.run.column(name), name)
         return bool((codes != codes[self.first_rows][self.questions]).any())
 
     def describe(self) -> str:
@@ -230,21 +216,21 @@ class RepeatedRun:
         run = self.run
         rounds = self.answers is not None and any(adds_up(run.spec(name)) for name in run.scores)
         numbered = run.repeat_column is not None or run.round_column is not None
-        return f"{run.name}: {repeats_note(self.counts, rounds, numbered)}"
+        return f"{run.name}: {repeats_note(np.bincount(self.questions), rounds, numbered)}"
 
     def _read_means(self, names: Sequence[str]) -> pa.Table:
         table = self.run.read(names)
-        counted = {counts_column(metric) for metric in self.run.counted}
-        columns = [self._column(name, table.column(name), name in counted) for name in table.column_names]
+        counted = {counts_column(metric): metric for metric in self.run.counted}
+        columns = []
+        for name in table.column_names:
+            if name in self.run.scores:
+                states, questions = self.states(name)
+                columns.append(pa.array(states.by_question(questions).values))
+            elif name in counted:
+                columns.append(self._added(counted[name]))
+            else:
+                columns.append(as_array(table.column(name), name).take(pa.array(self.first_rows)))
         return pa.table(columns, names=table.column_names)
-
-    def _column(self, name: str, column: pa.ChunkedArray, is_counts: bool) -> pa.Array:
-        if name in self.run.scores:
-            states, questions = self.states(name)
-            return pa.array(states.by_question(questions).values)
-        if is_counts:
-            return self._added(name.removesuffix(counts_column("")))
-        return as_array(column, name).take(pa.array(self.first_rows))
 
     def _added(self, metric: str) -> pa.Array:
         counts, counted = self.run.counts(metric)
@@ -271,7 +257,7 @@ def repeated_run(run: ScoreTable, key: str) -> RepeatedRun | None:
     _check_questions(run, ids, questions, first_rows)
     answers = None
     if has_rounds:
-        repeats = None if numbered is None else codes_of(run.column(numbered, ""), numbered) + 1
+        repeats = None if numbered is None else codes_of(run.column(numbered), numbered) + 1
         answers = answers_of_rounds(questions, repeats)
     return RepeatedRun(run, questions, first_rows, answers)
 
@@ -287,7 +273,7 @@ def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
 
 def _check_numbers(run: ScoreTable, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:
     """Raise ``InputError`` if one question has two answers with the same number."""
-    repeats = pc.dictionary_encode(run.column(numbered, ""), null_encoding="encode")
+    repeats = pc.dictionary_encode(run.column(numbered), null_encoding="encode")
     codes = repeats.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     order = np.lexsort((codes, questions))
     same = (np.diff(questions[order]) == 0) & (np.diff(codes[order]) == 0)
@@ -304,7 +290,7 @@ def _check_questions(run: ScoreTable, ids: pa.Array, questions: Ints, first_rows
     """Raise ``InputError`` if the answers under one id are to different questions."""
     if run.question_column is None:
         return
-    texts = run.column(run.question_column, "")
+    texts = run.column(run.question_column)
     differ = pc.not_equal(texts, texts.take(pa.array(first_rows[questions]))).fill_null(False)
     if pc.any(differ).as_py():
         row = int(np.flatnonzero(differ.to_numpy(zero_copy_only=False))[0])
@@ -365,14 +351,16 @@ class AlignedScores:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
         if self.repetition(run) is not None:
             return self.states(run, metric).values
-        rows, values = self.rows[run], rounded(self.runs[run].values(metric), self.precision(metric))
+        values = rounded(self.runs[run].values(metric), self.precision(metric))
         infinite = np.isinf(values)
         self.infinite[self.runs[run].name, metric] = int(infinite.sum())
-        if infinite.any():
-            values = np.where(infinite, np.nan, values)
-        scores = np.full(self.n, np.nan)
-        scores[rows >= 0] = values[rows[rows >= 0]]
-        return scores
+        return self.placed(run, np.where(infinite, np.nan, values) if infinite.any() else values, np.nan)
+
+    def placed(self, run: int, values: Any, nothing: float) -> Any:
+        """Values of the rows of a run in the common order, ``nothing`` where it has no row."""
+        rows, placed = self.rows[run], np.full(self.n, nothing, values.dtype)
+        placed[rows >= 0] = values[rows[rows >= 0]]
+        return placed
 
     def states(self, run: int, metric: str) -> ScoreStates:
         """The scores of a metric in the common order and precision, and why rows have none."""
@@ -478,7 +466,7 @@ class AlignedScores:
 
     def _placed(self, run: int, name: str) -> pa.Array:
         rows = pa.array(self.rows[run], mask=self.rows[run] < 0)
-        column = self.runs[run].column(name, "")
+        column = self.runs[run].column(name)
         return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
 
 
@@ -561,7 +549,7 @@ def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ())
     key = on or run.id_column
     if key is None:
         return by_position([run])
-    ids = run.column(key, "")
+    ids = run.column(key)
     if ids.null_count or not (is_text(ids.type) or pa.types.is_integer(ids.type)):
         own = pa.array([f"row {row}" for row in range(len(ids))], pa.large_string())  # a row without an id is alone
         run = run.with_columns({key: pc.if_else(ids.is_null(nan_is_null=True), own, texts_of(ids))})
@@ -580,20 +568,28 @@ def _told_apart(runs: Sequence[ScoreTable], keys: Sequence[str], beside: Sequenc
     """
     names = dict.fromkeys(name for run in runs for name in (*run.settings_columns, *beside))
     varied = [name for name in names if any(_varies(*each, name) for each in zip(runs, keys, strict=True))]
-    lacking = next(((run, name) for run in runs for name in varied if name not in run.columns), None)
-    if lacking is not None:
-        name = lacking[1]
-        raise InputError(
-            f"another run has rows of one id with different values of {name!r}, which are no repeats, and "
-            f"{lacking[0].name} has no column {name!r}; compare the values of one run with ",
-            Argument("system", name),
-        )
-    cut = [name for name in varied if name in beside]
-    for name in cut:
-        texts = range_texts(name, [run.column(name, "") for run in runs])
-        runs = [run.with_columns({_DIVIDED + name: text}) for run, text in zip(runs, texts, strict=True)]
-    columns = [_DIVIDED + name if name in cut else name for name in varied]
-    return [run.told_apart(key, columns) if columns else run for run, key in zip(runs, keys, strict=True)]
+    for name in varied:
+        if lacking := next((run for run in runs if name not in run.columns), None):
+            raise InputError(
+                f"another run has rows of one id with different values of {name!r}, which are no repeats, and "
+                f"{lacking.name} has no column {name!r}; compare the values of one run with ",
+                Argument("system", name),
+            )
+    for name in varied:
+        if name in beside:
+            texts = range_texts(name, [run.column(name) for run in runs])
+            runs = [run.with_columns({_DIVIDED + name: text}) for run, text in zip(runs, texts, strict=True)]
+    columns = [_DIVIDED + name if name in beside else name for name in varied]
+    return [_with_ids_of(run, key, columns) if columns else run for run, key in zip(runs, keys, strict=True)]
+
+
+def _with_ids_of(run: ScoreTable, key: str, names: Sequence[str]) -> ScoreTable:
+    """The run whose ids, in the column ``key``, tell apart rows with other values in the columns ``names``."""
+    own = run.column(key)
+    named = [(pa.scalar(f", {name}=", pa.large_string()), texts_of(run.column(name))) for name in names]
+    nothing = pa.scalar("", pa.large_string())
+    ids = pc.binary_join_element_wise(texts_of(own), *(part for pair in named for part in pair), nothing)
+    return replace(run.with_columns({key: ids}), questions=own if run.questions is None else run.questions)
 
 
 _DIVIDED = "by "
@@ -604,7 +600,7 @@ def _varies(run: ScoreTable, key: str, name: str) -> bool:
     """Whether rows of one id have different values in a column."""
     if name not in run.columns or name == key:
         return False
-    ids, codes = run.sorted_ids(key), codes_of(run.column(name, ""), name)
+    ids, codes = run.sorted_ids(key), codes_of(run.column(name), name)
     if ids.are_distinct:
         return False
     return bool((codes != codes[ids.order[ids.is_first]][ids.numbers]).any())
@@ -648,19 +644,27 @@ def in_one_order(runs: Sequence[ScoreTable]) -> list[ScoreTable]:
                 "column, or pair their rows with ",
                 Argument("pairing", "position"),
             )
-        ordered.append(run.reordered(rows))
+        ordered.append(_reordered(run, rows))
     return ordered
+
+
+def _reordered(run: ScoreTable, rows: pa.Array) -> ScoreTable:
+    def read(names: Sequence[str]) -> pa.Table:
+        table = run.read(names)
+        return table.take(rows) if names else table  # a table without columns would lose its rows
+
+    return replace(run, read=read, sorted={}, index=())
 
 
 def _common_length(runs: Sequence[ScoreTable]) -> int:
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
-            both = f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}"
-            lacks = (
-                ": without ids, rows meet by position, which needs equal numbers; set a column that pairs them with "
+            raise InputError(
+                f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}: without ids, rows meet by "
+                "position, which needs equal numbers; set a column that pairs them with ",
+                Argument("on"),
             )
-            raise InputError(both, lacks, Argument("on"))
     return lengths[0]
 
 
@@ -672,8 +676,8 @@ def with_row_ids(runs: Sequence[ScoreTable], on: str | None = None) -> list[Scor
     if on is not None or any(run.id_column is not None for run in runs):
         return list(runs)
     runs = in_one_order(runs)
-    _common_length(runs)
-    return [run.numbered() for run in runs]
+    numbers = {"id": pa.array(np.arange(_common_length(runs)))}
+    return [replace(run.with_columns(numbers), columns=["id", *run.columns], is_numbered=True) for run in runs]
 
 
 def _nothing_shared(first: ScoreTable, ids: SortedIds, other: ScoreTable, others: SortedIds) -> InputError:
@@ -691,33 +695,27 @@ def _other_questions(paired: AlignedScores) -> list[str]:
 
     Hashes are compared, so that the questions of one run at a time are in memory.
     """
-    questions = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
-    notes = []
-    hashes = [_question_hashes(paired, at, name) for at, name in questions] if len(questions) > 1 else []
-    for place, (at, name) in enumerate(questions[1:], 1):
-        differ = (hashes[0] != hashes[place]) & (hashes[0] != 0) & (hashes[place] != 0)
+    having = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
+    if len(having) < 2:
+        return []
+    first, notes = _question_hashes(paired, *having[0]), []
+    for at, name in having[1:]:
+        others = _question_hashes(paired, at, name)
+        differ = (first != others) & (first != 0) & (others != 0)
         if differ.any():
-            row = int(differ.argmax())
+            row, names = int(differ.argmax()), f"{paired.runs[having[0][0]].name} and {paired.runs[at].name}"
             where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
-            names = f"{paired.runs[questions[0][0]].name} and {paired.runs[at].name}"
             texts = " and ".join(
-                repr(_question(paired, *question, row)[:80]) for question in (questions[0], (at, name))
+                repr(str(paired.runs[of].column(column)[int(paired.rows[of][row])].as_py())[:80])
+                for of, column in (having[0], (at, name))
             )
             notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
     return notes
 
 
 def _question_hashes(paired: AlignedScores, at: int, name: str) -> Uint64s:
-    """The hash of each question in the common order, 0 where the run has none."""
-    hashes = text_hashes(paired.runs[at].column(name, ""))
-    rows = paired.rows[at]
-    placed = np.zeros(paired.n, np.uint64)
-    placed[rows >= 0] = hashes[rows[rows >= 0]]
-    return placed
-
-
-def _question(paired: AlignedScores, at: int, name: str, row: int) -> str:
-    return str(paired.runs[at].column(name, "")[int(paired.rows[at][row])].as_py())
+    hashes: Uint64s = paired.placed(at, text_hashes(paired.runs[at].column(name)), 0)
+    return hashes
 
 
 def _other_fingerprints(runs: Sequence[ScoreTable]) -> list[str]:
@@ -731,29 +729,29 @@ def _other_fingerprints(runs: Sequence[ScoreTable]) -> list[str]:
     ]
 
 
-def _other_settings(runs: Sequence[ScoreTable], metrics: Sequence[str]) -> list[str]:
-    """Differences in the versions and options of these metrics, as text, as far as the metadata record them."""
-    settings_of_runs = [(run, run.settings(metrics)) for run in runs]
-    settings_of_runs = [(run, settings) for run, settings in settings_of_runs if settings]
-    notes = []
-    for run, settings in settings_of_runs[1:]:
-        first = {name: value for name, value in settings_of_runs[0][1].items() if name in settings}
-        other = {name: value for name, value in settings.items() if name in first}
-        notes += [
-            f"{what} is {a} in {settings_of_runs[0][0].name}, {b} in {run.name}"
-            for what, a, b in differences(first, other)
-        ]
-    return notes
-
-
 def check_settings(runs: Sequence[ScoreTable], metrics: Sequence[str], allow: bool) -> list[str]:
-    """Notes on differences in settings; raises an ``OptionError`` with them unless ``allow``."""
-    differing = _other_settings(runs, metrics)
-    if differing and not allow:
-        more = f"; and {len(differing) - _MOST_NOTED} more" if len(differing) > _MOST_NOTED else ""
+    """Notes on differences in the versions and options of these metrics, as far as the metadata record them.
+
+    Raises an ``OptionError`` with them unless ``allow``.
+    """
+    known = [(run.name, settings) for run in runs if (settings := _settings(run, metrics))]
+    notes = []
+    for name, settings in known[1:]:
+        first = {key: value for key, value in known[0][1].items() if key in settings}
+        other = {key: value for key, value in settings.items() if key in first}
+        notes += [f"{what} is {a} in {known[0][0]}, {b} in {name}" for what, a, b in differences(first, other)]
+    if notes and not allow:
+        more = f"; and {len(notes) - _MOST_NOTED} more" if len(notes) > _MOST_NOTED else ""
         raise OptionError(
-            f"the runs were scored with different settings: {'; '.join(differing[:_MOST_NOTED])}{more}. Score "
+            f"the runs were scored with different settings: {'; '.join(notes[:_MOST_NOTED])}{more}. Score "
             "them with the same settings, or compare them anyway with ",
             Argument("allow_differences", True),
         )
-    return differing
+    return notes
+
+
+def _settings(run: ScoreTable, metrics: Sequence[str]) -> dict[str, Any]:
+    of = run.metadata
+    scores = None if of.scores is None else {name: of.scores[name] for name in metrics if name in of.scores}
+    declared = {name: run.declared[name].to_json() for name in of.declared or () if name in metrics}
+    return ScoreMetadata(version=of.version, unicode=of.unicode, scores=scores, declared=declared or None).to_json()

@@ -306,7 +306,7 @@ def compare(
     """The same by the other reading of rows that one run alone scores."""
     rankings: list[Ranking] = []
     systems = [run.name for run in loaded]
-    lacking = {run.name: queries for run in loaded if (queries := run.missing_queries) is not None}
+    lacking = {run.name: queries for run in loaded if (queries := run.metadata.missing_queries) is not None}
     cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
         corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])

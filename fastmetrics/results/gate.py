@@ -593,7 +593,7 @@ def gate(
     base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags))
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
-    metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run.score_batches))
+    metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run))
     checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
     checked = checks.of(all_rules)
     notes = [
@@ -646,5 +646,5 @@ def _rows(
 
 
 def _missing_queries(run: ScoreTable) -> list[str]:
-    queries = run.missing_queries
+    queries = run.metadata.missing_queries
     return [] if queries is None else [f"{run.name}: {note}" for note in queries.notes]

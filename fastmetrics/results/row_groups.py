@@ -24,6 +24,12 @@ from fastmetrics.stats.fingerprints import text_hashes
 
 Piece: TypeAlias = "pa.Table | pa.RecordBatch"
 
+
+def chunks_of(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    """The arrays of a column of a table or a batch."""
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
 # Ids in sorted order: the duplicates among them, and the ids that several runs share.
 #
 # Sorting needs one number per row, where a hash table of five million texts needs more than a gigabyte.
@@ -117,6 +123,13 @@ def _one_array(texts: pa.ChunkedArray) -> pa.Array:
     return texts.combine_chunks() if texts.num_chunks != 1 else texts.chunk(0)
 
 
+def texts_of(column: pa.Array) -> pa.Array:
+    """The values of a column as texts, ``null`` for null."""
+    if is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.cast(pa.large_string()).fill_null("null")
+    return pa.array(["null" if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+
+
 # Answers of several rounds, each of which is a row: their tokens and prices add up.
 
 
@@ -196,8 +209,7 @@ class RowKeys:
         for name in (self._id, self._repeat, *self._settings):
             if name is not None and self._id is not None:
                 column = piece.column(name)
-                chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-                self._keys.setdefault(name, []).extend(map(text_hashes, chunks))
+                self._keys.setdefault(name, []).extend(map(text_hashes, chunks_of(column)))
 
     def repeats(self) -> Repeats | None:
         """Which rows answer one question; None if each row answers its own."""

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow, is_list, is_number, is_text, plain_table
 from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.columns import (
-    Frame,
     aligned_table,
     as_array,
     as_arrow,
@@ -38,7 +37,7 @@ from fastmetrics.base.errors import (
     UnknownNameError,
     some,
 )
-from fastmetrics.base.score_metadata import METADATA, MissingQueries, ScoreMetadata, counts_column, drift_notes
+from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.plans.corpus_values import is_corpus, is_counted, lists_read
 from fastmetrics.plans.notes import unread_notes
 from fastmetrics.plans.stored_metadata import Declared
@@ -48,7 +47,6 @@ from fastmetrics.results.score_columns import (
     column_named,
     declared,
     declared_bounds,
-    declared_specs,
     score_columns,
     stored_declarations,
     unknown_metric,
@@ -66,248 +64,24 @@ from fastmetrics.tables.outputs import find_metadata
 from fastmetrics.tables.readers import batch_of
 from fastmetrics.tables.sources import FileSource
 
-_NUMERIC = ("number", "amounts", "flag")
-_MOST_NAMED = 5
-"""Maximum number of runs that an error names."""
-
 UNSCORED = "holds answers, not scores: run `fastmetrics score` (fm.score) first"
 """What is said of a table of answers where scores are expected."""
-
-
-def has_answers(names: Iterable[str]) -> bool:
-    """Whether one of the columns is a column of answers."""
-    answer = ("answer", *COLUMNS["answer"].aliases)
-    return any(name.lower() in answer for name in names)
-
-
-@dataclass(frozen=True)
-class ScoreFile:
-    """An opened score file or folder: its metadata, if a run wrote it, and its score columns."""
-
-    name: str
-    source: FileSource
-    metadata: ScoreMetadata | None
-    scores: Sequence[str]
-    looks: Mapping[str, pa.DataType]
-    """The types of scores that only their text tells, as in CSV without metadata: numbers or booleans."""
-
-    @classmethod
-    def open(cls, path: str | Path) -> ScoreFile:
-        """Open ``path``; raises ``FileFormatError`` if it cannot be read or contains no scores."""
-        text = as_local(path)
-        source = open_source(text)
-        return cls._of(shown_address(text), source, metadata_of(text, source.files))
-
-    @classmethod
-    def open_all(cls, path: str | Path) -> list[ScoreFile]:
-        """Open ``path``: one output, or each file of a folder or pattern, with its own metadata."""
-        whole = open_source(as_local(path))
-        if len(whole.files) == 1 or find_metadata(path) is not None:
-            return [cls._of(shown_address(as_local(path)), whole, metadata_of(path, whole.files))]
-        return cls._each(whole.files)
-
-    @classmethod
-    def _each(cls, files: Sequence[DataFile]) -> list[ScoreFile]:
-        """Each file by itself, with its own metadata."""
-        each = ((source, source.files[0]) for source in open_each(files))
-        return [cls._of(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
-
-    def parts(self) -> list[ScoreFile]:
-        """This output, or, without metadata of its own, each of its files, as :meth:`open_all` opens them."""
-        return [self] if len(self.source.files) == 1 or self.metadata is not None else self._each(self.source.files)
-
-    @classmethod
-    def _of(cls, name: str, source: FileSource, metadata: ScoreMetadata | None) -> ScoreFile:
-        stored = stored_scores(metadata)
-        names = source.schema.names
-        looks = {} if stored is not None or source.has_types else _looks(source)
-        schema = pa.schema(looks.items()) if looks else source.schema
-        scores = {*score_columns(schema), *untyped_scores(schema)} if stored is None else stored
-        scores = [name for name in names if name in scores]
-        if not (scores or (metadata is not None and metadata.metrics is not None)):
-            raise FileFormatError(
-                f"{name} {UNSCORED}" if has_answers(names) else f"{name}: no column of scores (numbers or booleans)"
-            )
-        flags = {score for score in scores if score in looks and pa.types.is_boolean(looks[score])}
-        types = {score: pa.bool_() if score in flags else pa.float64() for score in scores if score in looks}
-        return cls(name, source, metadata, scores, types)
-
-    def kinds(self, names: Sequence[str]) -> dict[str, str]:
-        """The kind of each column: scores are numbers or flags, or text that is read as it looks."""
-        flags = {field.name for field in self.source.schema if pa.types.is_boolean(field.type)}
-        plain = {name for name in names if name not in self.scores or name in self.looks}
-        return {name: "any" if name in plain else "flag" if name in flags else "number" for name in names}
-
-    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The batches of the scores, or of ``names`` only, each with the metadata.
-
-        The first batch is empty, so that the columns of an empty file are known too.
-        """
-        chosen = self.summed_columns if names is None else names
-        listed = [] if self.source.has_types else [*self._lists, *self._counts]  # in CSV, known by their values
-        plain: dict[str, pa.DataType | None] = {**dict.fromkeys(listed), **self.looks}
-        selection = self.source.select(self.kinds(chosen))
-        metadata = self.schema_metadata
-        nothing = batch_of(selection.schema)
-        places = [(at, name) for at, name in enumerate(nothing.schema.names) if name in plain]
-        for at, name in places:
-            nothing = nothing.set_column(at, name, pa.array([], plain[name] or pa.list_(pa.float64())))
-        yield nothing.replace_schema_metadata(metadata)
-        for batch in good_batches(self.source, selection, any_length=True):
-            for at, name in places:
-                looked = as_it_looks(pa.chunked_array([batch.column(at)]), comma=self.source.has_decimal_comma)
-                column, type_ = looked, plain[name]
-                column = column if type_ is None else column.cast(type_)
-                batch = batch.set_column(at, name, column.combine_chunks())
-            yield batch.replace_schema_metadata(metadata)
-
-    @property
-    def schema_metadata(self) -> dict[bytes, str]:
-        """The metadata, for the schema of a table."""
-        return {METADATA: json.dumps({} if self.metadata is None else self.metadata.stored)}
-
-    @property
-    def summed_columns(self) -> list[str]:
-        """The columns that a summary reads: scores, lists, counts, which another program may have filtered, and keys,
-        which tell the rows that answer one question.
-        """
-        return [*self.scores, *self._lists, *self._counts, *self.key_columns]
-
-    @cached_property
-    def key_columns(self) -> list[str]:
-        """The columns with ids, the numbers of repeats and of rounds, the names of systems, and parameters."""
-        names = [name for name in self.source.schema.names if name not in self.scores]
-        return [name for is_key in (is_id, is_repeat, is_round, is_setting) for name in names if is_key(name)]
-
-    @property
-    def _counted(self) -> Sequence[str]:
-        """The corpus metrics that the metadata count."""
-        return [] if self.metadata is None else list(self.metadata.counts or ())
-
-    @property
-    def _counts(self) -> list[str]:
-        """The columns with the counts of rows."""
-        return [name for name in map(counts_column, self._counted) if name in self.source.schema.names]
-
-    @property
-    def _lists(self) -> list[str]:
-        """The columns with lists for corpus metrics that need all rows at once."""
-        specs = {} if self.metadata is None else declared_specs(stored_declarations(self.metadata))
-        columns = lists_read(specs.get(name, name) for name in self._counted)
-        return [name for name in columns if name in self.source.schema.names]
-
-    @property
-    def run_names(self) -> list[str]:
-        """The files with metadata of a run of their own."""
-        each = ((file.shown, metadata_of(file.path, [file])) for file in self.source.files)
-        return [name for name, metadata in each if metadata is not None and metadata.metrics is not None]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of the scores, from the metadata."""
-        return {} if self.metadata is None else self.metadata.settings()
-
-    @property
-    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
-        """The scored and the ignored columns, from the metadata."""
-        return ({}, {}) if self.metadata is None else (self.metadata.columns or {}, self.metadata.passed_over or {})
-
-
+QUESTION = ("question", *COLUMNS["question"].aliases)
 _INPUT = frozenset(
-    name for column in COLUMNS.values() if column.kind not in _NUMERIC for name in (column.name, *column.aliases)
+    name
+    for column in COLUMNS.values()
+    if column.kind not in ("number", "amounts", "flag")
+    for name in (column.name, *column.aliases)
 )
 """The input columns that hold no numbers, though an answer or a reference may look like one."""
-
-
-def _looks(source: FileSource) -> dict[str, pa.DataType]:
-    """The types of the columns of text that hold numbers or booleans only, or nothing; empty if there are none."""
-    types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
-    for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
-        for name, found in list(types.items()):
-            type_ = as_it_looks(pa.chunked_array([batch.column(name)]), comma=source.has_decimal_comma).type
-            found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
-            if not found <= {pa.float64()} and found != {pa.bool_()}:
-                del types[name]
-        if not types:
-            break
-    return {name: next(iter(found), pa.null()) for name, found in types.items()}
-
-
-def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
-    """The metadata beside a path, or in its single file, or None if there are none.
-
-    Raises a ``FileFormatError`` with the file's name if they cannot be read.
-    """
-    stored = find_metadata(path, files)
-    try:
-        return None if stored is None else ScoreMetadata.of(stored)
-    except FileFormatError as error:
-        raise FileFormatError(f"{shown_address(as_local(path))}: {error}") from error
-
-
-def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
-    """The score columns of a file according to its metadata, or None if unknown."""
-    if metadata is None:
-        return None
-    if metadata.metrics is not None:
-        return list(metadata.metrics)  # the other numeric columns are copied input
-    output = metadata.stored.get("output")
-    if not isinstance(output, Mapping):
-        return None
-    return score_columns(pa.schema([(name, _NUMBERS.get(str(type_), pa.string())) for name, type_ in output.items()]))
-
-
+_FEW = 6
+"""Maximum number of columns of a large Parquet file to read at once."""
+_FEW_CELLS = 2_500_000
+"""A table with this number of cells is read at once: its numbers take 20 MB."""
+_MOST_NAMED = 5
+"""Maximum number of runs that an error names."""
 _NUMBERS = {str(type_): type_ for type_ in (pa.bool_(), pa.int64(), pa.int32(), pa.float64(), pa.float32())}
 """The types of scores by their names in metadata."""
-
-
-def column_of(path: str | Path, name: str) -> Iterator[Any]:
-    """The scores of one column of an output, or the lists stored in it, at each call."""
-    for batch in ScoreFile.open(path).batches([name]):
-        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
-
-
-def check_one(file: ScoreFile, *, latest: bool = False) -> None:
-    """Raise ``OptionError`` if several files of this input are outputs of runs of their own.
-
-    Files without the metadata of a run are parts of one table.  ``latest`` says whether the caller can take the last.
-    """
-    if file.metadata is not None or len(file.source.files) < 2:
-        return
-    runs = file.run_names
-    if len(runs) < 2:
-        return
-    ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
-    raise OptionError(f"{file.name} holds {len(runs):,} runs: {some(runs, _MOST_NAMED)}; name one of them", *ways)
-
-
-def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
-    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
-
-    In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
-    inferred.  The metadata of the table contain the stored declarations of the scores.
-    """
-    source = open_source(path)
-    metadata: ScoreMetadata | None = None
-    scores: Collection[str] = ()
-    if isinstance(path, str | Path):  # several files are read as tables of any kind
-        metadata = metadata_of(path, source.files)
-        scores = stored_scores(metadata) or ()
-    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
-    if metadata is not None and metadata.declared is not None:
-        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
-    if text is None or source.has_types:
-        return table
-    for at, each in enumerate(table.schema):
-        if each.name not in text and each.name not in scores and not is_id(each.name):
-            table = table.set_column(at, each.name, as_it_looks(table.column(at)))
-    return table
-
-
-# The scores of one system in one form, of a file or a table, and the metrics that several such runs share.
-
-
-QUESTION = ("question", *COLUMNS["question"].aliases)
 
 
 @dataclass(frozen=True)
@@ -319,15 +93,20 @@ class ScoreTable:
     scores: Sequence[str]
     metadata: ScoreMetadata
     read: Callable[[Sequence[str]], pa.Table]
-    origin: Any = None
-    """The opened score file, or the table, that the scores are from; None for a part of one."""
+    source: FileSource | None = None
+    """The file, folder or address that was opened."""
+    address: str | None = None
+    """The name by which messages call the source."""
+    looks: Mapping[str, pa.DataType] = field(default_factory=dict)
+    """The types of scores that only their text tells, as in CSV without metadata: numbers or booleans."""
+    is_part: bool = False
+    """Whether these are some rows of a table or several tables, so that the metadata count other rows."""
     types: Mapping[str, pa.DataType] | None = None
     """The types of the columns, if one can be read without the others, as in Parquet."""
     loaded: frozenset[str] = frozenset()
     """The columns in memory."""
     sorted: dict[str, SortedIds] = field(default_factory=dict, repr=False, compare=False)
-    """Sorted id columns, shared by the run and its copies with the same rows."""
-
+    """Sorted id columns, shared by the table and its copies with the same rows."""
     is_numbered: bool = False
     """Whether the ids are the numbers of the rows, as the run has none of its own."""
     index: tuple[str, ...] = ()
@@ -335,30 +114,33 @@ class ScoreTable:
     questions: pa.Array | None = None
     """The id of each row, if the ids that are read tell more apart: the settings or segments of a question, too."""
 
-    @property
-    def file(self) -> ScoreFile | None:
-        """The score file, if the scores are from one."""
-        return self.origin if isinstance(self.origin, ScoreFile) else None
+    def _named_by(self, is_key: Callable[[str], bool]) -> str | None:
+        return next((name for name in self.columns if is_key(name)), None)
 
     @cached_property
     def id_column(self) -> str | None:
         """The column with the ids, if there is one."""
-        return next((name for name in self.columns if is_id(name)), None)
+        return self._named_by(is_id)
 
     @cached_property
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
-        return next((name for name in self.columns if name.lower() in QUESTION), None)
+        return self._named_by(lambda name: name.lower() in QUESTION)
 
     @cached_property
     def repeat_column(self) -> str | None:
         """The column that numbers several answers to one question, if there is one."""
-        return next((name for name in self.columns if is_repeat(name)), None)
+        return self._named_by(is_repeat)
 
     @cached_property
     def round_column(self) -> str | None:
         """The column that numbers the rounds of one answer, if there is one."""
-        return next((name for name in self.columns if is_round(name)), None)
+        return self._named_by(is_round)
+
+    @cached_property
+    def settings_columns(self) -> list[str]:
+        """The columns that say how an answer came about, such as its system."""
+        return [name for name in self.columns if is_setting(name) and name not in self.scores]
 
     def keys(self, *others: str | None) -> list[str]:
         """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
@@ -366,28 +148,82 @@ class ScoreTable:
         return [*(name for name in names if name is not None), *self.settings_columns]
 
     @cached_property
-    def settings_columns(self) -> list[str]:
-        """The columns that say how an answer came about, such as its system."""
-        return [name for name in self.columns if is_setting(name) and name not in self.scores]
+    def summed_columns(self) -> list[str]:
+        """The columns that a summary reads: scores, keys, and what the corpus metrics of a file are computed from."""
+        return [*self.scores, *([] if self.source is None else [*self._lists, *self._counts]), *self.key_columns]
+
+    @cached_property
+    def key_columns(self) -> list[str]:
+        """The columns with ids, the numbers of repeats and of rounds, the names of systems, and parameters."""
+        names = [name for name in self.columns if name not in self.scores]
+        return [name for is_key in (is_id, is_repeat, is_round, is_setting) for name in names if is_key(name)]
 
     @property
-    def missing_queries(self) -> MissingQueries | None:
-        """The judged queries that the run lacks, if it is an evaluated run."""
-        return self.metadata.missing_queries
+    def _counts(self) -> list[str]:
+        """The columns with the counts of rows for the corpus metrics of the metadata."""
+        return [name for name in map(counts_column, self.metadata.counts or ()) if name in self.columns]
+
+    @property
+    def _lists(self) -> list[str]:
+        """The columns with lists for corpus metrics that need all rows at once."""
+        return [name for name in lists_read(map(self.spec, self.metadata.counts or ())) if name in self.columns]
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of the file's columns ``names``, by default those that are summed, each with the metadata.
+
+        The first batch is empty, so that the columns of an empty file are known too.
+        """
+        assert self.source is not None
+        source, chosen = self.source, self.summed_columns if names is None else names
+        listed = [] if source.has_types else [*self._lists, *self._counts]  # in CSV, known by their values
+        plain: dict[str, pa.DataType | None] = {**dict.fromkeys(listed), **self.looks}
+        selection = source.select(_kinds(source, chosen, self.scores, self.looks))
+        metadata = {METADATA: json.dumps(self.metadata.stored)}
+        nothing = batch_of(selection.schema)
+        places = [(at, name) for at, name in enumerate(nothing.schema.names) if name in plain]
+        for at, name in places:
+            nothing = nothing.set_column(at, name, pa.array([], plain[name] or pa.list_(pa.float64())))
+        yield nothing.replace_schema_metadata(metadata)
+        for batch in good_batches(source, selection, any_length=True):
+            for at, name in places:
+                column = as_it_looks(pa.chunked_array([batch.column(at)]), comma=source.has_decimal_comma)
+                column = column if (type_ := plain[name]) is None else column.cast(type_)
+                batch = batch.set_column(at, name, column.combine_chunks())
+            yield batch.replace_schema_metadata(metadata)
+
+    def pieces(self) -> Iterable[Piece]:
+        """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
+        if self.is_part:  # the counts of rows in the metadata are those of the whole
+            declared = ScoreMetadata(declared=self.metadata.declared)
+            return [self.read(self.summed_columns).replace_schema_metadata(declared.for_schema())]
+        if self.source is None:
+            return [self.read(self.columns)]
+        if not (self.source.has_types and self.loaded.issuperset(self.summed_columns)):
+            return self.batches()
+        return [self.read(self.summed_columns).replace_schema_metadata({METADATA: json.dumps(self.metadata.stored)})]
+
+    def parts(self) -> list[ScoreTable]:
+        """This table, or each of its files, if these have no metadata in common."""
+        if self.source is None or len(self.source.files) == 1 or self.metadata.stored:
+            return [self]
+        return _of_files(self.source.files)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the rows are as many as the metadata count."""
+        return self.metadata.rows is not None and self.read(self.columns[:1]).num_rows == self.metadata.rows
 
     @property
     def drift_notes(self) -> list[str]:
         """Notes on fitted scores used far from their labelled rows; none for a part of the rows that were counted."""
         drift = self.metadata.drift
-        if not drift or self.read(self.columns[:1]).num_rows != self.metadata.rows:
-            return []
-        return [f"{self.name}: {note}" for note in drift_notes(drift)]
+        return [f"{self.name}: {note}" for note in drift_notes(drift)] if drift and self._is_whole else []
 
     @property
     def unread_notes(self) -> list[str]:
         """Notes on rows that could not be read; none for a part of the rows that were counted."""
         unread, n_rows = self.metadata.unread, self.metadata.rows
-        if not unread or n_rows is None or self.read(self.columns[:1]).num_rows != n_rows:
+        if not unread or n_rows is None or not self._is_whole:
             return []
         return [f"{self.name}: {note}" for note in unread_notes(unread, n_rows)]
 
@@ -401,9 +237,8 @@ class ScoreTable:
         return self.declared[name].spec if name in self.declared else name
 
     def in_memory(self, names: Sequence[str]) -> ScoreTable:
-        """The run with these columns in memory, read at once; others are read when they are needed."""
+        """The table with these columns in memory, read at once; others are read when they are needed."""
         table = self.read([name for name in dict.fromkeys(names) if name in self.columns])
-
         loaded = frozenset(table.column_names)
 
         def read(names: Sequence[str]) -> pa.Table:
@@ -414,20 +249,19 @@ class ScoreTable:
 
         return replace(self, read=read, loaded=loaded)
 
-    @cached_property
-    def row_labels(self) -> pa.Array | None:
-        """The labels of a pandas index as texts, if they tell rows apart: unique, and not the default range."""
-        columns = [as_array(self.read([name]).column(0), name) for name in self.index]
-        if not columns:
-            return None
-        n, first = len(columns[0]), columns[0]
-        if len(columns) == 1 and pa.types.is_integer(first.type) and first.equals(pa.array(range(n), first.type)):
-            return None
-        labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
-        return labels if pc.count_distinct(labels).as_py() == n else None
+    def by_column(self, names: Sequence[str]) -> ScoreTable:
+        """The table with these columns in memory, except for those that are large and can be read when they are needed.
+
+        They are ids, questions, scores and counts in a file that is read by column: each takes 40 MB or more of five
+        million rows.
+        """
+        if self.types is None:
+            return self.in_memory(names)
+        large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
+        return self.in_memory([name for name in names if name not in large])
 
     def with_columns(self, columns: Mapping[str, pa.Array]) -> ScoreTable:
-        """The run with more columns, or with other values in its own."""
+        """The table with more columns, or with other values in its own."""
 
         def read(names: Sequence[str]) -> pa.Table:
             table = self.read([name for name in names if name not in columns])
@@ -441,7 +275,7 @@ class ScoreTable:
         return replace(self, columns=every, read=read, types=types, sorted={})
 
     def with_flags(self, names: Sequence[str]) -> ScoreTable:
-        """The run with these columns of 0 and 1 as booleans.
+        """The table with these columns of 0 and 1 as booleans.
 
         Raises ``UnknownNameError`` for another name, ``InputError`` for another value.
         """
@@ -457,67 +291,17 @@ class ScoreTable:
             flags[name] = pa.array(values == 1, mask=np.isnan(values))
         return self.with_columns(flags) if flags else self
 
-    def told_apart(self, key: str, names: Sequence[str]) -> ScoreTable:
-        """The run whose ids, in the column ``key``, tell apart rows with other values in the columns ``names``."""
-        own = self.column(key, "")
-        named = [(pa.scalar(f", {name}=", pa.large_string()), texts_of(self.column(name, ""))) for name in names]
-        nothing = pa.scalar("", pa.large_string())
-        ids = pc.binary_join_element_wise(texts_of(own), *(part for pair in named for part in pair), nothing)
-        questions = self.questions if self.questions is not None else own
-        return replace(self.with_columns({key: ids}), questions=questions)
-
-    def reordered(self, rows: pa.Array) -> ScoreTable:
-        """The run with its rows in another order."""
-
-        def read(names: Sequence[str]) -> pa.Table:
-            table = self.read(names)
-            return table.take(rows) if names else table  # a table without columns would lose its rows
-
-        return replace(self, read=read, sorted={}, index=())
-
-    def numbered(self) -> ScoreTable:
-        """The run without ids of its own with a column of them: the numbers of its rows, from 0."""
-
-        def read(names: Sequence[str]) -> pa.Table:
-            table = self.read([name for name in names if name != "id"])
-            if "id" in names:
-                table = table.append_column("id", pa.array(np.arange(table.num_rows))).select(names)
-            return table
-
-        types = None if self.types is None else {"id": pa.int64(), **self.types}
-        columns = ["id", *self.columns]
-        return replace(self, columns=columns, read=read, types=types, sorted={}, is_numbered=True)
-
-    def by_column(self, names: Sequence[str]) -> ScoreTable:
-        """The run with these columns in memory, except for those that are large and can be read when they are needed.
-
-        They are ids, questions, scores and counts in a file that is read by column: each takes 40 MB or more of five
-        million rows.
-        """
-        if self.types is None:
-            return self.in_memory(names)
-        large = {*self.scores, *map(counts_column, self.counted), self.id_column, self.question_column}
-        return self.in_memory([name for name in names if name not in large])
-
-    @property
-    def summed_columns(self) -> list[str]:
-        """The columns that a summary reads."""
-        if self.file is not None:
-            return self.file.summed_columns
-        names = (self.id_column, self.repeat_column, self.round_column, *self.settings_columns)
-        return [*self.scores, *(name for name in names if name is not None and name not in self.scores)]
-
-    def score_batches(self) -> Iterable[pa.Table | pa.RecordBatch]:
-        """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
-        file = self.file
-        if self.origin is None:  # a part: the counts of rows in the metadata are those of the whole
-            declared = ScoreMetadata(declared=self.metadata.declared)
-            return [self.read(self.summed_columns).replace_schema_metadata(declared.for_schema())]
-        if file is None:
-            return [self.read(self.columns)]
-        if not (file.source.has_types and self.loaded.issuperset(self.summed_columns)):
-            return file.batches()
-        return [self.read(self.summed_columns).replace_schema_metadata(file.schema_metadata)]
+    @cached_property
+    def row_labels(self) -> pa.Array | None:
+        """The labels of a pandas index as texts, if they tell rows apart: unique, and not the default range."""
+        columns = [as_array(self.read([name]).column(0), name) for name in self.index]
+        if not columns:
+            return None
+        n, first = len(columns[0]), columns[0]
+        if len(columns) == 1 and pa.types.is_integer(first.type) and first.equals(pa.array(range(n), first.type)):
+            return None
+        labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
+        return labels if pc.count_distinct(labels).as_py() == n else None
 
     @property
     def schema(self) -> pa.Schema:
@@ -528,17 +312,7 @@ class ScoreTable:
         """The type of a column, as :attr:`read` returns it."""
         return self.types[name] if self.types is not None else self.read([name]).schema.field(0).type
 
-    def settings(self, metrics: Sequence[str]) -> dict[str, Any]:
-        """The versions and options of these metrics, from the metadata."""
-        metadata = self.metadata
-        scores = None if metadata.scores is None else {n: metadata.scores[n] for n in metrics if n in metadata.scores}
-        declared = {name: self.declared[name].to_json() for name in metadata.declared or () if name in metrics}
-        settings = ScoreMetadata(
-            version=metadata.version, unicode=metadata.unicode, scores=scores, declared=declared or None
-        )
-        return settings.to_json()
-
-    def column(self, name: str, purpose: str) -> pa.Array:
+    def column(self, name: str, purpose: str = "") -> pa.Array:
         """One column; raises a ``ColumnError`` that states its purpose."""
         if name not in self.columns:
             raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
@@ -559,8 +333,7 @@ class ScoreTable:
         """Each row's counts for a corpus metric, and whether the row was counted."""
         name = counts_column(metric)
         column = self.column(name, f"to compare {metric} by")
-        listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-        listed = listed or pa.types.is_fixed_size_list(column.type)
+        listed = is_list(column.type)
         flat = column.flatten() if listed else None
         if pa.types.is_null(column.type) or (flat is not None and not len(flat)):
             return np.zeros((len(column), 0), np.int64), np.zeros(len(column), np.bool_)
@@ -593,9 +366,8 @@ class ScoreTable:
         if not ids.are_distinct:
             twice = list(ids.duplicates())
             first, count = twice[0]
-            where = f"column {name!r} of {self.name}"
             others = f"; {len(twice) - 1:,} more ids are duplicates" if len(twice) > 1 else ""
-            raise InputError(f"{where}: the id {first!r} occurs in {count:,} rows{others}")
+            raise InputError(f"column {name!r} of {self.name}: the id {first!r} occurs in {count:,} rows{others}")
 
     def sorted_ids(self, name: str, like: SortedIds | None = None) -> SortedIds:
         """The ids, sorted once; from then on ``like``, if it has the same ids in the same order.
@@ -612,11 +384,7 @@ class ScoreTable:
         return self.sorted[name]
 
 
-def texts_of(column: pa.Array) -> pa.Array:
-    """The values of a column as texts, ``null`` for null."""
-    if is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return column.cast(pa.large_string()).fill_null("null")
-    return pa.array(["null" if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+# What several tables have in common.
 
 
 def shared_metrics(runs: Sequence[ScoreTable], requested: Sequence[str], *, counted: bool = False) -> list[str]:
@@ -633,37 +401,38 @@ def shared_metrics(runs: Sequence[ScoreTable], requested: Sequence[str], *, coun
                 near = unknown_metric(name, names, run.declared).message
                 advice = f"; it {UNSCORED}" if is_unscored(run, name) else ""
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
-    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
-    metrics = list(requested) or [name for name in shared if not is_cost(name)] or shared
-    metrics += (
-        []
-        if requested
-        else [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
-    )
+    if requested:
+        return requested
+    scores = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    metrics = [name for name in scores if not is_cost(name)] or scores
+    metrics += [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
     if not metrics:
-        scores = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
-        raise ColumnError(f"the runs share no score column: {scores}")
+        scored = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
+        raise ColumnError(f"the runs share no score column: {scored}")
     return metrics
+
+
+def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:
+    """Raise ``ColumnError`` for a corpus metric, which has no scores of rows; its counts serve some readers."""
+    spec = run.spec(name)
+    if not counted and is_corpus(spec):
+        raise ColumnError(f"{name} is a corpus metric: it has one value a table, and no scores of rows")
+    if is_counted(spec):
+        again = Argument("keep_counts", True)
+        raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
+    if is_corpus(spec):
+        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")
 
 
 def is_unscored(run: ScoreTable, metric: str) -> bool:
     """Whether a run without scores of a metric is a table of answers: its numbers were logged with them."""
     scored = [name for name in declared(run.scores, run.declared) if name not in COLUMNS]
-    return bool(declared([metric], {})) and not scored and has_answers(run.columns)
+    return bool(declared([metric], {})) and not scored and _has_answers(run.columns)
 
 
-def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
-    """The notes on the numbers of infinite scores of a run's metrics.
-
-    >>> infinite_notes({"ratio": 2, "token_f1": 0})
-    ['ratio: 2 infinite scores count as undefined']
-    """
-    of = run and f"{run}, "
-    return [
-        f"{of}{name}: {n:,} infinite score{'s count' if n > 1 else ' counts'} as undefined"
-        for name, n in counts.items()
-        if n
-    ]
+def _has_answers(names: Iterable[str]) -> bool:
+    answer = ("answer", *COLUMNS["answer"].aliases)
+    return any(name.lower() in answer for name in names)
 
 
 def bounds_of(runs: Sequence[ScoreTable], names: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -681,23 +450,42 @@ def first_declared(runs: Sequence[ScoreTable]) -> dict[str, Declared]:
     return {name: declaration for run in reversed(runs) for name, declaration in run.declared.items()}
 
 
-def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:
-    """Raise ``ColumnError`` for a corpus metric, which has no scores of rows; its counts serve some readers."""
-    spec = run.spec(name)
-    if not counted and is_corpus(spec):
-        raise ColumnError(f"{name} is a corpus metric: it has one value a table, and no scores of rows")
-    if is_counted(spec):
-        again = Argument("keep_counts", True)
-        raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
-    if is_corpus(spec):
-        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")
+def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
+    """The notes on the numbers of infinite scores of a run's metrics.
+
+    >>> infinite_notes({"ratio": 2, "token_f1": 0})
+    ['ratio: 2 infinite scores count as undefined']
+    """
+    return [
+        f"{run and run + ', '}{name}: {n:,} infinite score{'s count' if n > 1 else ' counts'} as undefined"
+        for name, n in counts.items()
+        if n
+    ]
 
 
-_BOTH = (Argument("baseline"), " and ", Argument("other"))
-_FEW = 6
-"""Maximum number of columns of a large Parquet file to read at once."""
-_FEW_CELLS = 2_500_000
-"""A table with this number of cells is read at once: its numbers take 20 MB."""
+# Opening tables of scores: one run, several runs, one table whose column names the systems.
+
+
+def open_scores(scores: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreTable:
+    """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
+
+    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    """
+    if isinstance(scores, ScoreTable):
+        return replace(scores, name=name or scores.name)
+    if not is_paths(scores):
+        return _of_table(getattr(scores, "per_query", scores), name or table)
+    if not isinstance(scores, str | Path):
+        raise InputError(f"{table}: expected one run, got {len(scores)} paths; name them by a folder or a pattern")
+    opened = open_file(scores)
+    files = () if opened.source is None or opened.metadata.stored else opened.source.files
+    each = ((file.shown, metadata_of(file.path, [file])) for file in files if len(files) > 1)
+    runs = [shown for shown, metadata in each if metadata is not None and metadata.metrics is not None]
+    if len(runs) > 1:  # files without the metadata of a run are parts of one table
+        ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
+        many = f"{opened.address} holds {len(runs):,} runs: {some(runs, _MOST_NAMED)}; name one of them"
+        raise OptionError(many, *ways)
+    return opened if name is None else replace(opened, name=name)
 
 
 def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreTable]:
@@ -706,7 +494,7 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     Two files with the same name are named by their paths.  Raises ``InputError`` for fewer than ``least`` runs.
     """
     if system is not None:
-        opened = _by_system(runs, system)
+        opened = _by_system(open_scores(runs), system)
     elif isinstance(runs, Mapping):
         opened = [open_scores(run, str(name)) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
@@ -718,7 +506,13 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
         raise InputError("there are no runs")
     if len(opened) < least:
         raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
-    return _named_apart(opened)
+    counts, seen = Counter(run.name for run in opened), Counter[str]()
+    apart = []
+    for run in opened:
+        name = str(run.address) if counts[run.name] > 1 and run.address else run.name
+        seen[name] += 1
+        apart.append(replace(run, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return apart
 
 
 def are_several(runs: Any) -> bool:
@@ -745,9 +539,7 @@ def run_of(runs: Sequence[ScoreTable], wanted: Any) -> ScoreTable | None:
     if not isinstance(wanted, str | Path):
         return None
     file = shown_address(as_local(wanted))
-    return next(
-        (run for run in runs if str(wanted) == run.name or (run.file is not None and run.file.name == file)), None
-    )
+    return next((run for run in runs if str(wanted) == run.name or run.address == file), None)
 
 
 def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None) -> tuple[ScoreTable, ScoreTable]:
@@ -762,79 +554,101 @@ def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None
     first = named or next(run for run in runs if run is not second)
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:
-        names = ", ".join(run.name for run in left)
-        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *_BOTH, f": {first.name}, {names}")
+        names, both = ", ".join(run.name for run in left), (Argument("baseline"), " and ", Argument("other"))
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *both, f": {first.name}, {names}")
     second = second or left[0]
     if second is first:
         raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
     return first, second
 
 
-def open_scores(run: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreTable:
-    """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
+def open_file(path: str | Path) -> ScoreTable:
+    """The table in a file, a folder of parts or at an address.
 
-    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    Raises ``FileFormatError`` if it cannot be read or contains no scores.
     """
-    if isinstance(run, ScoreTable):
-        return replace(run, name=name or run.name)
-    if is_paths(run):
-        if not isinstance(run, str | Path):
-            raise InputError(f"{table}: expected one run, got {len(run)} paths; name them by a folder or a pattern")
-        file = ScoreFile.open(run)
-        check_one(file, latest=latest)
-        return run_of_file(file, name)
-    return _of_table(getattr(run, "per_query", run), name or table)
+    source = open_source(as_local(path))
+    return _of_source(shown_address(as_local(path)), source, metadata_of(path, source.files))
 
 
-def run_of_file(file: ScoreFile, name: str | None = None) -> ScoreTable:
-    """The run in an opened score file, by default under the name in its metadata or that of the file."""
-    metadata = file.metadata or ScoreMetadata()
-    run_name = name or metadata.name or without_suffix(last_name(file.name))
-    reader = _reader(file)
-    names = file.source.schema.names
-    types = None
-    if _is_by_column(file):
-        schema = file.source.select(file.kinds(names)).schema
-        types = dict(zip(schema.names, schema.types, strict=True))
-    scores = list(file.scores)
-    return ScoreTable(
-        run_name, names, scores, metadata, _within_bounds(reader, run_name, scores, metadata), file, types
-    )
+def open_parts(path: str | Path) -> list[ScoreTable]:
+    """The table at a path, or each file of a folder or pattern, with its own metadata."""
+    source = open_source(as_local(path))
+    if len(source.files) == 1 or find_metadata(path) is not None:
+        return [_of_source(shown_address(as_local(path)), source, metadata_of(path, source.files))]
+    return _of_files(source.files)
 
 
-def _reader(file: ScoreFile) -> Callable[[Sequence[str]], pa.Table]:
-    """A reader of some columns of a file: scores as numbers, others unchanged (in CSV without types, as they look)."""
-    plain, few = not file.source.has_types, _FEW if _is_by_column(file) else len(file.source.schema)
+def _of_files(files: Sequence[DataFile]) -> list[ScoreTable]:
+    each = ((source, source.files[0]) for source in open_each(files))
+    return [_of_source(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
 
-    def read(names: Sequence[str]) -> pa.Table:
-        table = read_in_turn(file.source, file.kinds(names), few)
+
+def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -> ScoreTable:
+    """The table in an opened source; columns of Parquet are read one by one, unless all together are small."""
+    metadata, names, listed = stored or ScoreMetadata(), source.schema.names, stored_scores(stored)
+    looks = {} if listed is not None or source.has_types else _looks(source)
+    schema = pa.schema(looks.items()) if looks else source.schema
+    known = {*score_columns(schema), *untyped_scores(schema)} if listed is None else listed
+    scores = [name for name in names if name in known]
+    if not (scores or metadata.metrics is not None):
+        what = f" {UNSCORED}" if _has_answers(names) else ": no column of scores (numbers or booleans)"
+        raise FileFormatError(f"{address}{what}")
+    kinds_of_looks = {name: pa.bool_() if pa.types.is_boolean(looks[name]) else pa.float64() for name in looks}
+    looks = {name: kinds_of_looks[name] for name in scores if name in looks}
+    cells = math.inf if source.rows is None else source.rows * len(source.schema)
+    by_column = cells > _FEW_CELLS and {part.format for part in source.files} <= {"parquet"}
+    few = _FEW if by_column else len(source.schema)
+
+    def plain(names: Sequence[str]) -> pa.Table:
+        table = read_in_turn(source, _kinds(source, names, scores, looks), few)
         for at, name in enumerate(table.column_names):
-            if plain and (name not in file.scores or name in file.looks) and not is_id(name):
-                table = table.set_column(at, name, as_it_looks(table.column(at), comma=file.source.has_decimal_comma))
+            if not source.has_types and (name not in scores or name in looks) and not is_id(name):
+                table = table.set_column(at, name, as_it_looks(table.column(at), comma=source.has_decimal_comma))
         return table
 
-    return read
+    types = None
+    if by_column:
+        selected = source.select(_kinds(source, names, scores, looks)).schema
+        types = dict(zip(selected.names, selected.types, strict=True))
+    name = metadata.name or without_suffix(last_name(address))
+    read = _within_bounds(plain, name, scores, metadata)
+    return ScoreTable(name, names, scores, metadata, read, source, address, looks, types=types)
 
 
-def _is_by_column(file: ScoreFile) -> bool:
-    """Whether columns are read one by one: those of Parquet, unless all together are small."""
-    cells = math.inf if file.source.rows is None else file.source.rows * len(file.source.schema)
-    return cells > _FEW_CELLS and {part.format for part in file.source.files} <= {"parquet"}
+def _kinds(
+    source: FileSource, names: Sequence[str], scores: Sequence[str], looks: Mapping[str, pa.DataType]
+) -> dict[str, str]:
+    """The kind of each column: scores are numbers or flags, or text that is read as it looks."""
+    flags = {column.name for column in source.schema if pa.types.is_boolean(column.type)}
+    plain = {name for name in names if name not in scores or name in looks}
+    return {name: "any" if name in plain else "flag" if name in flags else "number" for name in names}
+
+
+def _looks(source: FileSource) -> dict[str, pa.DataType]:
+    """The types of the columns of text that hold numbers or booleans only, or nothing; empty if there are none."""
+    types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
+    for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
+        for name, found in list(types.items()):
+            type_ = as_it_looks(pa.chunked_array([batch.column(name)]), comma=source.has_decimal_comma).type
+            found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
+            if not found <= {pa.float64()} and found != {pa.bool_()}:
+                del types[name]
+        if not types:
+            break
+    return {name: next(iter(found), pa.null()) for name, found in types.items()}
 
 
 def _of_table(table: Any, name: str) -> ScoreTable:
-    frame = open_frame(table, name)
-    metadata = ScoreMetadata()
+    frame, metadata = open_frame(table, name), ScoreMetadata()
     if isinstance(table, pa.Table | pa.RecordBatch):
         try:
             metadata = ScoreMetadata.of_schema(table.schema)
         except FileFormatError as error:
             raise FileFormatError(f"{name}: {error}") from error
-
-    def read(names: Sequence[str]) -> pa.Table:
-        return pa.concat_tables(frame.read(names)[1])
-
-    whole = with_score_types(read(list(dict.fromkeys(frame.names))))
+    whole = with_score_types(pa.concat_tables(frame.read(list(dict.fromkeys(frame.names)))[1]))
+    if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+        whole = whole.replace_schema_metadata({METADATA: stored})
     if frame.index is not None and tells_rows(frame.index):
         try:
             whole = with_index(whole, frame.index)
@@ -842,9 +656,9 @@ def _of_table(table: Any, name: str) -> ScoreTable:
             whole = with_index(whole, frame.index.map(str))
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
+    read = _within_bounds(whole.select, name, scores, metadata)
     index = tuple(sorted(index_columns(whole.schema)))
-    reader = _within_bounds(whole.select, name, scores, metadata)
-    return ScoreTable(name, whole.column_names, scores, metadata, reader, table, index=index)
+    return ScoreTable(name, whole.column_names, scores, metadata, read, index=index)
 
 
 def _within_bounds(
@@ -865,9 +679,8 @@ def _within_bounds(
     return checked
 
 
-def _by_system(table: Any, system: str) -> list[ScoreTable]:
+def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
     """A run for each value of a column, in order of first occurrence."""
-    whole = open_scores(table)
     column = whole.column(system, "that names the systems")
     if pa.types.is_nested(column.type):
         raise ColumnError(f"column {system!r} holds {column.type}, which cannot name systems")
@@ -876,120 +689,137 @@ def _by_system(table: Any, system: str) -> list[ScoreTable]:
         row = int(np.flatnonzero(missing.to_numpy(zero_copy_only=False))[0])
         raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
 
-    def reader(rows: pa.Array) -> Callable[[Sequence[str]], pa.Table]:
-        return lambda columns: whole.read(columns).filter(rows)
+    def run(name: str) -> ScoreTable:
+        rows = pc.equal(names, name)
+        # the missing queries of one ranking, since those of the whole table are the sum of all
+        metadata = replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
+        scores = [score for score in whole.scores if score != system]
+        read = lambda columns: whole.read(columns).filter(rows)  # noqa: E731
+        return ScoreTable(name, whole.columns, scores, metadata, read, is_part=True)
 
-    def metadata(name: str) -> ScoreMetadata:
-        """The metadata with the missing queries of one ranking, since those of the whole table are the sum of all."""
-        return replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
-
-    scores = [name for name in whole.scores if name != system]
-    return [
-        ScoreTable(name, whole.columns, scores, metadata(name), reader(pc.equal(names, name)))
-        for name in pc.unique(names).to_pylist()
-    ]
+    return [run(name) for name in pc.unique(names).to_pylist()]
 
 
-def _named_apart(runs: Sequence[ScoreTable]) -> list[ScoreTable]:
-    """Files with the same name are named by their paths, and remaining duplicates are numbered."""
-    counts = Counter(run.name for run in runs)
-    renamed = [replace(run, name=run.file.name) if counts[run.name] > 1 and run.file else run for run in runs]
-    seen: Counter[str] = Counter()
-    numbered = []
-    for run in renamed:
-        seen[run.name] += 1
-        numbered.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
-    return numbered
+def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
+    """The metadata beside a path, or in its single file, or None if there are none.
+
+    Raises a ``FileFormatError`` with the file's name if they cannot be read.
+    """
+    stored = find_metadata(path, files)
+    try:
+        return None if stored is None else ScoreMetadata.of(stored)
+    except FileFormatError as error:
+        raise FileFormatError(f"{shown_address(as_local(path))}: {error}") from error
 
 
-# Scores in any form, split by file and summed part by part.
+def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
+    """The score columns of a file according to its metadata, or None if unknown."""
+    if metadata is None:
+        return None
+    if metadata.metrics is not None:
+        return list(metadata.metrics)  # the other numeric columns are copied input
+    output = metadata.stored.get("output")
+    if not isinstance(output, Mapping):
+        return None
+    return score_columns(pa.schema([(name, _NUMBERS.get(str(type_), pa.string())) for name, type_ in output.items()]))
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Consecutive tables and record batches; ``again`` says whether they can be read a second time."""
-
-    read: Callable[[], Iterable[Piece]]
-    again: bool
-    notes: Sequence[str] = ()
-    """The columns that were left out, and why."""
-
-    @classmethod
-    def of(cls, scores: Any, needed: Collection[str] = (), name: str = "scores") -> Scores:
-        """The source for any input of ``summarize``; raises ``InputError`` for anything else.
-
-        A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.
-        """
-        if type(scores).__module__.startswith(("ray.data", "pyspark.")):
-            way = "write it as Parquet, and name the folder"
-            raise InputError(f"{name}: a {type(scores).__name__} is in the workers of a cluster; {way}")
-        if isinstance(scores, pa.Table | pa.RecordBatch):
-            return cls(lambda: _pieces([scores]), again=True)
-        if isinstance(scores, pa.RecordBatchReader):
-            return cls(lambda: _with_schema(scores), again=False)
-        if callable(scores):
-            return cls(lambda: _pieces(scores()), again=True)
-        if isinstance(scores, Mapping) or any(
-            hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__")
-        ):
-            return cls._of_frame(open_frame(scores), needed)
-        if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping):
-            return cls._of_frame(open_frame(scores), needed)
-        if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
-            once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
-            return cls(lambda: _pieces(scores), again=not once)
-        raise InputError(f"{name}: expected a table of scores, got {type(scores).__name__}")
-
-    @classmethod
-    def _of_frame(cls, frame: Frame, needed: Collection[str]) -> Scores:
-        columns, notes = {}, []
-        for name in dict.fromkeys(frame.names):
-            try:
-                columns[name] = pa.concat_tables(frame.read([name])[1]).column(0)
-            except ColumnError as error:
-                if name in needed:
-                    raise
-                notes.append(f"left out: {error}")
-        table = aligned_table(columns)
-        if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
-            table = table.replace_schema_metadata({METADATA: stored})
-        return cls(lambda: [table], again=True, notes=notes)
-
-    def table(self) -> pa.Table:
-        """Everything in one table."""
-        pieces = [p if isinstance(p, pa.Table) else pa.Table.from_batches([p]) for p in self.read()]
-        return pa.concat_tables(pieces) if pieces else pa.table({})
+# Tables of any kind as one Arrow table, or piece by piece.
 
 
-def _with_schema(reader: pa.RecordBatchReader) -> Iterator[Piece]:
-    yield plain_table(reader.schema.empty_table())
-    yield from map(plain_table, reader)
+def column_of(path: str | Path, name: str) -> Iterator[Any]:
+    """The scores of one column of an output, or the lists stored in it, at each call."""
+    for batch in open_file(path).batches([name]):
+        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
 
 
-def _pieces(items: Iterable[Any]) -> Iterator[Piece]:
-    for place, item in enumerate(items):
-        if isinstance(item, pa.RecordBatchReader):
-            yield from _with_schema(item)
-        elif isinstance(item, pa.Table | pa.RecordBatch):
-            yield plain_table(item)
-        else:
-            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
+def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
+    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
+
+    In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
+    inferred.  The metadata of the table contain the stored declarations of the scores.
+    """
+    source = open_source(path)
+    # several files are read as tables of any kind
+    metadata = metadata_of(path, source.files) if isinstance(path, str | Path) else None
+    scores = stored_scores(metadata) or ()
+    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    if metadata is not None and metadata.declared is not None:
+        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+    if text is None or source.has_types:
+        return table
+    for at, name in enumerate(table.column_names):
+        if name not in text and name not in scores and not is_id(name):
+            table = table.set_column(at, name, as_it_looks(table.column(at)))
+    return table
 
 
 def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
     """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
 
-    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``Scores.of``, and
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``pieces_of``, and
     ``name`` is what errors call the data.
     """
-    table_data = data
+    given = data
     if is_column(data):
         labels = as_arrow(data, "label")
         if is_text(labels.type) and not are_flags(labels):
             advice = "several files are named by Path objects"
             raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
-        table_data = {"label": labels}
-    source = Scores.of(table_data, columns, name)
-    table = source.table()
+        given = {"label": labels}
+    read, _, notes = pieces_of(given, columns, name)
+    pieces = [piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece]) for piece in read()]
+    table = pa.concat_tables(pieces) if pieces else pa.table({})
     by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
-    return with_index(table, data.index) if by_row else table, source.notes
+    return with_index(table, data.index) if by_row else table, notes
+
+
+def pieces_of(
+    scores: Any, needed: Collection[str] = (), name: str = "scores"
+) -> tuple[Callable[[], Iterable[Piece]], bool, list[str]]:
+    """What reads a table of any kind piece by piece, whether it can do so again, and notes on columns left out.
+
+    A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.  Raises ``InputError`` for
+    anything but a table or an iterable of parts of one.
+    """
+    if isinstance(scores, ScoreTable):
+        return scores.pieces, True, []
+    if type(scores).__module__.startswith(("ray.data", "pyspark.")):
+        way = "write it as Parquet, and name the folder"
+        raise InputError(f"{name}: a {type(scores).__name__} is in the workers of a cluster; {way}")
+    if isinstance(scores, pa.Table | pa.RecordBatch):
+        return lambda: _plain([scores]), True, []
+    if isinstance(scores, pa.RecordBatchReader):
+        return lambda: _plain([scores]), False, []
+    if callable(scores):
+        return lambda: _plain(scores()), True, []
+    is_frame = any(hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__"))
+    has_rows = isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping)
+    if isinstance(scores, Mapping) or is_frame or has_rows:
+        frame, columns, notes = open_frame(scores), {}, []
+        for column in dict.fromkeys(frame.names):
+            try:
+                columns[column] = pa.concat_tables(frame.read([column])[1]).column(0)
+            except ColumnError as error:
+                if column in needed:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+            table = table.replace_schema_metadata({METADATA: stored})
+        return lambda: [table], True, notes
+    if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+        once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+        return lambda: _plain(scores), not once, []
+    raise InputError(f"{name}: expected a table of scores, got {type(scores).__name__}")
+
+
+def _plain(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield plain_table(item.schema.empty_table())
+            yield from map(plain_table, item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield plain_table(item)
+        else:
+            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")

@@ -36,7 +36,7 @@ from fastmetrics.plans.notes import notes_of, stored_notes, unread_notes
 from fastmetrics.plans.plan import Plan
 from fastmetrics.plans.stored_metadata import Declared, merged
 from fastmetrics.results.heat_maps import scale_of
-from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, added_up
+from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, added_up, chunks_of
 from fastmetrics.results.score_columns import (
     check_bounds,
     declared_bounds,
@@ -48,7 +48,15 @@ from fastmetrics.results.score_columns import (
     stored_declarations,
     with_score_types,
 )
-from fastmetrics.results.score_table import ScoreFile, Scores, ScoreTable, column_of, infinite_notes, open_runs
+from fastmetrics.results.score_table import (
+    ScoreTable,
+    column_of,
+    infinite_notes,
+    open_file,
+    open_parts,
+    open_runs,
+    pieces_of,
+)
 from fastmetrics.stats.attempts import question_scores
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.sums import State, exact_mean, named_statistics, percentiles
@@ -256,7 +264,7 @@ class _Part:
             self._rows_counted[name] += len(column) - column.null_count
         if self._id is not None:
             column = piece.column(self._id)
-            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            for chunk in chunks_of(column):
                 self._ids = [a + b for a, b in zip(self._ids, fingerprint([chunk]), strict=True)]
 
     @property
@@ -331,71 +339,30 @@ _MOST_NOTED = 5
 """Maximum number of files and differences in a note."""
 
 
-class PooledFiles:
-    """Opened score files as one table."""
-
-    def __init__(self, files: Sequence[ScoreFile]) -> None:
-        self._files = files
-        self._rows = [0] * len(files)
-
-    @classmethod
-    def open(cls, paths: str | Path | Sequence[str | Path]) -> PooledFiles:
-        """One or several score files, folders or patterns."""
-        each = [paths] if isinstance(paths, str | Path) else list(paths)
-        return cls([file for path in each for file in ScoreFile.open_all(path)])
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The scores of all files, each batch with the metadata of its file; can be called repeatedly."""
-        for place, file in enumerate(self._files):
-            self._rows[place] = 0
-            for batch in file.batches():
-                self._rows[place] += batch.num_rows
-                yield batch
-
-    @property
-    def columns_read(self) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
-        """The scored and the ignored columns, if all files have the same."""
-        first = self._files[0].columns_read
-        return first if all(file.columns_read == first for file in self._files) else ({}, {})
-
-    @property
-    def notes(self) -> list[str]:
-        """The notes on several files, after their rows were read."""
-        return _pooled(self._files, self._rows) if len(self._files) > 1 else []
-
-
-def _pooled(files: Sequence[ScoreFile], rows: Sequence[int]) -> list[str]:
-    """The note on the pooled files, and on differences between their settings."""
-    described = [f"{file.name} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
+def _pooled(files: Sequence[ScoreTable], rows: Sequence[int]) -> list[str]:
+    """The notes on pooled files: their rows, and the differences between their settings and their inputs."""
+    described = [f"{file.address} ({count:,} rows)" for file, count in zip(files, rows, strict=True)]
     notes = [f"{len(files):,} files pooled: {some(described, _MOST_NOTED)}"]
-    with_settings = [file for file in files if file.settings]
+    settings = [(str(file.address), file.metadata.settings()) for file in files]
+    known = [(name, own) for name, own in settings if own]
     where: dict[RunDifference, list[str]] = {}
-    for file in with_settings[1:]:
-        for difference in differences(with_settings[0].settings, file.settings):
-            where.setdefault(difference, []).append(file.name)
-    notes += [
-        f"{what} is {a} in {with_settings[0].name}, {b} in {some(names, _MOST_NOTED)}"
-        for (what, a, b), names in where.items()
-    ][:_MOST_NOTED]
+    for name, own in known[1:]:
+        for difference in differences(known[0][1], own):
+            where.setdefault(difference, []).append(name)
+    differ = [f"{what} is {a} in {known[0][0]}, {b} in {some(at, _MOST_NOTED)}" for (what, a, b), at in where.items()]
+    notes += differ[:_MOST_NOTED]
     notes += [f"{len(where) - _MOST_NOTED:,} more differences in settings"] if len(where) > _MOST_NOTED else []
-    notes += _inputs(files)
-    unknown = [file.name for file in files if not file.settings]
-    return [*notes, *([f"unknown settings: {some(unknown, _MOST_NOTED)}"] if with_settings and unknown else [])]
-
-
-def _inputs(files: Sequence[ScoreFile]) -> list[str]:
-    """The notes on files with different inputs, and on files with the same input, from their metadata."""
     by_inputs: dict[str, list[str]] = {}
     for file in files:
-        inputs = described_inputs(None if file.metadata is None else file.metadata.inputs)
-        if inputs is not None:
-            by_inputs.setdefault(inputs, []).append(file.name)
+        if (inputs := described_inputs(file.metadata.inputs)) is not None:
+            by_inputs.setdefault(inputs, []).append(str(file.address))
     pairs = [f"{some(names, _MOST_NOTED)} from {inputs}" for inputs, names in by_inputs.items()]
-    notes = [f"different inputs: {some(pairs, _MOST_NOTED, '; ')}"] if len(by_inputs) > 1 else []
+    notes += [f"different inputs: {some(pairs, _MOST_NOTED, '; ')}"] if len(by_inputs) > 1 else []
     again = "files from the same input (by name and size); its rows are counted repeatedly"
-    several = {inputs: names for inputs, names in by_inputs.items() if len(names) > 1}
-    notes += [f"{again}: {some(names, _MOST_NOTED)} from {inputs}" for inputs, names in several.items()][:_MOST_NOTED]
-    return notes
+    several = [pair for pair, names in zip(pairs, by_inputs.values(), strict=True) if len(names) > 1]
+    notes += [f"{again}: {pair}" for pair in several[:_MOST_NOTED]]
+    unknown = [name for name, own in settings if not own]
+    return [*notes, *([f"unknown settings: {some(unknown, _MOST_NOTED)}"] if known and unknown else [])]
 
 
 # Summaries of score tables.
@@ -572,7 +539,6 @@ def summarize(
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
     finish: Callable[[str, Sequence[int]], float] | None = None,
-    budget: int = 1 << 22,
 ) -> Summary:
     """Mean, population standard deviation, extremes and counts of every numeric or boolean column of ``scores``.
 
@@ -595,85 +561,134 @@ def summarize(
     ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and
     ``OptionError`` for labels that give two figures the same name.
     """
+    options: dict[str, Any] = {"statistics": statistics, "labels": labels, "finish": finish}
     if is_paths(scores):
-        files = PooledFiles.open(scores)
-        return _of_files(files, statistics=statistics, labels=labels, finish=finish, budget=budget)
-    requested = partial(asked_of, statistics=statistics)
-    sums, values = _added(scores, requested)
+        paths = [scores] if isinstance(scores, str | Path) else scores
+        return _of_tables([table for path in paths for table in open_parts(path)], **options)
+    return _of_pieces(*pieces_of(scores), **options)
+
+
+def summary_of(run: ScoreTable) -> Summary:
+    """The summary of an opened run; its file is not opened again."""
+    return _of_tables(run.parts())
+
+
+def summaries_of(runs: Sequence[ScoreTable]) -> dict[str, Summary]:
+    """The summary of each run, by name."""
+    return {run.name: summary_of(run) for run in runs}
+
+
+def _of_tables(tables: Sequence[ScoreTable], **options: Any) -> Summary:
+    """The summary of one or several tables, with the notes on several files and the columns that all of them read."""
+    rows = [0] * len(tables)
+
+    def pieces() -> Iterator[Piece]:
+        for place, table in enumerate(tables):
+            rows[place] = 0
+            for piece in table.pieces():
+                rows[place] += piece.num_rows
+                yield piece
+
+    summary = _of_pieces(pieces, True, [], **options)
+    read = [(table.metadata.columns or {}, table.metadata.passed_over or {}) for table in tables if table.source]
+    columns, ignored = read[0] if read and all(each == read[0] for each in read) else ({}, {})
+    notes = [*summary.notes, *(_pooled(tables, rows) if len(tables) > 1 else [])]
+    return replace(summary, notes=notes, columns=columns, passed_over=ignored)
+
+
+def _of_pieces(
+    read: Callable[[], Iterable[Piece]],
+    again: bool,
+    notes: Sequence[str],
+    *,
+    statistics: Mapping[str, Sequence[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    finish: Callable[[str, Sequence[int]], float] | None = None,
+) -> Summary:
+    """The summary of consecutive pieces, whose values are held if they cannot be read ``again``."""
+    sums, start = Sums(notes), 0
+    held: dict[str, list[Any]] = {}
+    for piece in map(with_score_types, read()):
+        sums.add(piece)
+        stored = stored_declarations(ScoreMetadata(declared=sums.declared))
+        for name, bounds in declared_bounds(sums.states, stored).items():
+            check_bounds(piece.column(name), name, bounds, start)
+        start += piece.num_rows
+        if not again:
+            asked = declared_statistics(sums.states, stored) if statistics is None else statistics
+            specs = declared_specs(stored)
+            corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
+            of_rows = sums.states if any(map(is_id, piece.schema.names)) else sums.added
+            for name in {*(name for name, keys in asked.items() if percentiles(keys)), *of_rows, *corpus}:
+                held.setdefault(name, []).extend(_values(piece, name))
+    sums.close()
+
+    def values(name: str) -> Iterator[Any]:
+        return (
+            (each for piece in map(with_score_types, read()) for each in _values(piece, name))
+            if again
+            else iter(held[name])
+        )
+
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
-    by_column = declared_statistics(sums.states, stored) if statistics is None else statistics
-    joined = _Joined.of(sums.states, sums.added, sums.repeats, values)
-    states = {**sums.states, **joined.states}
-    extra = {
-        name: named_statistics(states[name], keys, partial(joined.values, name), budget)
-        for name, keys in by_column.items()
-        if name in states
-    }
+    asked = declared_statistics(sums.states, stored) if statistics is None else statistics
+    metrics, joined = _metrics(sums.states, sums.added, sums.repeats, values, asked, sums.unread)
     if finish is None:
-        corpus, left_out = finish_all(sums.counts, values, [*sums.states, *sums.lists], specs)
+        corpus_values, lost = finish_all(sums.counts, values, [*sums.states, *sums.lists], specs)
     else:
-        corpus, left_out = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
-    metrics = {
-        name: MetricSummary.of(state, extra.get(name, {}), sums.unread.get(name), joined.means.get(name))
-        for name, state in states.items()
-    }
+        corpus_values, lost = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
+    cautions = [note for settings, counts in sums.cautions for note in stored_notes(counts, settings, specs)]
+    notes = [
+        *sums.notes,
+        *joined,
+        *lost,
+        *_rows_behind(sums, specs),
+        *unread_notes(sums.unread, sums.n_rows),
+        *cautions,
+    ]
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
-    cautions = [note for options, counts in sums.cautions for note in stored_notes(counts, options, specs)]
-    rows_behind = _rows_behind(sums, specs)
-    infinite = infinite_notes({name: state.n_infinite for name, state in sums.states.items()})
-    unread = unread_notes(sums.unread, sums.n_rows)
-    notes = [*sums.notes, *joined.notes, *infinite, *left_out, *rows_behind, *unread, *cautions]
-    return Summary(sums.n_rows, metrics, corpus, by_label, notes)
+    return Summary(sums.n_rows, metrics, corpus_values, by_label, notes)
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """What changes where several rows answer one question: its ``means`` over questions, by column.
+def _metrics(
+    states: Mapping[str, State],
+    added: Sequence[str],
+    repeats: Repeats | None,
+    values: Values,
+    statistics: Mapping[str, Sequence[str]],
+    unread: UnreadRows,
+) -> tuple[dict[str, MetricSummary], list[str]]:
+    """The figures of each column, and notes; where several rows answer one question, its mean is over questions.
 
-    Tokens and prices add up over the rounds of an answer: ``states`` has those of answers, and ``values`` returns them.
+    Of tokens and prices, which are ``added`` up over the rounds of an answer, all figures are of answers.
     """
-
-    means: Mapping[str, float]
-    states: Mapping[str, State]
-    values: Callable[[str], Iterator[Any]]
-    notes: Sequence[str] = ()
-
-    @classmethod
-    def of(
-        cls,
-        states: Mapping[str, State],
-        added: Sequence[str],
-        repeats: Repeats | None,
-        values: Callable[[str], Iterator[Any]],
-    ) -> _Joined:
-        """From the states of rows, the columns that are ``added`` up, and all values of any column."""
+    means: dict[str, float] = {}
+    summed: dict[str, Floats] = {}
+    every = dict(states)
+    answers = None if repeats is None else repeats.answers
+    for name, state in states.items():
         if repeats is None:
-            return cls({}, {}, values)
-        means: dict[str, float] = {}
-        summed: dict[str, Floats] = {}
-        over: dict[str, State] = {}
-        for name in states:
-            scores, questions = np.concatenate(list(values(name))), repeats.questions
-            if name in added and repeats.answers is not None:
-                scores = summed[name] = added_up(scores, repeats.answers)
-                questions = questions[np.unique(repeats.answers, return_index=True)[1]]
-                over[name] = State()
-                over[name].add(pa.array(scores, mask=np.isnan(scores)))
-                over[name].add_errors(max(_rows(states[name]) - len(questions), 0))  # rows that are in no column
-            scores = np.where(np.isinf(scores), np.nan, scores)
-            means[name] = exact_mean(question_scores(scores, questions).means)
-        notes = []
-        if summed and repeats.answers is not None:
-            rows, count = len(repeats.answers), int(repeats.answers.max()) + 1
-            notes.append(
-                f"{', '.join(summed)}: rows of one id are rounds, which add up: {rows:,} rows are {count:,} answers"
-            )
-        return cls(means, over, lambda name: iter([summed[name]]) if name in summed else values(name), notes)
-
-
-def _rows(state: State) -> int:
-    return state.n + state.n_missing + state.n_undefined + state.n_error
+            break
+        scores, questions = np.concatenate(list(values(name))), repeats.questions
+        if name in added and answers is not None:
+            scores = summed[name] = added_up(scores, answers)
+            questions = questions[np.unique(answers, return_index=True)[1]]
+            every[name] = State()
+            every[name].add(pa.array(scores, mask=np.isnan(scores)))
+            rows = state.n + state.n_missing + state.n_undefined + state.n_error
+            every[name].add_errors(max(rows - len(questions), 0))  # rows that are in no column
+        means[name] = exact_mean(question_scores(np.where(np.isinf(scores), np.nan, scores), questions).means)
+    notes = []
+    if summed and answers is not None:
+        many = f"{len(answers):,} rows are {int(answers.max()) + 1:,} answers"
+        notes.append(f"{', '.join(summed)}: rows of one id are rounds, which add up: {many}")
+    metrics = {}
+    for name, state in every.items():
+        own = partial(lambda name: iter([summed[name]]) if name in summed else values(name), name)
+        extra = named_statistics(state, statistics.get(name, ()), own)
+        metrics[name] = MetricSummary.of(state, extra, unread.get(name), means.get(name))
+    return metrics, [*notes, *infinite_notes({name: state.n_infinite for name, state in states.items()})]
 
 
 def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
@@ -688,15 +703,12 @@ def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
     ]
 
 
-def summary_of(run: ScoreTable) -> Summary:
-    """The summary of an opened run; its file is not opened again."""
-    file = run.file
-    if file is None:
-        return summarize(run.score_batches if run.origin is None else run.origin)
-    if len(parts := file.parts()) > 1:
-        return _of_files(PooledFiles(parts))
-    columns, ignored = file.columns_read
-    return replace(summarize(run.score_batches), columns=columns, passed_over=ignored)
+def _values(piece: Piece, name: str) -> Iterator[Any]:
+    """The scores of one column, NaN without a score, or the lists stored in it."""
+    lists = name in list_columns(piece.schema)
+    if lists or name in score_columns(piece.schema):
+        for chunk in chunks_of(piece.column(name)):
+            yield chunk if lists else floats_of_arrow(chunk, name)
 
 
 def summary_of_run(
@@ -707,108 +719,30 @@ def summary_of_run(
     The ``output`` of a run in memory is the table of its scores.
     """
     table = output if isinstance(output, pa.Table) else None
-    values = partial(column_of, output) if table is None else lambda name: iter(_values(table, name))
+    values = partial(column_of, output) if table is None else lambda name: _values(table, name)
     states = merged(observed, planned.names)
-    n_rows = sum(part["n_rows"] for part in observed)
     for state in states.values():
         state.add_errors(rejected)
-    specs = {score.name: score.spec for score in planned.scores}
-    added = [name for name in states if adds_up(specs.get(name, name))]
-    repeats = _repeats(output)
-    joined = _Joined.of(states, added, repeats, values)
-    states |= joined.states
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
-    statistics = declared_statistics(states, stored)
-    sums = BatchSums.added(observed)
-    metrics = {}
-    for name, state in states.items():
-        extra = named_statistics(state, statistics.get(name, ()), partial(joined.values, name))
-        metrics[name] = MetricSummary.of(state, extra, sums.unread.get(name), joined.means.get(name))
-    columns = [*planned.names, *planned.kept_columns]
-    corpus, remarks = finish_all(sums.counts, values, columns, declared_specs(stored))
-    infinite = infinite_notes({name: state.n_infinite for name, state in states.items()})
-    pooled = pooled_note(_systems(output) if any(map(is_system, planned.keep)) else ())
+    specs, sums = declared_specs(stored), BatchSums.added(observed)
+    added = [name for name in states if adds_up(specs.get(name, name))]
+    keys, systems = None, dict[str, None]()
+    for piece in _keys(output):
+        keys = keys or RowKeys(piece.schema.names)
+        keys.add(piece)
+        systems |= dict.fromkeys(systems_of(piece) if any(map(is_system, planned.keep)) else ())
+    repeats = None if keys is None else keys.repeats()
+    metrics, joined = _metrics(states, added, repeats, values, declared_statistics(states, stored), sums.unread)
+    corpus, remarks = finish_all(sums.counts, values, [*planned.names, *planned.kept_columns], specs)
     of_questions = [] if repeats is None else [repeats.note(bool(added))]
-    notes = [*pooled, *of_questions, *joined.notes, *infinite, *remarks, *notes_of(planned, sums)]
-    labels = declared_labels(states, stored)
+    notes = [*pooled_note(systems), *of_questions, *joined, *remarks, *notes_of(planned, sums)]
+    n_rows, labels = sum(part["n_rows"] for part in observed), declared_labels(states, stored)
     return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
 
 
-def _systems(output: str | Path | pa.Table) -> dict[str, None]:
-    """The names of the systems in an output, in their order."""
-    return {name: None for batch in _keys(output) for name in systems_of(batch)}
-
-
-def _repeats(output: str | Path | pa.Table) -> Repeats | None:
-    """Which rows of an output answer one question."""
-    keys: RowKeys | None = None
-    for batch in _keys(output):
-        keys = keys or RowKeys(batch.schema.names)
-        keys.add(batch)
-    return None if keys is None else keys.repeats()
-
-
-def _keys(output: str | Path | pa.Table) -> Iterator[Piece]:
+def _keys(output: str | Path | pa.Table) -> Iterable[Piece]:
     """The columns of an output by which its rows are told apart, in pieces."""
-    if isinstance(output, pa.Table):
-        yield output
-    else:
-        file = ScoreFile.open(output)
-        yield from file.batches(file.key_columns)
-
-
-def _of_files(files: PooledFiles, **options: Any) -> Summary:
-    summary = summarize(files.batches, **options)
-    columns, ignored = files.columns_read
-    return replace(summary, notes=[*summary.notes, *files.notes], columns=columns, passed_over=ignored)
-
-
-def asked_of(
-    names: Sequence[str], declared: Mapping[str, Any], *, statistics: Mapping[str, Sequence[str]] | None
-) -> list[str]:
-    """The columns whose percentiles, which need all values, are requested; by default those that are ``declared``."""
-    by_column = (
-        declared_statistics(names, stored_declarations(ScoreMetadata(declared=declared)))
-        if statistics is None
-        else statistics
-    )
-    return [name for name, keys in by_column.items() if percentiles(keys)]
-
-
-def _added(scores: Any, requested: Callable[[Sequence[str], Mapping[str, Any]], list[str]]) -> tuple[Sums, Values]:
-    """The sums of scores, and what gives the values of a column: held if the scores can be read only once."""
-    source = Scores.of(scores)
-    values: dict[str, list[Any]] = {}
-    sums, start = Sums(source.notes), 0
-    for piece in map(with_score_types, source.read()):
-        sums.add(piece)
-        for name, bounds in declared_bounds(
-            sums.states, stored_declarations(ScoreMetadata(declared=sums.declared))
-        ).items():
-            check_bounds(piece.column(name), name, bounds, start)
-        start += piece.num_rows
-        if not source.again:
-            specs = {name: str(declaration.get("spec", name)) for name, declaration in sums.declared.items()}
-            corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
-            of_rows = sums.states if any(map(is_id, piece.schema.names)) else [*sums.added]
-            for name in {*requested(list(sums.states), sums.declared), *of_rows, *corpus}:
-                values.setdefault(name, []).extend(_values(piece, name))
-    sums.close()
-    return sums, partial(_reread, source) if source.again else lambda name: iter(values[name])
-
-
-def _reread(source: Scores, name: str) -> Iterator[Any]:
-    for piece in map(with_score_types, source.read()):
-        yield from _values(piece, name)
-
-
-def _values(piece: Piece, name: str) -> Iterator[Any]:
-    """The scores of one column, NaN without a score, or the lists stored in it."""
-    lists = name in list_columns(piece.schema)
-    if lists or name in score_columns(piece.schema):
-        column = piece.column(name)
-        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            yield chunk if lists else floats_of_arrow(chunk, name)
+    return [output] if isinstance(output, pa.Table) else (file := open_file(output)).batches(file.key_columns)
 
 
 # Summaries of several runs side by side, metric by metric.
@@ -892,8 +826,3 @@ def side_by_side(runs: Any) -> SideBySide:
     Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
     """
     return SideBySide(summaries_of(open_runs(runs, least=1)))
-
-
-def summaries_of(runs: Sequence[ScoreTable]) -> dict[str, Summary]:
-    """The summary of each run, by name."""
-    return {run.name: summary_of(run) for run in runs}

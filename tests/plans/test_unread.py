@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ScoreWarning
 from fastmetrics.metrics.batch import Raw, Unread
 from fastmetrics.metrics.metric import Corpus
-from fastmetrics.results.score_table import ScoreFile
+from fastmetrics.results.score_table import open_file
 from fastmetrics.results.summary import summarize
 from tests.support.program import program, unfolded
 
@@ -118,7 +118,7 @@ def test_a_report_shows_their_number(scores, tmp_path):
 def test_counts_and_first_rows_do_not_depend_on_batches_and_threads(batch_rows, threads, tmp_path):
     files = fm.tables.FileSettings(batch_rows=batch_rows)
     fm.score(rows(), "same_as_it", output=tmp_path / "s.parquet", threads=threads, files=files)
-    stored = ScoreFile.open(tmp_path / "s.parquet").metadata.to_json()
+    stored = open_file(tmp_path / "s.parquet").metadata.to_json()
     assert stored["unread"] == {"same_as_it": STORED}
     assert list(stored["unread"]["same_as_it"]) == list(STORED)
     assert stored["metrics"]["same_as_it"]["n_undefined"] == LOST

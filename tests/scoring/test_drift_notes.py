@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_table import ScoreFile
+from fastmetrics.results.score_table import open_file
 from tests.support.fitted_models import CUTS, features, written
 
 N = 400
@@ -76,7 +76,7 @@ def test_batches_threads_and_pooled_files_give_the_same_counts(path, tmp_path):
         fm.score(tmp_path / "rows.parquet", path, output=output, threads=threads, files=files)
         stored.append(output.read_bytes())
     assert len(set(stored)) == 1
-    metadata = ScoreFile.open(output).metadata
+    metadata = open_file(output).metadata
     assert list(metadata.drift["mine"].inputs[0].counts) == [0, 0, N, 0, 0]
     halves = [{name: values[at : at + N // 2] for name, values in FAR.items()} for at in (0, N // 2)]
     outputs = [tmp_path / "first.parquet", tmp_path / "second.parquet"]

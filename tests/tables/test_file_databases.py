@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_table import ScoreFile
+from fastmetrics.results.score_table import open_file
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
 from tests.support.table_files import column_bytes
@@ -128,7 +128,7 @@ def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers: str, tm
         outputs.append(tmp_path / f"{name}.parquet")
         fm.score(source, ["token_f1", "keyword_recall", "bleu"], output=outputs[-1])
     assert column_bytes(outputs[0]) == column_bytes(outputs[1])
-    about = [dict(ScoreFile.open(output).metadata.stored) for output in outputs]
+    about = [dict(open_file(output).metadata.stored) for output in outputs]
     assert [entry.pop("inputs")["files"] for entry in about] == [1, 1]
     assert about[0] == about[1]
 
