@@ -47,7 +47,7 @@ from fastmetrics.base.arrays import (
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in, text_within, type_of
-from fastmetrics.base.text_structure import FLAGS, is_value
+from fastmetrics.base.text_structure import FLAGS, NO_ANSWERS, is_value
 
 # The types that a column of each kind may have.
 #
@@ -134,8 +134,11 @@ def check_type(where: str, name: str, kind: str, type_: pa.DataType) -> None:
             if kind in _LISTED and fits("text", type_)
             else []
         )
-        within = text_within(type_) if kind in ("text", "texts", "value", "values") else None
+        of_text = kind in ("text", "texts", "value", "values")
+        within = text_within(type_) if of_text else None
         path = "" if within is None else f"; columns (--columns) can name a path within, as {name}{within}"
+        if of_text and is_list(type_) and is_list(type_.value_type):
+            path += f"; lists of log-likelihoods {NO_ANSWERS}"
         raise ColumnError(f"{where}column {name!r}: expected {_FITS[kind][0]}, got {type_}{path}", *way)
 
 

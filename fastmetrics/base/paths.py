@@ -683,12 +683,17 @@ def text_in(type_: pa.DataType) -> str | None:
     '.text'
     >>> text_in(pa.struct({"id": pa.string(), "prediction_text": pa.string()}))
     '.prediction_text'
+    >>> text_in(pa.struct({"id": pa.int64(), "answers": pa.struct({"text": pa.string(), "answer_start": pa.int64()})}))
+    '.answers.text'
     """
     if is_list(type_):
         within = text_in(type_.value_type)
         return None if within is None else f"[]{within}"
-    names = {field.name for field in type_} if pt.is_struct(type_) else set()
-    return ".prediction_text" if "prediction_text" in names else ".text" if {"text", "answer_start"} <= names else None
+    fields = {field.name: field.type for field in type_} if pt.is_struct(type_) else {}
+    if "prediction_text" in fields or {"text", "answer_start"} <= fields.keys():
+        return ".prediction_text" if "prediction_text" in fields else ".text"
+    within = text_in(fields["answers"]) if fields.keys() == {"id", "answers"} else None
+    return None if within is None else f".answers{within}"
 
 
 HOLDS_TEXT = ("text", "content", "value")

@@ -355,10 +355,32 @@ def as_texts(column: pa.Array, name: str, kind: str) -> pa.Array:
     sizes = numpy_values(pc.list_value_length(column), null=0)
     if (sizes > 1).any():
         row = int(np.argmax(sizes > 1))
-        raise InputError(f"column {name!r}: expected one text, got a list of {sizes[row]}", row=row)
+        what = f"{sizes[row]} {of_likelihoods(column[row].as_py())}".rstrip()
+        raise InputError(f"column {name!r}: expected one text, got a list of {what}", row=row)
     ends = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     empty = pa.array(sizes == 0)
     return column.flatten().take(pa.array(ends, mask=np.asarray(empty)))
+
+
+_SIGNED = re.compile(r"-(\d|inf)|[-0.]+$")
+NO_ANSWERS = "are no answers: name a column of texts, or log what the model generates"
+
+
+def of_likelihoods(value: Any) -> str:
+    """What a message says of the log-likelihoods of choices: numbers up to 0, each alone or with a flag.
+
+    >>> [of_likelihoods(value)[:16] for value in ([-0.5, -2.25], [["-0.5", "False"], ["0", "True"]], ["-0.5", "False"])]
+    ['log-likelihoods,', 'log-likelihoods,', 'log-likelihoods,']
+    >>> of_likelihoods(["Paris", "Rome"]), of_likelihoods([1, 2]), of_likelihoods(["-1", "not"])
+    ('', '', '')
+    """
+    items = value if isinstance(value, list) else []
+    if len(items) == 2 and str(items[1]).lower() in ("true", "false"):
+        items = items[:1]
+    numbers = [item[0] if isinstance(item, list) and item else item for item in items]
+    if not numbers or not all(_SIGNED.match(str(number)) for number in numbers):
+        return ""
+    return f"log-likelihoods, which {NO_ANSWERS}"
 
 
 # Choices of multiple-choice questions: lists of texts, or texts with their labels.

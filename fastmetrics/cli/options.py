@@ -6,6 +6,7 @@ import copy
 import csv
 import functools
 import inspect
+import io
 import itertools
 import json
 import sys
@@ -459,11 +460,19 @@ _WRITERS = [
 
 @contextmanager
 def _standard_output() -> Iterator[str]:
-    """A file for the output of a command, copied to standard output once it is whole; what is printed goes beside."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.jsonl"
-        with redirect_stdout(sys.stderr):
-            yield str(path)
+    """A file for the output of a command, copied to standard output once it is whole; what is printed goes beside, and
+    the rejected rows.
+    """
+    with tempfile.TemporaryDirectory() as folder, io.StringIO() as beside:
+        path, rejects = Path(folder) / "rows.jsonl", Path(folder) / "rows.jsonl.rejects.jsonl"
+        try:
+            with redirect_stdout(beside):
+                yield str(path)
+        finally:
+            said = beside.getvalue().replace(str(rejects), "as follows").replace(str(path), "standard output")
+            rows = rejects.read_text(encoding="utf-8") if rejects.exists() else ""
+            with redirect_stdout(sys.stderr):
+                echo(said + rows, nl=False, as_is=True)
         echo(path.read_text(encoding="utf-8"), nl=False, as_is=True)
 
 

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from fastmetrics.base.arrays import is_list, is_number, is_text, plain, plain_array, well_formed
 from fastmetrics.base.errors import shown
 from fastmetrics.base.paths import Path, spelled, text_within, type_of
-from fastmetrics.base.text_structure import FLAGS, flag_of, is_value, number_text
+from fastmetrics.base.text_structure import FLAGS, flag_of, is_value, number_text, of_likelihoods
 
 T = TypeVar("T")
 WrongCells: TypeAlias = dict[int, tuple[str | None, str]]
@@ -270,7 +270,8 @@ _KINDS = {
 
 
 def _unfit(value: Any, kind: str) -> WrongValueError:
-    return WrongValueError(f"expected {_KINDS[kind][0]}, got {describe(value)}")
+    likely = of_likelihoods(value)
+    return WrongValueError(f"expected {_KINDS[kind][0]}, got {describe(value)}{likely and f' of {likely}'}")
 
 
 def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
@@ -285,6 +286,8 @@ def _coerce_list(value: Any, type_: pa.DataType, kind: str) -> Any:
             raise Widened(pa.list_(type_))
     if kind == "jsons" and not _is_texts(value):
         return [_coerce_text(value, "json")]
+    if kind in ("value", "values") and isinstance(value, list) and any(isinstance(item, list) for item in value):
+        raise _unfit(value, kind)
     if _is_single(value, kind):
         value = [value]
     if not isinstance(value, list):

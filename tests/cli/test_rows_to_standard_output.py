@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,6 +20,12 @@ def test_rows_go_to_standard_output_as_json_lines_and_the_rest_beside(tmp_path: 
     done = program("score", rows, "-m", "answer_words", "-o", "-")
     assert [json.loads(line) for line in done.out.splitlines()] == [{"id": n, "answer_words": 2} for n in range(3)]
     assert "answer_words" in done.err
+    assert done.err.rstrip().endswith("standard output")
+    bad = jsonl(tmp_path / "bad.jsonl", *ROWS[:2], {"answer": ["a", "b"]})
+    done = program("score", bad, "-m", "answer_words", "-o", "-", "--on-error", "skip")
+    assert len(done.out.splitlines()) == 2
+    assert "1 row rejected: as follows\n" in done.err
+    assert "a list of 2" in json.loads(done.err.splitlines()[-1])["reason"]
     refused = program("score", rows, "-m", "answer_words", "-o", "/dev/stdout")
     assert (refused.code, "to standard output with -o -" in refused.err) == (2, True)
 
@@ -62,7 +69,6 @@ SQUAD = [
 @pytest.mark.parametrize("form", ["records", "columns", "table", "pandas", "file"])
 def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: str) -> None:
     import pandas as pd
-    import pyarrow as pa
 
     forms = {
         "records": lambda: SQUAD,
@@ -78,3 +84,29 @@ def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: s
     other = [{"answer": {"n": 1, "content": "a"}, "reference": "b"}]
     with pytest.raises(fm.FastmetricsError, match=r"can name a path within, as answer\.content"):
         fm.score(jsonl(tmp_path / "o.jsonl", *other) if form == "file" else other, "exact_match")
+    nested = [
+        {"predictions": row["prediction"], "references": {"id": "1", "answers": row["reference"]}} for row in SQUAD
+    ]
+    table = jsonl(tmp_path / "n.jsonl", *nested) if form == "file" else nested
+    assert fm.score(table, "exact_match")["exact_match"].to_pylist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "memory"])
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ([[-0.5, -2.0]], "a list of 2 log-likelihoods, which are no answers: name a column of texts"),
+        ([["-0.5", "False"]], "a list of 2 log-likelihoods, which are no answers"),
+        ([[[-0.5], [0.0]]], "log-likelihoods,? (which )?are no answers"),
+        ([["Paris", "Rome"]], "one text, got a list of 2$"),
+    ],
+)
+def test_log_likelihoods_are_named(tmp_path: Path, form: str, answers: list[object], says: str) -> None:
+    table: object = {"answer": answers, "reference": ["b"]}
+    if form == "jsonl":
+        table = jsonl(tmp_path / "rows.jsonl", {"answer": answers[0], "reference": "b"})
+    elif form == "parquet":
+        pq.write_table(pa.table({"answer": answers, "reference": ["b"]}), tmp_path / "rows.parquet")
+        table = tmp_path / "rows.parquet"
+    with pytest.raises(fm.FastmetricsError, match=f"column 'answer': expected .*{says}"):
+        fm.score(table, "exact_match")
