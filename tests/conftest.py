@@ -1,5 +1,6 @@
 """What all tests share: how hard Hypothesis tries, what is slow, which skips count as failures, and fixtures."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from tests.support.program import ENVIRONMENT, ROOT
 settings.register_profile(
     "fastmetrics",
     deadline=None,
-    max_examples=20,
+    max_examples=8,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize=True,
     database=None,
@@ -30,21 +31,20 @@ settings.register_profile(
 settings.register_profile(
     "random", settings.get_profile("fastmetrics"), max_examples=300, derandomize=False, print_blob=True
 )
-settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=60)
-settings.register_profile("brief", settings.get_profile("fastmetrics"), max_examples=8)
+settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=80)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 
 EXAMPLES = {"test_docs.py", "test_recipes.py", "test_frames_page.py", "test_shipped_rows.py", "test_coming_from.py"}
 """The files of tests that run the examples of pages, and score the rows that are shipped."""
 
-SERVERS = {"postgres_process", "s3_process"}
-"""The fixtures that start a server; the tests that use them are slow."""
+LARGE = {"driver", "postgres_process", "s3_process"}
+"""The fixtures that start a browser or a server; the tests that use them are of the second layer."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of continuous integration."""
     parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
-    parser.addoption("--full", action="store_true", help="run the tests of full size too")
+    parser.addoption("--full", action="store_true", help="run the second layer of tests too")
 
 
 class OwnDeclarations:
@@ -70,10 +70,10 @@ class OwnDeclarations:
 def pytest_configure(config: pytest.Config) -> None:
     """Fixtures for all items: those of a conftest.py serve its own folder, and examples in docstrings lie elsewhere.
 
-    Without the slow tests, Hypothesis tries a few examples, and at full size three times as many.
+    Hypothesis tries a few examples in the first layer and ten times as many in the second.
     """
     config.pluginmanager.register(OwnDeclarations())
-    profile = "brief" if config.option.markexpr == "not slow" else "full" if config.option.full else "fastmetrics"
+    profile = "full" if config.option.full else "fastmetrics"
     settings.load_profile(os.environ.get("FASTMETRICS_HYPOTHESIS", profile))
 
 
@@ -100,10 +100,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``slow``.
+    """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``full``.
 
-    Those of full size are left out, unless they are asked for.  Files with slow tests come first, so that of several
-    processes none is left alone with one at the end.  Examples in docstrings and pages have no notes on their rows.
+    Those of the second layer are left out, unless they are asked for.  Files with slow tests come first, so that of
+    several processes none is left alone with one at the end.  Examples in docstrings and pages have no notes on their
+    rows.
     """
     for item in items:
         if item.path.name in EXAMPLES or isinstance(item, pytest.DoctestItem):
@@ -111,14 +112,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture in NEEDS.keys() & fixtures:
             item.add_marker(NEEDS[fixture])
-        if SERVERS & fixtures:
-            item.add_marker(pytest.mark.slow)
+        if LARGE & fixtures or (config.option.full and "full" in fixtures):
+            item.add_marker(pytest.mark.full)
     if not config.option.full:
         large = [item for item in items if item.get_closest_marker("full") is not None]
         items[:] = [item for item in items if item not in large]
         config.hook.pytest_deselected(items=large)
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Docstrings of tests hold no examples: looking for some takes as long as all other collecting."""
+    collectors = yield
+    return [collector for collector in collectors if type(collector) is pytest.Module]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that collecting makes is garbage: looking for some takes a fifth of its time, and some of tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -154,9 +173,9 @@ def hears_interrupts() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def full(request: pytest.FixtureRequest) -> bool:
-    """Whether tests run at full size."""
+    """Whether the second layer runs too: then a test is as large as it can be."""
     return bool(request.config.option.full)
 
 

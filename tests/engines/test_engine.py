@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
@@ -33,7 +33,6 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=12, deadline=None)
 @given(batch=st.integers(1, 400), threads=st.integers(1, 3), suffix=st.sampled_from([0, 1, 2]))
 def test_any_batches_and_threads_give_the_same_bytes(tmp_path_factory, batch, threads, suffix):
     folder = tmp_path_factory.mktemp("same")

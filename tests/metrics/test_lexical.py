@@ -115,7 +115,6 @@ def test_any_text(name: str, options: dict[str, Any], rows: list[tuple[Any, ...]
 
 @BY_PAIR
 @given(one=strategies.surrogate_texts, other=strategies.surrogate_texts)
-@settings(max_examples=25)
 def test_lone_surrogates(name: str, options: dict[str, Any], one: str, other: str) -> None:
     rows = [(one, other), (one, one), (other, None)]
     mended = [tuple(None if text is None else well_formed(text) for text in row) for row in rows]
@@ -266,14 +265,12 @@ def test_lists_where_one_text_is_expected_are_refused(name: str, options: dict[s
 
 @BY_NAME
 @given(text=strategies.texts)
-@settings(max_examples=30)
 def test_a_text_matches_itself(name: str, options: dict[str, Any], text: str) -> None:
     check(name, [(text, [text]), (text, ["zzz", None, text])], options)
 
 
 @pytest.mark.parametrize("name", ["token_cosine", "jaccard", "exact_match", "token_f1", "squad_em", "squad_f1"])
 @given(rows=strategies.pairs)
-@settings(max_examples=30)
 def test_order_of_columns_does_not_matter(name: str, rows: list[tuple[Any, ...]]) -> None:
     score: Callable[..., Any] = getattr(fm, name)
     one, other = [a for a, _ in rows], [b for _, b in rows]

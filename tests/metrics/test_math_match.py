@@ -39,37 +39,40 @@ def made_pairs(seed, n):
     return pairs
 
 
+@pytest.mark.full
 def test_300_pairs_have_the_verdict_of_math_verify_and_numbers_never_contradict_it():
     from math_verify import parse, verify
 
     answers, references = map(list, zip(*made_pairs(0, 300), strict=True))
     read = lambda text: parse(text, parsing_timeout=None)  # noqa: E731
     own = [verify(read(two), read(one), timeout_seconds=None) for one, two in zip(answers, references, strict=True)]
-    assert 80 < sum(own) < 220
+    assert 0.25 * len(own) < sum(own) < 0.75 * len(own)
     assert fm.math_match(answers, references).tolist() == [float(one) for one in own]
     numbers = fm.number_match(answers, references)
     rows = zip(answers, references, own, numbers, strict=True)
     assert [row for row in rows if row[3] == 1 and not row[2]] == []
-    assert np.isnan(numbers).sum() > 100
+    assert np.isnan(numbers).sum() > len(own) / 3
 
 
-@pytest.mark.parametrize(
-    ("answer", "reference", "score", "unread"),
-    [
-        ("So it is $x^2-1$.", "$(x-1)(x+1)$", 1.0, 0),
-        (r"\sqrt{8}", r"2\sqrt{2}", 1.0, 0),
-        ("5", ["6", "5.0"], 1.0, 0),
-        ("5", ["6", "7"], 0.0, 0),
-        ("I don't know", "5", np.nan, 1),
-        ("5", "none", np.nan, 1),
-        ("the same", "the same", 1.0, 0),
-        (None, "5", np.nan, 0),
-        ("$10^{10^{10}}$", "$7^{7^{7^{7}}}$", np.nan, 1),
-    ],
-)
-def test_what_is_equal_unparsed_or_endless(answer, reference, score, unread):
-    table = fm.score({"answer": [answer], "reference": [reference]}, "math_match(seconds=6)")
-    np.testing.assert_equal(table[0].to_pylist(), [None if answer is None else score])
+ROWS = [
+    ("So it is $x^2-1$.", "$(x-1)(x+1)$", 1.0),
+    (r"\sqrt{8}", r"2\sqrt{2}", 1.0),
+    ("5", ["6", "5.0"], 1.0),
+    ("5", ["6", "7"], 0.0),
+    ("I don't know", "5", np.nan),
+    ("5", "none", np.nan),
+    ("the same", "the same", 1.0),
+    (None, "5", None),
+]
+ENDLESS = [("$10^{10^{10}}$", "$7^{7^{7^{7}}}$", np.nan)]
+
+
+@pytest.mark.parametrize(("rows", "seconds", "unread"), [(ROWS, 60, 2), (ENDLESS, 1, 1)], ids=["read", "endless"])
+def test_what_is_equal_unparsed_or_endless(rows, seconds, unread):
+    answers, references, expected = map(list, zip(*rows, strict=True))
+    references = [one if isinstance(one, list) else [one] for one in references]
+    table = fm.score({"answer": answers, "reference": references}, f"math_match(seconds={seconds})")
+    np.testing.assert_equal(table[0].to_pylist(), expected)
     assert fm.summarize(table)[table.column_names[0]].n_unread == unread
 
 

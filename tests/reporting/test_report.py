@@ -201,7 +201,7 @@ def test_report_of_few_rows_and_of_rows_without_scores(tmp_path, rows, missing):
         assert "NaN" not in json.dumps(data)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_page_size_is_bounded_for_many_metrics_and_segments(tmp_path):
     random = np.random.default_rng(0)
     columns = {f"m{at}": random.random(2_000) for at in range(300)}

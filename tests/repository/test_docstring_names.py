@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import fastmetrics as fm
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.public_names import HOMES
@@ -187,5 +189,6 @@ def unbound(code: str) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and len(node.id) > 1}
 
 
+@pytest.mark.full
 def test_names_in_docstrings_exist():
     assert list(Package().faults()) == []

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -187,7 +187,6 @@ LABELS = st.sampled_from(
 
 
 @given(LABELS, st.permutations(range(4)), st.lists(st.booleans(), min_size=4, max_size=4), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_scores_of_a_pandas_frame_join_it_by_its_row_labels(labels, order, kept, ascending):
     answers = [f"{'right ' * place}wrong" for place in range(4)]
     frame = pd.DataFrame({"id": range(4), "answer": answers, "reference": ["right " * 3] * 4}, index=labels)

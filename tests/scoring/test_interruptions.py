@@ -54,6 +54,7 @@ def _cut_short(out, number, *options):
     raise AssertionError("every run was over before its first part was noticed")
 
 
+@pytest.mark.full
 def test_killed_run_resumes_to_the_same_bytes(tmp_path, rows):
     whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
     options = ("--threads", 1, "-m", "token_f1,jaccard,exact_match")
@@ -175,7 +176,11 @@ def _all(screen):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "word"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.full),
+    ],
 )
 def test_a_signal_ends_the_run_with_its_code_and_one_line(tmp_path, rows, number, code, word):
     out = tmp_path / "out.parquet"
@@ -201,6 +206,7 @@ signal.raise_signal(signal.SIGINT)
 """
 
 
+@pytest.mark.full
 def test_a_second_interrupt_ends_the_process_at_once(tmp_path, rows):
     (tmp_path / "plugin.py").write_text(UNANSWERED)
     done = alone("score", rows, "-o", tmp_path / "out.parquet", "--plugin", tmp_path / "plugin.py")
@@ -279,13 +285,15 @@ def _begun(program, *arguments):
     return run
 
 
-@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("threads", ["1", "2"])
 def test_interrupt_is_handled_within_a_row(threads):
     """The thread that scores is left alone: it holds up neither the exception nor the end of Python."""
     assert _interrupted(_begun(SCORED, threads)) == Done(0, "interrupted\n", "")
 
 
-@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.full), 2])
+@pytest.mark.full
+@pytest.mark.parametrize("threads", [1, 2])
 def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     """The rows before it are in the work folder, from where --resume goes on."""
     out, work = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"

@@ -20,6 +20,7 @@ ray = pytest.importorskip("ray")
 pytest.importorskip("ray.data")
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
     pytest.mark.slow,
 ]  # warnings of Ray about its own modules

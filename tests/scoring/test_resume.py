@@ -319,6 +319,7 @@ def number_of_parts(work: Path) -> int:
         return 0
 
 
+@pytest.mark.full
 def test_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
     rng, work = random.Random(7), tmp_path / "o.parquet.partial"
     for _ in range(2):

@@ -20,6 +20,7 @@ from tests.support.program import ENVIRONMENT
 pytest.importorskip("pyspark")
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark[.]", "ignore::FutureWarning:pyspark[.]"),
     pytest.mark.slow,
 ]

@@ -35,13 +35,13 @@ def attacker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
         yield Attacker(tmp_path_factory.mktemp("attacks"), 24, 300, server.url, ["score csv", "judge", "match"], 3)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("mode", MODES)
 def test_attack_is_survived(attacker: Attacker, mode: str) -> None:
     assert MODES[mode](attacker) == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_killed_runs_leave_nothing(attacker: Attacker) -> None:
     counts = attacker.kills(4)
     assert (counts.faults, counts.left) == ([], 0)

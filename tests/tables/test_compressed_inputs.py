@@ -144,7 +144,7 @@ print(large.rows, large.dim, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss 
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path: Path) -> None:
     rows, dim = 1_000_000, 100
     with pa.CompressedOutputStream(str(tmp_path / "large.npy.zst"), "zstd") as stream:

@@ -23,13 +23,13 @@ N = 3000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
-def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads) -> None:
+def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads, full) -> None:
     """Threads name rows while this one reads on, and names others."""
     wrong = {n: [b"bad", b"caf\xe9", b"x,y"][n % 3] for n in range(0, N, 7)}
     lines = [b"id,answer", *(b"q%d,%s" % (n, wrong.get(n, b"fine")) for n in range(N))]
     (tmp_path / "in.csv").write_bytes(b"\n".join(lines))
     options = {"threads": threads, "on_error": "skip", "limits": Limits(batch_rows=20)}
-    for _ in range(3):
+    for _ in range(3 if full else 1):
         made = run(
             open_source(tmp_path / "in.csv"),
             FunctionMaker(choosy, KINDS),

@@ -52,7 +52,7 @@ def written(path, parts, type_):
     made.close({})
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(DELIMITED), st.sampled_from(sorted(VALUES)))
 def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind):
     parts = data.draw(st.lists(st.lists(VALUES[kind], max_size=5), max_size=3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
-from tests.support.program import alone, jsonl, name_of, program
+from tests.support.program import Done, alone, jsonl, name_of, program
 
 pytestmark = pytest.mark.slow
 
@@ -192,13 +193,16 @@ def test_tables_do_not_replace_pipes() -> None:
     assert stat.S_ISFIFO(os.stat("out.csv").st_mode)
 
 
-@pytest.mark.parametrize("device", ["/dev/null", "/dev/stdout", "/dev/full"])
-def test_devices_stay(device: str) -> None:
+@pytest.mark.parametrize(
+    ("device", "run"),
+    [("/dev/null", program), ("/dev/full", program), pytest.param("/dev/stdout", alone, marks=pytest.mark.full)],
+)
+def test_devices_stay(device: str, run: Callable[..., Done]) -> None:
     rows()
     mode = os.stat("/dev/null").st_mode
-    done = alone("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
+    done = run("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
     assert (done.code, "Traceback" in done.err) == (2 if device == "/dev/stdout" else 4, False), done.err
-    done = alone("logs", "chunks", "in.jsonl", "-o", device, "--columns", "chunks=answer")
+    done = run("logs", "chunks", "in.jsonl", "-o", device, "--columns", "chunks=answer")
     assert "Traceback" not in done.err
     assert os.stat("/dev/null").st_mode == mode
     assert stat.S_ISCHR(mode)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -66,7 +66,6 @@ def read_all(path: Path) -> pa.Table:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20)
 @given(data=st.data(), name=st.sampled_from(["t.arrow", "t.parquet"]))
 def test_columns_of_every_type_are_read_as_written(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject, name: str
@@ -81,7 +80,6 @@ def test_columns_of_every_type_are_read_as_written(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=20)
 @given(
     columns=st.lists(st.lists(st.none() | _texts, min_size=3, max_size=3), min_size=1, max_size=3),
 )

@@ -90,7 +90,7 @@ def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> 
         s3.require_credentials(False)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -107,7 +107,7 @@ def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         open_source(google)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_hanging_store_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
@@ -297,9 +297,8 @@ def test_web_errors_say_what_the_server_answers(failing: ObjectStore) -> None:
         open_source(path)
 
 
-@pytest.mark.slow
-def test_hanging_web_server_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
+def test_hanging_web_server_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch, full: bool) -> None:
+    monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0 if full else 0.1)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
     failing.faults = {"GET": ["hang"] * 20, "HEAD": ["hang"] * 20}

@@ -149,7 +149,7 @@ def test_error_for_pipe_without_format_names_the_option(tmp_path):
     assert "unknown format" not in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_commands_read_process_substitutions(tmp_path):
     write(ROWS, tmp_path / "t.csv")
     (tmp_path / "run").write_text("q1 Q0 d1 1 1.0 t\n")

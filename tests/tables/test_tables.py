@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
@@ -29,7 +29,6 @@ def test_formats_give_the_same_rows(tmp_path, name, threads):
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv"])
-@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=8))
 def test_unicode_text_round_trips(tmp_path_factory, name, texts):
     path = write(pa.table({"id": range(len(texts)), "answer": texts}), tmp_path_factory.mktemp("u") / name)
@@ -108,7 +107,6 @@ def test_cell_sizes_are_independent_of_layout():
     assert cell_bytes(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2))).tolist() == [8]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.booleans(), max_size=60),
     blocks=st.integers(1, 20),

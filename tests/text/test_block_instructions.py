@@ -121,16 +121,12 @@ def test_texts_of_more_bytes_than_32_bits_count(monkeypatch) -> None:
 
 
 TWINS = "FASTMETRICS_SCALAR_TWINS"
-SOME = "worked or any_text or strip_character or borders"
-"""The tests that run on the twins too, unless all do."""
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(TWINS in os.environ, reason="these are the tests on the scalar twins")
-def test_scalar_twins_pass_the_tests_of_text(full: bool) -> None:
-    """For a Numba or a processor on which the instructions do not compile: those of words and pieces, or all."""
-    folder = Path(__file__).parent
-    some = [folder / "test_conventions.py", folder / "test_words_kernel.py", "-k", SOME]
-    run = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", *map(str, [folder] if full else some)]
+def test_scalar_twins_pass_the_tests_of_text() -> None:
+    """For a Numba or a processor on which the instructions do not compile."""
+    run = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", str(Path(__file__).parent)]
     done = subprocess.run(run, cwd=ROOT, env={**os.environ, TWINS: "1"}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]

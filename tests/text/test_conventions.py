@@ -70,7 +70,6 @@ def test_kernels_equal_reference_on_any_text(name: str, rows: list[str | None]) 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @given(value=strategies.surrogate_texts)
-@settings(max_examples=30)
 def test_lone_surrogates(name: str, value: str) -> None:
     assert CUTTERS[name]([value]) == CUTTERS[name]([well_formed(value)])
     check(name, ["plain", well_formed(value), None])

@@ -40,7 +40,7 @@ def check(method, count, sample, least=0.8):
 METHODS = pytest.mark.parametrize("method", ["pacmap", "umap"])
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @METHODS
 def test_layouts_keep_clusters_together(method):
     """Few rows, in plain Python: the packages take minutes to compile, and a dozen rows have no stable order."""
