@@ -143,7 +143,7 @@ def _validate(rows: Rows) -> Any:
 
 def _alpha(rows: Rows) -> Any:
     ratings = np.round(10 * np.column_stack([rows.runs[name]["token_f1"] for name in "abc"]))
-    return fm.stats.krippendorff_alpha(ratings.tolist(), level="ratio")
+    return fm.stats.krippendorff_alpha(ratings.tolist(), level="ordinal")
 
 
 def _embed(rows: Rows) -> Any:

@@ -21,8 +21,8 @@ from fastmetrics.metrics.fitted_file import FittedModel, RowScores
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.validate import reversal_note, simultaneous
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
+from fastmetrics.stats.figures import Influence, Pairs
 from fastmetrics.stats.mean_interval import mean_interval
-from fastmetrics.stats.paired_figures import Influence, Pairs
 from fastmetrics.stats.promises import promise_cells, promise_note
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.

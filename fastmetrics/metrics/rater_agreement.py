@@ -48,7 +48,7 @@ def _finish(rows: KeptRows) -> Agreement:
     flat, counts = np.concatenate(values), np.concatenate(sizes)
     raters = int(counts.max(initial=0))
     if not raters:
-        return Agreement(0, [], np.nan, np.nan, np.nan, np.nan)
+        return Agreement(0, [], np.nan, np.nan, np.nan)
     table = np.full((len(counts), raters), np.nan)
     table[np.arange(raters) < counts[:, None]] = flat
     return agreement(np.ascontiguousarray(table.T), confidence=None)
@@ -64,9 +64,8 @@ def rater_agreement(ratings: Ratings) -> pa.ListArray:
     """Agreement between raters: kappa of each pair of raters, and Krippendorff's alphas.
 
     ``ratings`` contains the numeric ratings of a row by all raters, in a fixed order, with null for no rating.  A
-    summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval``,
-    ``.alpha_ratio`` and, for the first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``,
-    ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.stats.agreement`` defines them, and
+    summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval`` and, for the
+    first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``, ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.stats.agreement`` defines them, and
     accepts raters as columns, and words.
 
     A run stores the ratings with its scores, and the figures need all ratings in memory.  Returns an ``Agreement``.

@@ -38,6 +38,7 @@ from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
 from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.figures import UNKNOWN
 from fastmetrics.stats.judge_quality import (
     Consistency,
     JudgeDecisions,
@@ -52,7 +53,7 @@ from fastmetrics.stats.judge_quality import (
 )
 from fastmetrics.stats.labels import join, positive_from
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
-from fastmetrics.stats.raters import scale_agreement
+from fastmetrics.stats.raters import agreement
 
 # The results of evaluating judges: figures of each judged column, agreement between judges, printed tables.
 
@@ -578,11 +579,13 @@ def _agreement(
     scores: tuple[Floats, Floats], verdicts: tuple[Floats, Floats], confidence: float
 ) -> dict[str, Estimate]:
     """Kappas and alphas of two raters: those that ask whether grades are the same, of the verdicts."""
-    found = scale_agreement(*scores, confidence)
-    if all(map(np.array_equal, scores, verdicts)):
-        return found
-    same = scale_agreement(*verdicts, confidence)
-    return found | {name: same[name] for name in ("kappa", "alpha_nominal")}
+    found, same = (agreement(list(sides), confidence=confidence) for sides in (scores, verdicts))
+    figures = {}
+    for name in ("kappa", "kappa_linear", "kappa_quadratic", "alpha_nominal", "alpha_ordinal", "alpha_interval"):
+        of = same if name in ("kappa", "alpha_nominal") else found
+        part = of.pairs[0] if name.startswith("kappa") else of
+        figures[name] = Estimate.of(getattr(part, name), part.intervals.get(name, UNKNOWN))
+    return figures
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:

@@ -14,8 +14,8 @@ from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, as_share
+from fastmetrics.stats.figures import Pairs, correlation_of, estimate_of
 from fastmetrics.stats.mean_interval import f1_share
-from fastmetrics.stats.paired_figures import Pairs, estimate_of
 from fastmetrics.stats.raters import cohen_kappa
 
 # Pearson's r and Spearman's ρ of all pairs of columns, over the rows with both values.
@@ -128,7 +128,7 @@ def associate(
     and scores of at most the threshold are positive.  Correlations keep their sign.
 
     The threshold is fixed for all intervals.  Those of correlations and AUC are Student's t on Fisher's scale artanh
-    (:mod:`fastmetrics.stats.paired_figures`); the interval of F1 is the exact one of TP/(TP + FP + FN), of which F1 is
+    (:mod:`fastmetrics.stats.figures`); the interval of F1 is the exact one of TP/(TP + FP + FN), of which F1 is
     a function.
 
     ``clusters`` numbers the group of each row from 0, such as its session or document.  Rows of a group carry less
@@ -160,7 +160,7 @@ def associate(
     x, good = pairs.alone.x, pairs.alone.y >= least
     reached = _cut(x, good) if threshold is None or not good.any() else threshold
     pearson, spearman, kendall = (
-        estimate_of(pairs, figure, confidence) for figure in (Pairs.pearson, Pairs.spearman, Pairs.kendall)
+        correlation_of(pairs, figure, confidence) for figure in ("pearson", "spearman", "kendall")
     )
     auc = as_share(estimate_of(pairs, lambda rows: rows.auc(least), confidence))
     named, f1 = x >= reached, UNDEFINED

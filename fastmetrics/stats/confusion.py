@@ -14,8 +14,8 @@ from fastmetrics.base.arrays import Flags, Ints
 from fastmetrics.base.display import Grid, number
 from fastmetrics.base.notes import Note
 from fastmetrics.stats.estimates import Estimate, Sample, as_share
+from fastmetrics.stats.figures import Influence, Pairs, estimate_of
 from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
-from fastmetrics.stats.paired_figures import Influence, Pairs, estimate_of
 
 # The confusion matrix: only cells with rows are stored, as a thousand classes have a million cells.
 

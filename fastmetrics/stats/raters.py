@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,12 +18,10 @@ from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
-from fastmetrics.kernels.exact_sums import squared_ratios
-from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.figures import UNKNOWN, Influence, Pairs, of_sums
 from fastmetrics.stats.labels import group_numbers
-from fastmetrics.stats.paired_figures import UNKNOWN, Influence, Pairs, estimate_of
 
 # Ratings of the same units by several raters: columns of any table, as positions on one scale.
 
@@ -147,49 +144,43 @@ def _categories(array: pa.Array | pa.ChunkedArray) -> list[Any] | None:
     return list(chunk.dictionary.to_pylist())
 
 
-# The disagreements of which Krippendorff's alpha consists, and its interval.
+# Krippendorff's alpha as a figure of units.
 
 
-_SEVERAL = 1_000
-"""Number of distinct amounts up to which the ratio alpha has an interval."""
+def alpha_of(ratings: Ratings, level: str, weights: Floats | None = None) -> Influence | None:
+    """Alpha of the units with two ratings or more; None without two different ratings.
 
-
-@dataclass(frozen=True)
-class AlphaParts:
-    """The disagreements of which alpha consists: α = 1 − (n − 1)·Σ w·within/(size − 1) / between.
-
-    w is the weight of a unit, and n = Σ w·size the weight of all ratings.
+    α = 1 − (n − 1)·Σ w·within/(size − 1) / between, where ``within`` and ``between`` are the distances of the ordered
+    pairs of ratings of a unit and of all, and n = Σ w·size.  ``weights`` are those of such units.
     """
-
-    units: Ints
-    """The unit of each rating."""
-    weights: Floats
-    """The weight of each unit."""
-    within: Floats
-    """The sum of the distances of the ordered pairs of ratings of each unit."""
-    between: float
-    """The sum of the distances of all ordered pairs of ratings, times both weights."""
-    crossed: Floats | None
-    """The sum of the distances of each rating from all ratings, times their weights; None if they are too many."""
-
-    @property
-    def value(self) -> float:
-        """Alpha."""
-        sizes = np.bincount(self.units)
-        n = float((self.weights * sizes).sum())
-        return 1.0 - (n - 1) * float((self.weights * (self.within / (sizes - 1))).sum()) / self.between
-
-    def influence(self) -> Floats:
-        """The influence of each unit on alpha."""
-        sizes, total = np.bincount(self.units), float(self.weights.sum())
-        n, own = float((self.weights * sizes).sum()), self.within / (sizes - 1)
-        apart = float((self.weights * own).sum())
-        moved = np.bincount(self.units, self.crossed) * 2 / self.between
-        influence: Floats = (self.value - 1) * total * (sizes / n + (own / apart if apart else 0.0) - moved)
-        return influence
+    codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
+    weights = np.ones(len(codes)) if weights is None else weights
+    units, raters = np.nonzero(codes >= 0)
+    used, flat = np.unique(codes[units, raters], return_inverse=True)
+    if len(used) < 2:
+        return None
+    sizes, heavy = np.bincount(units).astype(np.float64), weights[units]
+    n, counts = float(heavy.sum()), np.asarray(np.bincount(flat, heavy), np.float64)
+    if level == "nominal":
+        cells, occur = np.unique(units * len(used) + flat, return_counts=True)
+        within = sizes**2 - np.bincount(cells // len(used), occur.astype(np.float64) ** 2)
+        crossed = n - counts[flat]
+    else:
+        ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
+        scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
+        rated = (scale - scale @ counts / n)[flat]
+        within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
+        crossed = n * rated**2 + float((heavy * rated**2).sum())
+    between = np.asarray(np.bincount(units, crossed), np.float64)
+    value, influence = of_sums(
+        lambda n, within, between: 1 - (n - 1) * within / between,
+        [sizes, within / (sizes - 1), (between, 2 * between)],
+        weights,
+    )
+    return Influence(value, influence, None, np.zeros(0), np.zeros(0))
 
 
-def alpha_interval(
+def _alpha_interval(
     value: float, ratings: Ratings, level: str, confidence: float, clusters: Ints | None = None
 ) -> Interval:
     """The interval of alpha, of this value, over the units with two ratings or more."""
@@ -200,88 +191,34 @@ def alpha_interval(
     more = np.full((len(parts.x) - parts.n, codes.shape[1]), -1)
     more[:, 0], more[:, 1] = parts.x[parts.n :], parts.y[parts.n :]
     weights = np.append(np.ones(len(codes)), np.full(len(more), parts.weight))
-    smoothed = alpha_parts(replace(ratings, codes=np.concatenate([codes, more])), level, weights, crossed=True)
-    if smoothed is None:
+    spread = alpha_of(replace(ratings, codes=np.concatenate([codes, more])), level, weights)
+    if spread is None:
         return UNKNOWN
-    if smoothed.crossed is None:
-        return replace(UNKNOWN, note=Note("many_amounts"))
-    psi, n = smoothed.influence(), len(codes)
-    own = None if clusters is None else clusters[rated]
-    return Influence(smoothed.value, psi[:n], own, psi[n:], weights[n:]).interval(value, confidence)
-
-
-def alpha_parts(
-    ratings: Ratings, level: str, weights: Floats | None = None, *, crossed: bool = False
-) -> AlphaParts | None:
-    """The disagreements of the units with two ratings or more, with those that only intervals need if ``crossed``.
-
-    ``weights`` are those of such units.  None without two different ratings.
-    """
-    codes = ratings.codes[(ratings.codes >= 0).sum(axis=1) >= 2]
-    weights = np.ones(len(codes)) if weights is None else weights
-    units, raters = np.nonzero(codes >= 0)
-    used, flat = np.unique(codes[units, raters], return_inverse=True)
-    if len(used) < 2:
-        return None
-    sizes, heavy = np.bincount(units).astype(np.float64), weights[units]
-    n, counts = float(heavy.sum()), np.asarray(np.bincount(flat, heavy), np.float64)
-    apart: Floats | None
-    if level in ("nominal", "ratio"):
-        cells, occur = np.unique(units * len(used) + flat, return_counts=True)
-        owners, times = cells // len(used), occur.astype(np.float64)
-    if level == "nominal":
-        within = sizes**2 - np.bincount(owners, times**2)
-        between = n**2 - float((counts**2).sum())
-        return AlphaParts(units, weights, within, between, n - counts[flat])
-    if level == "ratio" and ratings.values is not None:
-        amounts = ratings.values[used] / ratings.values[used].max()
-        within = _ratios(owners, amounts[cells % len(used)], times)
-        between = float(_ratios(np.zeros(len(used), np.int64), amounts, counts)[0])
-        apart = _ratio_sums(amounts, counts)[flat] if crossed and len(used) <= _SEVERAL else None
-        return AlphaParts(units, weights, within, between, apart)
-    ranks = np.cumsum(counts) - counts / 2  # their difference is the ordinal distance
-    scale = ranks if level == "ordinal" or ratings.values is None else ratings.values[used]
-    rated = (scale - scale @ counts / n)[flat]
-    within = 2 * (sizes * np.bincount(units, rated**2) - np.bincount(units, rated) ** 2)
-    squares = float((heavy * rated**2).sum())
-    between = 2 * (n * squares - float((heavy * rated).sum()) ** 2)
-    return AlphaParts(units, weights, within, between, n * rated**2 + squares)
-
-
-def _ratio_sums(amounts: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of the distances of each amount from all ratings."""
-    both = amounts[:, None] + amounts
-    apart = np.divide(amounts[:, None] - amounts, both, out=np.zeros_like(both), where=both > 0)
-    sums: NDArray[np.float64] = apart**2 @ counts
-    return sums
-
-
-def _ratios(groups: NDArray[np.int64], amounts: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Twice the disagreement of the pairs in each group of equal amounts."""
-    starts = np.append(0, np.cumsum(np.bincount(groups))).astype(np.int64)
-    sums = np.empty(len(starts) - 1)
-    squared_ratios(starts, amounts, times, sums)
-    return sums
+    n, own = len(codes), None if clusters is None else clusters[rated]
+    return Influence(spread.value, spread.rows[:n], own, spread.rows[n:], weights[n:]).interval(value, confidence)
 
 
 # Agreement between raters: Cohen's κ and Krippendorff's α.
 
 
 Weights = Literal["none", "linear", "quadratic"]
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
-_MANY = 20_000  # number of distinct amounts whose pairs take less than a second
+Level = Literal["nominal", "ordinal", "interval"]
 
 _ORDER = Argument("order"), "[lowest, ..., highest]"
+_KAPPAS = ("kappa", "kappa_linear", "kappa_quadratic")
+_POWERS = dict(zip(get_args(Weights), range(3), strict=True))
+_ALPHAS = tuple(f"alpha_{level}" for level in get_args(Level))
 
 
 def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none", order: Sequence[Any] | None = None) -> float:
     """Cohen's kappa of two raters: κ = 1 − Σ w·observed / Σ w·expected over the pairs of categories.
 
-    A disagreement between the i-th and the j-th category in use, in ascending order, weighs 1, ``linear`` |i − j| or
-    ``quadratic`` (i − j)².  ``order`` lists all categories from the lowest to the highest, like scikit-learn's
-    ``labels``.  Words need it for weights, because alphabetical order is not a scale, unless they are ordered
-    categories of pandas or Polars.  Units that either rater left out (null, NaN) are ignored.  NaN if no disagreement
-    is expected (a single category) or no unit remains.  Source: Cohen 1960 and 1968, as in scikit-learn.
+    A disagreement weighs 1, ``linear`` the distance of both ratings on the scale, or ``quadratic`` its square.  Numbers
+    are their own scale: 1 and 5 are 4 apart whether or not a unit has 3.  ``order`` lists the categories of another
+    scale from the lowest to the highest, one step apart, like scikit-learn's ``labels``.  Words need it for weights,
+    because alphabetical order is not a scale, unless they are ordered categories of pandas or Polars.  Units that
+    either rater left out (null, NaN) are ignored.  NaN if no disagreement is expected (a single category) or no unit
+    remains.  Source: Cohen 1960 and 1968, as in scikit-learn.
 
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
@@ -298,7 +235,7 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none", order: Se
     ratings = read_ratings([first, second], order)
     if weights != "none" and not ratings.ordered:
         raise OptionError(Argument("weights", weights), ": the order of words is unknown; give ", *_ORDER)
-    return _kappa(*_codes_of(ratings, 0, 1), weights)
+    return _pairs_of(ratings, 0, 1).alone.kappa(_POWERS[weights]).value
 
 
 def krippendorff_alpha(
@@ -316,15 +253,14 @@ def krippendorff_alpha(
     values="rating")``.  Null and NaN mean not rated; units with fewer than two ratings are ignored.
 
     The distance between two ratings is 1 (``nominal``), the square of the number of ratings between them, counting half
-    of their own (``ordinal``), the square of their difference (``interval``), or the square of their difference divided
-    by their sum (``ratio``, for amounts of 0 or more; its time grows with the square of the number of distinct
-    amounts).  Words are nominal, or ordinal with ``order``, which lists all words from the lowest to the highest.  NaN
-    if all ratings are equal.  Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability.
+    of their own (``ordinal``), or the square of their difference (``interval``).  Words are nominal, or ordinal with
+    ``order``, which lists all words from the lowest to the highest.  NaN if all ratings are equal.  Source:
+    Krippendorff 2011, Computing Krippendorff's alpha-reliability.
 
     >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
     0.5454545454545454
-    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, level="ratio"), 4)
-    0.9961
+    >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, level="interval"), 4)
+    0.9912
 
     Raises ``OptionError`` for an unknown level, a level that these ratings do not support, and an order that lacks a
     rating, ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers
@@ -334,13 +270,11 @@ def krippendorff_alpha(
         raise OptionError(Argument("level", level), f": expected one of {', '.join(get_args(Level))}")
     rated = read_ratings(ratings, order, raters)
     if level not in _levels(rated):
-        if level == "ratio" and rated.values is not None:
-            least = float(rated.values.min())
-            raise OptionError(Argument("level", level), f": expected amounts of 0 or more, got {least}")
         raise OptionError(
             Argument("level", level), ": words need the nominal level, or the ordinal level with ", *_ORDER
         )
-    return _alpha(rated, level)
+    alpha = alpha_of(rated, level)
+    return math.nan if alpha is None else alpha.value
 
 
 @dataclass(frozen=True)
@@ -362,8 +296,7 @@ class Agreement(FigureTable):
     """Agreement of raters: kappa of each pair, and Krippendorff's alphas.
 
     Figures that the ratings do not support are NaN: weighted kappas and the ordinal alpha of words without an order,
-    the interval alpha of words, and the ratio alpha of anything but amounts of 0 or more.  The ratio alpha of more than
-    20,000 distinct amounts is omitted too, because it takes long: use ``krippendorff_alpha``.
+    and the interval alpha of words.
     """
 
     n_units: int
@@ -371,7 +304,6 @@ class Agreement(FigureTable):
     alpha_nominal: float
     alpha_ordinal: float
     alpha_interval: float
-    alpha_ratio: float
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """The intervals of the alphas, by name."""
 
@@ -382,23 +314,20 @@ class Agreement(FigureTable):
 
     def grids(self) -> Sequence[Grid]:
         """The alphas with their intervals, and the kappas of each pair of raters."""
-        kinds = ("kappa", "kappa_linear", "kappa_quadratic")
         lines = [
-            (pair.first, pair.second, number(pair.n), *(number(getattr(pair, kind)) for kind in kinds))
+            (pair.first, pair.second, number(pair.n), *(number(getattr(pair, kind)) for kind in _KAPPAS))
             for pair in self.pairs
         ]
-        return [*super().grids(), Grid(("first", "second", "n", *kinds), lines, label_columns=2)]
+        return [*super().grids(), Grid(("first", "second", "n", *_KAPPAS), lines, label_columns=2)]
 
     @property
     def figures(self) -> dict[str, float]:
         """The values by name; the kappa of the first and the third rater is ``kappa_1_3``."""
-        alphas = {
-            name: float(getattr(self, name)) for name in ("n_units", *(f"alpha_{level}" for level in get_args(Level)))
-        }
+        alphas = {name: float(getattr(self, name)) for name in ("n_units", *_ALPHAS)}
         raters = list(dict.fromkeys(name for pair in self.pairs for name in (pair.first, pair.second)))
         for pair in self.pairs:
             both = f"{raters.index(pair.first) + 1}_{raters.index(pair.second) + 1}"
-            for kind in ("kappa", "kappa_linear", "kappa_quadratic"):
+            for kind in _KAPPAS:
                 alphas[f"{kind}_{both}"] = getattr(pair, kind)
         return alphas
 
@@ -417,8 +346,7 @@ def agreement(
     figure over units, or over ``clusters`` of dependent units, a column with the cluster of each unit: Student's t on
     Fisher's scale artanh, with the standard error of the delta method and degrees of freedom that count how many units
     carry it.  One more unit, spread over all pairs of ratings, takes part in it, so that it holds for rare ratings
-    (docs/judges.md).  The ratio alpha of more than 1,000 distinct amounts has none; ``confidence=None`` leaves them
-    out.
+    (docs/judges.md).  ``confidence=None`` leaves them out.
 
     >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
     0.5
@@ -432,94 +360,39 @@ def agreement(
     groups = None if clusters is None else group_numbers(as_array(clusters, "clusters"), "column 'clusters'")
     if groups is not None and len(groups) != len(rated):
         raise InputError(f"there are {len(rated):,} units, but ", Argument("clusters"), f" has {len(groups):,}")
-    weights = [weights for weights in get_args(Weights) if weights == "none" or table.ordered]
+    names = _KAPPAS if table.ordered else _KAPPAS[:1]
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(table.names), 2):
-        a, b = _codes_of(table, i, j)
-        kappas = [_kappa(a, b, weight) for weight in weights]
-        names = ("kappa", "kappa_linear", "kappa_quadratic")[: len(kappas)]
+        both = rated[:, [i, j]].all(axis=1)
+        weighed = _pairs_of(table, i, j, None if groups is None else groups[both])
+        figures = {name: weighed.alone.kappa(power).value for power, name in enumerate(names)}
         intervals = {}
         if confidence is not None:
-            own = None if groups is None else groups[rated[:, [i, j]].all(axis=1)]
-            both = Pairs.of(a.astype(np.float64), b.astype(np.float64), own, one_scale=True)
             intervals = {
-                name: both.kappa(power).interval(value, confidence)
-                for power, (name, value) in enumerate(zip(names, kappas, strict=True))
+                name: weighed.kappa(power).interval(figures[name], confidence) for power, name in enumerate(names)
             }
-        padded = [*kappas, math.nan, math.nan]
-        pairs.append(PairAgreement(first, second, len(a), padded[0], padded[1], padded[2], intervals))
-    levels = _levels(table)
-    if table.values is not None and len(table.values) > _MANY:
-        levels = [level for level in levels if level != "ratio"]
-    parts = {level: alpha_parts(table, level) for level in levels}
-    defined = {level: part for level, part in parts.items() if part is not None}
-    alphas = [defined[level].value if level in defined else math.nan for level in get_args(Level)]
+        figures = dict.fromkeys(_KAPPAS, math.nan) | figures
+        pairs.append(PairAgreement(first, second, int(both.sum()), **figures, intervals=intervals))
+    parts = {f"alpha_{level}": (level, alpha_of(table, level)) for level in _levels(table)}
+    defined = {name: (level, part.value) for name, (level, part) in parts.items() if part is not None}
+    alphas = {name: defined[name][1] if name in defined else math.nan for name in _ALPHAS}
     intervals = {}
     if confidence is not None:
         intervals = {
-            f"alpha_{level}": alpha_interval(part.value, table, level, confidence, groups)
-            for level, part in defined.items()
+            name: _alpha_interval(value, table, level, confidence, groups) for name, (level, value) in defined.items()
         }
-    n_units = int((rated.sum(axis=1) >= 2).sum())
-    return Agreement(n_units, pairs, alphas[0], alphas[1], alphas[2], alphas[3], intervals)
+    return Agreement(int((rated.sum(axis=1) >= 2).sum()), pairs, **alphas, intervals=intervals)
 
 
-def _levels(ratings: Ratings) -> list[str]:
+def _levels(ratings: Ratings) -> tuple[str, ...]:
     """The levels of measurement that the ratings support."""
-    if ratings.values is None:
-        return ["nominal", "ordinal"] if ratings.ordered else ["nominal"]
-    return [level for level in get_args(Level) if level != "ratio" or ratings.values.min(initial=0.0) >= 0]
+    levels: tuple[str, ...] = get_args(Level)
+    return levels if ratings.values is not None else levels[: 1 + ratings.ordered]
 
 
-def _codes_of(ratings: Ratings, first: int, second: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ratings of two raters of the units that both rated, as positions on the scale.
-
-    Without a given scale, adjacent categories in use are one step apart.
-    """
+def _pairs_of(ratings: Ratings, first: int, second: int, clusters: Ints | None = None) -> Pairs:
+    """The ratings of two raters of the units that both rated: numbers, or positions on a given scale."""
     codes = ratings.codes[:, [first, second]]
     codes = codes[(codes >= 0).all(axis=1)]
-    if not ratings.scaled:
-        codes = np.unique(codes, return_inverse=True)[1]
-    a, b = codes.reshape(-1, 2).T
-    return a, b
-
-
-def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], weights: Weights) -> float:
-    """Kappa of the positions of two raters' ratings."""
-    n, places = len(a), range(int(max(a.max(initial=0), b.max(initial=0))) + 1)
-    count_a, count_b = (np.bincount(side, minlength=len(places)).tolist() for side in (a, b))
-    if weights == "none":
-        observed = int((a != b).sum())
-        expected = n * n - sum(x * y for x, y in zip(count_a, count_b, strict=True))
-    elif weights == "linear":  # |i − j| is the number of boundaries between i and j
-        observed = int(abs(a - b).sum())
-        upto = zip(itertools.accumulate(count_a), itertools.accumulate(count_b), strict=True)
-        expected = sum(x * (n - y) + y * (n - x) for x, y in upto)
-    else:
-        observed = int(((a - b) ** 2).sum())
-        (sum_a, sum_b) = (sum(i * count[i] for i in places) for count in (count_a, count_b))
-        expected = n * sum(i * i * (count_a[i] + count_b[i]) for i in places) - 2 * sum_a * sum_b
-    return (expected - n * observed) / expected if expected else math.nan
-
-
-def scale_agreement(
-    first: NDArray[np.float64], second: NDArray[np.float64], confidence: float, clusters: Ints | None = None
-) -> dict[str, Estimate]:
-    """Kappas and alphas of two raters whose ratings are numbers on one scale, such as a rubric's.
-
-    A disagreement of weighted kappa weighs |x − y| or (x − y)².  Grades of the scale that nobody used thus keep their
-    distance, and means of repeats (4.5) keep their place.  A figure is undefined if no disagreement is expected.
-    """
-    found = agreement({"first": first, "second": second}, confidence=confidence, clusters=clusters)
-    figures = {"kappa": Estimate.of(found.pairs[0].kappa, found.pairs[0].intervals["kappa"])}
-    pairs = Pairs.of(first, second, clusters, one_scale=True)
-    for power, name in ((1, "kappa_linear"), (2, "kappa_quadratic")):
-        figures[name] = estimate_of(pairs, partial(Pairs.kappa, power=power), confidence)
-    for name in ("alpha_nominal", "alpha_ordinal", "alpha_interval"):
-        figures[name] = Estimate.of(getattr(found, name), found.intervals.get(name, UNKNOWN))
-    return figures
-
-
-def _alpha(ratings: Ratings, level: str) -> float:
-    parts = alpha_parts(ratings, level)
-    return math.nan if parts is None else parts.value
+    places = codes.astype(np.float64) if ratings.scaled or ratings.values is None else ratings.values[codes]
+    return Pairs.of(places[:, 0], places[:, 1], clusters, one_scale=True)

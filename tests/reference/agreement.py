@@ -14,8 +14,6 @@ def difference(a: float, b: float, level: str, sizes: Counter[float]) -> float:
         return float(a != b)
     if level == "interval":
         return (a - b) ** 2
-    if level == "ratio":
-        return ((a - b) / (a + b)) ** 2 if a + b else 0.0
     between = sum(sizes[value] for value in sizes if min(a, b) <= value <= max(a, b))
     return (between - (sizes[a] + sizes[b]) / 2) ** 2 if a != b else 0.0
 

@@ -50,7 +50,7 @@ TABLES = {
 @pytest.mark.parametrize("form", sorted(TABLES))
 def test_raters_are_the_columns_of_a_table(form):
     found = fm.stats.agreement(TABLES[form])
-    for level in ("nominal", "ordinal", "interval", "ratio"):
+    for level in ("nominal", "ordinal", "interval"):
         expected = plain([ANN, BOB, CAT], level)
         assert fm.stats.krippendorff_alpha(TABLES[form], level=level) == pytest.approx(expected, abs=1e-12)
         assert getattr(found, f"alpha_{level}") == pytest.approx(expected, abs=1e-12)
@@ -98,7 +98,6 @@ def test_word_ratings_use_the_given_order(pairs, order):
     places = [[None if word is None else order.index(word) for word in column] for column in (first, second)]
     assert found.alpha_ordinal == pytest.approx(plain(places, "ordinal"), abs=1e-9, nan_ok=True)
     assert math.isnan(found.alpha_interval)
-    assert math.isnan(found.alpha_ratio)
 
 
 def test_weighted_kappa_of_words_needs_an_order():
@@ -109,7 +108,7 @@ def test_weighted_kappa_of_words_needs_an_order():
     found = fm.stats.agreement({"a": first, "b": second})
     assert found.pairs[0].kappa == fm.stats.cohen_kappa(first, second)
     unknown = [found.pairs[0].kappa_linear, found.pairs[0].kappa_quadratic]
-    unknown += [found.alpha_ordinal, found.alpha_interval, found.alpha_ratio]
+    unknown += [found.alpha_ordinal, found.alpha_interval]
     assert all(map(math.isnan, unknown))
     assert not math.isnan(found.alpha_nominal)
 
@@ -161,18 +160,14 @@ def test_numeric_ratings_use_the_given_order():
         fm.stats.cohen_kappa(first, second, weights="quadratic", order=["1", "2", "5"])
 
 
-@pytest.mark.slow
-def test_ratio_alpha_of_many_values_is_computed_on_request():
-    many = {"a": range(20_001), "b": [0, *range(20_000)]}
-    few = {name: list(column)[:20_000] for name, column in many.items()}
-    assert math.isnan(fm.stats.agreement(many).alpha_ratio)
-    assert fm.stats.krippendorff_alpha(many, level="ratio") == pytest.approx(1.0, abs=1e-3)
-    assert fm.stats.agreement(few).alpha_ratio == fm.stats.krippendorff_alpha(few, level="ratio")
-
-
-def test_ratings_of_any_magnitude():
-    for scale in (1e-300, 1.0, 1e307):
-        amounts = [[scale * value for value in column] for column in ([1, 2, 9], [1, 3, 9])]
-        assert fm.stats.krippendorff_alpha(amounts, level="ratio") == pytest.approx(
-            plain([[1, 2, 9], [1, 3, 9]], "ratio")
-        )
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_a_grade_that_nobody_gave_keeps_its_place(weights):
+    """Whole numbers are their own scale, and so are their halves, tenths and any other unit."""
+    first, second = np.array([1, 2, 4, 5, 5]), np.array([2, 2, 5, 5, 4])
+    expected = cohen_kappa_score(first, second, labels=[1, 2, 3, 4, 5], weights=weights)
+    for unit in (1, 0.5, 0.1, 1e-300, 1e300):
+        assert fm.stats.cohen_kappa(unit * first, unit * second, weights=weights) == pytest.approx(expected)
+    found = fm.stats.agreement([first, second]).pairs[0]
+    assert {"linear": found.kappa_linear, "quadratic": found.kappa_quadratic}[weights] == pytest.approx(expected)
+    validated = fm.validate({"my_grade": first}, second)["my_grade"].agreement
+    assert validated is None or validated.pairs[0].kappa_linear == found.kappa_linear
