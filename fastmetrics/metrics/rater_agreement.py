@@ -65,8 +65,8 @@ def rater_agreement(ratings: Ratings) -> pa.ListArray:
 
     ``ratings`` contains the numeric ratings of a row by all raters, in a fixed order, with null for no rating.  A
     summary has ``rater_agreement.n_units``, ``.alpha_nominal``, ``.alpha_ordinal``, ``.alpha_interval`` and, for the
-    first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``, ``.kappa_quadratic_1_2``; NaN where the definition divides by zero.  ``fm.stats.agreement`` defines them, and
-    accepts raters as columns, and words.
+    first and the second rater, ``.kappa_1_2``, ``.kappa_linear_1_2``, ``.kappa_quadratic_1_2``; NaN where the
+    definition divides by zero.  ``fm.stats.agreement`` defines them, and accepts raters as columns, and words.
 
     A run stores the ratings with its scores, and the figures need all ratings in memory.  Returns an ``Agreement``.
 

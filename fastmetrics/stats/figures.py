@@ -1,4 +1,4 @@
-"""Figures that are no means, such as κ, α, F1 over classes, correlations and AUC, and the one way to their intervals."""
+"""Figures that are no means, such as κ, α, F1 of classes, correlations and AUC, and the one way to their intervals."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ _POINTS = 1_000
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _PERFECT = 1e-12
 _MOST_EXACT = 1e6
+_GRADES = 12
 _WIDER = 1.2
 """How much wider than that of the plain method an interval is that a note calls wide."""
 
@@ -226,9 +227,9 @@ class Pairs:
         return np.append(np.ones(self.n), np.full(len(self.x) - self.n, self.weight))
 
     @property
-    def are_flags(self) -> bool:
-        """Whether neither column has more than two values."""
-        return all(len(np.unique(column[: self.n])) <= 2 for column in (self.x, self.y))
+    def n_values(self) -> int:
+        """The number of different values of the column that has more."""
+        return max(len(np.unique(column[: self.n])) for column in (self.x, self.y))
 
     def of_sums(self, formula: Callable[..., Any], columns: Sequence[Column]) -> Influence:
         """A figure between −1 and 1 that is a formula of sums over the rows; NaN without rows or where it is 0/0."""
@@ -346,21 +347,22 @@ def estimate_of(pairs: Pairs, figure: Callable[[Pairs], Influence], confidence: 
 
 def correlation_of(pairs: Pairs, figure: str, confidence: float) -> Estimate:
     """A correlation by name, with its interval."""
-    formula, floor, few = _CORRELATIONS[figure]
-    alone = formula(pairs.alone)
-    if pairs.n <= _LEAST or pairs.are_flags or not abs(alone.value) < 1 - _PERFECT:
+    formula, floor, with_row = _CORRELATIONS[figure]
+    alone, few = formula(pairs.alone), pairs.n_values
+    if pairs.n <= _LEAST or few <= with_row or not abs(alone.value) < 1 - _PERFECT:
         return estimate_of(pairs, formula, confidence)
-    floored = replace(alone, floor=math.sqrt(floor(alone.value, pairs.n)), few=few)
+    note = "few_carry" if few <= _GRADES or figure == "kendall" else "far_rows"
+    floored = replace(alone, floor=math.sqrt(floor(alone.value, pairs.n)), few=note)
     return Estimate.of(alone.value, floored.interval(alone.value, confidence))
 
 
-_CORRELATIONS: Mapping[str, tuple[Callable[[Pairs], Influence], Callable[[float, int], float], str]] = {
-    "pearson": (Pairs.pearson, lambda r, n: 1 / (n - 3), "far_rows"),
-    "spearman": (Pairs.spearman, lambda rho, n: (1 + rho * rho / 2) / (n - 3), "far_rows"),
-    "kendall": (Pairs.kendall, lambda tau, n: 0.437 / (n - 4), "few_carry"),
+_CORRELATIONS: Mapping[str, tuple[Callable[[Pairs], Influence], Callable[[float, int], float], int]] = {
+    "pearson": (Pairs.pearson, lambda r, n: 1 / (n - 3), 2),
+    "spearman": (Pairs.spearman, lambda rho, n: (1 + rho * rho / 2) / (n - 3), 2),
+    "kendall": (Pairs.kendall, lambda tau, n: 0.437 / (n - 4), _GRADES),
 }
 """The correlations, the least variance of each on Fisher's scale, which is that of normal values (Fisher 1921; Bonett
-and Wright 2000; Fieller, Hartley and Pearson 1957), and the note where few rows say more."""
+and Wright 2000; Fieller, Hartley and Pearson 1957), and up to how many values the added row takes its place."""
 
 
 class _Above:

@@ -175,10 +175,13 @@ def _powered(y: Floats, f: Floats, g: Floats, lam: float, plain: Estimate, confi
         ends = np.array([-lam * every.max(), 1 - lam * every.min()])
         rectifier = y - lam * f
         middle = (math.fsum(rectifier) + math.fsum(ends) / 2) / (n + 1)
-        squares = math.fsum((rectifier - middle) ** 2) + math.fsum((ends - middle) ** 2) / 2
-        own = Spread(math.sqrt(squares * n / (n - 1)) / (n + 1), n - 1, 0.0, 3.0, n)
+        squares, cubes, fourths = (
+            math.fsum((rectifier - middle) ** power) + math.fsum((ends - middle) ** power) / 2 for power in (2, 3, 4)
+        )
+        error = math.sqrt(squares * n / (n - 1)) / (n + 1)
+        own = Spread(error, n - 1, cubes / squares**1.5, (n + 1) * fourths / squares**2, n)
         spread = own.plus(judge)
-        interval = spread_interval(lam * _mean(g) + middle, spread, confidence, "t")
+        interval = spread_interval(lam * _mean(g) + middle, spread, confidence)
         few = min(int(y.sum()), n - int(y.sum())) < _FEW_OF_A_KIND
         wide = Note("few_labels_of_a_kind")
         note = wide if few else level_note("adjusted", spread.freedom, n)

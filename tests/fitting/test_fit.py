@@ -19,7 +19,7 @@ from fastmetrics.fitting.labelled_rows import LabelledRows, basis_of, folds_of
 from fastmetrics.fitting.learners import LEARNERS, SETTINGS, learn
 from fastmetrics.metrics import semantic
 from fastmetrics.metrics.fitted_file import load
-from fastmetrics.stats.paired_figures import Influence
+from fastmetrics.stats.figures import Influence
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import fitted as reference
 
