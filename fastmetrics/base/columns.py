@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -289,21 +289,6 @@ def _from_numpy(values: npt.NDArray[Any], name: str) -> Any:
     if values.dtype.kind == "T":
         return values.astype(object)
     return values
-
-
-_FIELD_TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
-
-
-def table_of_records(kind: type, records: Sequence[Any], names: Sequence[str]) -> pa.Table:
-    """Fields of dataclass instances as columns, of the types that the dataclass ``kind`` declares.
-
-    >>> from dataclasses import make_dataclass
-    >>> Share = make_dataclass("Share", [("name", "str"), ("value", "float | None")])
-    >>> table_of_records(Share, [Share("a", None)], ["value"]).schema
-    value: double
-    """
-    types = {field.name: _FIELD_TYPES[str(field.type).removesuffix(" | None")] for field in fields(kind)}
-    return pa.table({name: pa.array([getattr(one, name) for one in records], types[name]) for name in names})
 
 
 def _kinds(values: Iterable[Any]) -> set[type]:

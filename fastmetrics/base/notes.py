@@ -35,7 +35,7 @@ class Note(str):
     id: str
     values: dict[str, Any]
     group: str
-    """``approximate``, ``none`` (no interval), ``safe`` (wider than its level needs) or ``plain``."""
+    """approximate, none (no interval) or safe (wider than its level needs)."""
 
     def __new__(cls, id: str, /, **values: Any) -> Note:
         group, text = _texts()[id]
@@ -48,7 +48,7 @@ class Note(str):
 
     @property
     def mark(self) -> str:
-        """The sign beside the figure: † unless the note is safe or plain."""
+        """The sign beside the figure: † unless the interval is only wider than it needs."""
         return MARK if self.group in ("approximate", "none") else ""
 
 

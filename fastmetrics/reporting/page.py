@@ -63,6 +63,7 @@ def _digest(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
+@cache
 def _static(name: str) -> str:
     """The text of a style or script, without its indentation and lines of comments, to keep the page small."""
     text = files("fastmetrics.reporting").joinpath("static", name).read_text(encoding="utf-8")

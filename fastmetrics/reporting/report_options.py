@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,11 @@ def embedded(value: Any) -> str:
     >>> embedded({"text": "</script>"})
     '{"text":"\\\\u003c/script\\\\u003e"}'
     """
-    text = json.dumps(strict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text = encode(value)
+    except (ValueError, TypeError):  # a number that JSON lacks, or a mapping of another class
+        text = encode(strict(value))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
