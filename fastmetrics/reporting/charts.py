@@ -50,7 +50,7 @@ class BarList:
 
 
 def _name(name: str) -> str:
-    return visible(name[:_LABEL]) + ("…" if len(name) > _LABEL else "")
+    return name[:_LABEL] + ("…" if len(name) > _LABEL else "")
 
 
 def _whole(value: float) -> str:

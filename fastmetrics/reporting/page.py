@@ -10,9 +10,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fastmetrics.base.display import environment, number
-from fastmetrics.base.errors import MissingExtraError
+from fastmetrics.base.errors import MissingExtraError, visible
+from fastmetrics.base.notes import mark_of
 from fastmetrics.reporting.labels import figures, headed, plural_form, written
 from fastmetrics.reporting.report_options import embedded, label
+from fastmetrics.results.comparison import bounds, p_value, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,13 +52,8 @@ def rendered(parts: Mapping[str, Any], data: Mapping[str, Any]) -> str:
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     page = _environment(parts["language"]).get_template("report.html")
-    return page.render(
-        **parts,
-        policy=policy,
-        styles="\n".join(_static(name) for name in STYLES),
-        script=own,
-        data=embedded(data),
-    )
+    styles = "\n".join(_static(name) for name in STYLES)
+    return visible(page.render(**parts, policy=policy, styles=styles, script=own, data=embedded(data)))
 
 
 def _digest(script: str) -> str:
@@ -79,11 +76,9 @@ def _environment(language: str) -> Environment:
         raise MissingExtraError.of("jinja2", "report") from error
     templates.filters |= {"number": lambda value: figures(number(value), language)}
     templates.filters |= {"figures": partial(figures, language=language), "written": written}
-    templates.filters |= {
-        "spark": spark,
-        "label": label,
-        "template": templates.from_string,
-    }
+    templates.filters |= {"spark": spark, "label": label, "template": templates.from_string}
+    templates.filters |= {"signed": lambda value: figures(signed(value), language), "bounds": bounds, "p": p_value}
+    templates.filters |= {"mark": mark_of}
     # the name as it stands on a page that shows a metric at several cut-offs as one
     templates.filters |= {"headed": headed, "form": plural_form, "family": lambda name: name.partition("@")[0]}
     return templates

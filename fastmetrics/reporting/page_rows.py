@@ -182,7 +182,7 @@ def worst_of_systems(
     rows: PairedRows, name: str, better: Better, systems: Sequence[str], links: RowLinks, shown: Collection[int] | None
 ) -> list[WorstRows]:
     """The worst rows of each system but the baseline; ``shown`` are the rows of the page, None for all of them."""
-    shown_name = visible(name)
+    shown_name = name
     first = systems[0]
     scores = dict(_scores(rows, name))
     lines = []
@@ -201,15 +201,15 @@ def worst_of_systems(
             places = [place for place in places if sign * values[place] < 0]
         if not places:
             continue
-        pair = (visible(first), visible(system)) if fell else None
-        address = _address(links, shown_name, visible(system), pair)
+        pair = (first, system) if fell else None
+        address = _address(links, shown_name, system, pair)
         shown_rows = [
             WorstRow(rows.label(place), (signed if fell else number)(float(values[place])), f"{address}&row={place}")
             for place in places
         ]
         last = values[places[-1]]
         n_tied = int((values == last).sum() - (values[places] == last).sum())
-        lines.append(WorstRows(shown_name, visible(system), pair[0] if pair else None, shown_rows, address, n_tied))
+        lines.append(WorstRows(shown_name, system, pair[0] if pair else None, shown_rows, address, n_tied))
     return lines
 
 

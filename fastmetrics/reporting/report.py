@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import FigureTable
-from fastmetrics.base.errors import Argument, OptionError, visible
+from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -165,7 +165,7 @@ def report(
 
     def page(content: ReportContent) -> str:
         words = words_of(language, SECTIONS)
-        head = {"L": words, "language": language, "title": visible(title or _title(content, words, language))}
+        head = {"L": words, "language": language, "title": title or _title(content, words, language)}
         return rendered({**content.parts, **head}, {**content.data, "labels": words, "language": language})
 
     if rows == "all":

@@ -20,7 +20,7 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.specs import Better
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, fewer_segments
-from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
@@ -98,16 +98,16 @@ def provenance(systems: Sequence[ScoreTable]) -> list[Provenance]:
     for run in systems:
         stored = {key: value for key, value in run.metadata.stored.items() if key != "undefined"}
         whole = json.dumps(stored, ensure_ascii=False, indent=2)[:_JSON] if stored else ""
-        names.setdefault(whole, []).append(visible(run.name))
+        names.setdefault(whole, []).append(run.name)
         metrics = ", ".join(map(str, stored.get("scores") or {}))
-        short[whole] = [("metrics", visible(metrics))] if metrics else []
+        short[whole] = [("metrics", metrics)] if metrics else []
         texts = {key: _inputs(stored[key]) if key == "inputs" else _text(stored[key]) for key in stored}
         short[whole] += [
-            (visible(key), visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"))
+            (key, text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
             for key, text in texts.items()
             if key not in ("scores", "metrics", "cautions", "unread", "declared", "fingerprint") and text
         ]
-    return [Provenance(some, short[whole], visible(whole) or None) for whole, some in names.items()]
+    return [Provenance(some, short[whole], whole or None) for whole, some in names.items()]
 
 
 def _text(value: object) -> str:
@@ -181,7 +181,7 @@ def metric_lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> 
     better = declared_better(summary.metrics, stored)
     return [
         MetricLine(
-            visible(name),
+            name,
             figures,
             reading(name, figures.mean, stored, figures.max),
             better.get(name),
@@ -194,7 +194,7 @@ def metric_lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> 
 def named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, float, str | None]]:
     """The figures of the whole table: name, statistic, value and reading."""
     return [
-        (visible(name), visible(of), value, reading((of or name).removesuffix(".mean"), value, stored))
+        (name, of, value, reading((of or name).removesuffix(".mean"), value, stored))
         for name, value, of in summary.further
     ]
 
@@ -285,8 +285,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     first = _first_metric(runs.main, names, options)
     on_page = None if shown.page is not None else {row["at"] for row in shown.rows}
     parts = {
-        "names": [visible(run.name) for run in runs.opened],
-        "main_name": visible(runs.main.name),
+        "names": [run.name for run in runs.opened],
+        "main_name": runs.main.name,
         "n_rows": summary.n_rows,
         "n_metrics": len(summary.metrics) + len(summary.corpus),
         "n_systems": len(runs.systems),
@@ -300,8 +300,8 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "main_mean": _main_mean(runs.main, names[first], options) if names and against is None else None,
         "is_unscored": bool(names) and is_unscored(runs.main, names[first]),
         "links": links,
-        "first_metric": visible(names[first]) if names else None,
-        "by": [visible(name) for name in _segment_columns(everyone)] if not options.by else [],
+        "first_metric": names[first] if names else None,
+        "by": _segment_columns(everyone) if not options.by else [],
         "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
         "score_notes": _score_notes(runs),
         "segmented": segmented,
@@ -315,7 +315,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
             "n": len(_correlated_rows(everyone.n)),
             "metrics": len(names[:_CORRELATED]),
             "of": len(names),
-            "systems": [(visible(name), name == runs.main.name) for name in correlated],
+            "systems": [(name, name == runs.main.name) for name in correlated],
         },
         "sampled": sampled_rows(shown.strata) if shown.n < summary.n_rows else [],
         "n_shown": shown.n,
@@ -515,7 +515,7 @@ def _main_mean(run: ScoreTable, name: str, options: ReportOptions) -> dict[str, 
     if found is None or not found.n:
         return None
     ends = cell(found)
-    return {"metric": visible(name), "mean": number(found.mean), "interval": ends, "n": f"{found.n:,}"}
+    return {"metric": name, "mean": number(found.mean), "interval": ends, "n": f"{found.n:,}"}
 
 
 def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:
@@ -532,7 +532,7 @@ def _primary(runs: _Runs) -> Any:
         table = primary_of(runs.summaries, [*([] if runs.base is None else [runs.base]), *runs.opened])
     except ColumnError:  # no column is a primary score
         return None
-    notes = list(map(visible, table.remarks()))
+    notes = table.remarks()
     return {"grids": table.tables(), "analysis": table.analysis(), "notes": notes}
 
 
@@ -540,7 +540,7 @@ def _score_notes(runs: _Runs) -> list[tuple[str, Sequence[str]]]:
     """The notes on the scores of all systems, each with the metrics that it names; some systems' with their names."""
     of_systems = {run.name: runs.summaries[run.name].notes for run in runs.systems}
     return [
-        (visible(note), [visible(name) for name in runs.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)])
+        (note, [name for name in runs.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)])
         for note in [*merged_notes(of_systems), *runs.notes]
     ]
 

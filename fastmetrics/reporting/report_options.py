@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.base.display import strict
-from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 
 # Data of a page as JSON in its ``<script>``, which no text of the data can end.
@@ -90,7 +89,7 @@ class RowLinks:
     ) -> RowLinks:
         """The links to rows with these metrics and segments of these systems; of equal names the first counts."""
         metrics, segment_places, system_places = (
-            {visible(name): at for at, name in reversed(list(enumerate(some)))} for some in (names, segments, systems)
+            {name: at for at, name in reversed(list(enumerate(some)))} for some in (names, segments, systems)
         )
         return cls(metrics, segment_places, system_places, shown)
 

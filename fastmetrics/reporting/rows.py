@@ -131,7 +131,7 @@ class RowSegments:
             of_rows = np.zeros(len(values), np.int64)
             for segment in segments_of([(column, values)]):
                 of_rows[segment.rows] = len(names)
-                names.append(visible(str(segment.name)))
+                names.append(str(segment.name))
                 counts.append(len(segment.rows))
             codes.append(of_rows)
         return cls(names, counts, codes)
@@ -142,7 +142,7 @@ class RowSegments:
 
     def data(self) -> list[dict[str, Any]]:
         """The names and numbers of rows, for the page's script."""
-        return [{"name": label(name), "n": count} for name, count in zip(self.names, self.counts, strict=True)]
+        return [{"name": label(visible(name)), "n": count} for name, count in zip(self.names, self.counts, strict=True)]
 
 
 # Judgements of the rows in a report.

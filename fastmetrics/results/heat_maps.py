@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.drawing import canvas, label
-from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 
 METRICS = 16
@@ -60,7 +59,7 @@ def heat_map(
             widest[scale] = max(widest.get(scale, 0.0), abs(delta))
     lines = [
         (
-            visible(segment),
+            segment,
             [
                 _cell(cells.get((segment, metric)), widest.get(scale_of(metric, bounds), 0.0), better.get(metric))
                 for metric in metrics
@@ -68,7 +67,7 @@ def heat_map(
         )
         for segment in dict.fromkeys(segment for segment, _ in cells)
     ]
-    return HeatMap([visible(name) for name in metrics], lines, len(every)) if lines else None
+    return HeatMap(metrics, lines, len(every)) if lines else None
 
 
 def scale_of(metric: str, bounds: Mapping[str, tuple[float, float] | None]) -> tuple[float, float] | str:

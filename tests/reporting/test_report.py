@@ -26,10 +26,9 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.notes import mark_of
 from fastmetrics.reporting import page as page_module
-from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
-from fastmetrics.results.comparison import p_value
 from fastmetrics.results.score_table import open_scores
 from fastmetrics.tables.good_rows import read_in_turn, whole_table
 from fastmetrics.tables.opening import open_source
@@ -257,7 +256,7 @@ def test_differences_of_a_metric_that_is_better_when_lower_have_the_colours_of_t
     asked = SimpleNamespace(resamples=None, by=[], main=None, allow_differences=False, seed=0, threads=1)
     for first, second, expected in ((base, more, ("loss", "gain")), (more, base, ("gain", "loss"))):
         page = compared([open_scores(first), open_scores(second)], asked)
-        turns = {one.metric: one.turn for one in page.differences}
+        turns = {one.metric: page.turn(one) for one in page.differences}
         assert (turns["hallucination"], turns["token_f1"]) == expected
 
 
@@ -267,10 +266,11 @@ def test_a_difference_is_drawn_on_its_side_of_the_middle(change):
     scores = np.random.default_rng(2).random(60)
     rows = [{"id": list(range(60)), "own": one} for one in (scores, scores + change * scores)]
     options = SimpleNamespace(resamples=None, by=[], main=None, allow_differences=False, seed=0, threads=1)
-    [line] = compared([open_scores(table) for table in rows], options).differences
+    page = compared([open_scores(table) for table in rows], options)
+    [line] = page.differences
     pair = fm.compare(rows)["own"]
     ends = (pair.low, pair.delta, pair.high)
-    assert line.drawn == pytest.approx([50 + 46 * end / max(map(abs, ends)) for end in ends], abs=0.01)
+    assert page.drawn(line) == pytest.approx([50 + 46 * end / max(map(abs, ends)) for end in ends], abs=0.01)
 
 
 def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed():
@@ -284,9 +284,8 @@ def test_differences_have_the_corrected_p_and_the_rows_of_each_run_and_the_seed(
         page = compared([open_scores(first), open_scores(second)], asked)
         expected = fm.compare([first, second], seed=seed)
         for one, other in zip(page.differences, expected, strict=True):
-            assert one.metric == other.metric
-            assert one.cells[4:] == (p_value(other.p_corrected, other.p_note), "40")
-            assert one.counts[:2] == ("4", "0")
+            assert (one.metric, one.p_corrected, one.p_note) == (other.metric, other.p_corrected, other.p_note)
+            assert (one.n_paired, one.n_only_baseline, one.n_only_other) == (40, 4, 0)
     seeds = [[one.p for one in fm.compare([first, second], seed=seed)] for seed in (0, 1)]
     assert seeds[0] != seeds[1], "the seed matters for these rows"
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import labels
 from fastmetrics.results.score_table import open_scores
 
@@ -47,23 +47,23 @@ def test_an_interval_without_0_has_a_verdict_or_says_that_it_stands_alone(lines)
     for line in lines[0]:
         pair = pairs[line.metric, line.segment]
         leaves_out_0 = pair.low > 0 or pair.high < 0
-        assert bool(line.alone) == (leaves_out_0 and comparison.verdict(pair) == "–")
-        assert line.alone in ("", "higher", "lower", "better", "worse")
-        assert line.by_p == (comparison.verdict(pair) != "–" and not leaves_out_0 and not math.isnan(pair.low))
-        kinds.add((leaves_out_0, line.verdict == "–"))
+        alone, verdict = lines[1].alone(line), comparison.verdict(pair)
+        assert bool(alone) == (leaves_out_0 and verdict == "–")
+        assert alone in ("", "higher", "lower", "better", "worse")
+        assert lines[1].by_p(line) == (verdict != "–" and not leaves_out_0 and not math.isnan(pair.low))
+        kinds.add((leaves_out_0, verdict == "–"))
     assert kinds >= {(True, True), (True, False), (False, True)}
 
 
 def test_a_p_that_no_resample_reaches_is_at_most_what_is_shown(lines):
     comparison = fm.compare({"old": OLD, "new": NEW}, by=[["language"]], resamples=2_000)
     pairs = {(pair.metric, None if pair.segment is None else str(pair.segment)): pair for pair in comparison}
-    told = {}
+    told = set()
     for line in lines[0]:
-        least = math.isclose(pairs[line.metric, line.segment].p, 1 / 2_001)
-        told[least] = line.cells[4]
-        assert line.cells[4].startswith("≤ ") == least == line.least_p
-    assert set(told) == {True, False}
-    assert lines[1].resamples == 2_000
+        told.add(math.isclose(pairs[line.metric, line.segment].p, 1 / 2_001))
+        assert lines[1].least_p(line) == math.isclose(pairs[line.metric, line.segment].p, 1 / 2_001)
+    assert told == {True, False}
+    assert lines[1].found.resamples == 2_000
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.reporting.comparison_content import compared
+from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import figures, labels
 from fastmetrics.results.score_table import open_scores
 from tests.reporting.test_report import read
@@ -130,7 +130,7 @@ def test_missing_rows_are_marked_from_a_share_that_matters_on(tmp_path):
 
 def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bounds():
     found = compared([open_scores(OLD), open_scores(NEW)], OPTIONS)
-    assert [line.verdict for line in found.differences] == ["better", "worse", "worse", "higher", "–"]
+    assert [found.found.verdict(line) for line in found.differences] == ["better", "worse", "worse", "higher", "–"]
     assert found.differences[0].metric == found.lead.metric
     comparison = {pair.metric: pair for pair in fm.compare([OLD, NEW])}
     shares = [name for name in comparison if name != "answer_words"]
@@ -139,7 +139,7 @@ def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bound
         family = shares if line.metric in shares else [line.metric]
         reached = max(abs(end) for name in family for end in (comparison[name].low, comparison[name].high))
         ends = (pair.low, pair.delta, pair.high)
-        assert line.drawn == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
+        assert found.drawn(line) == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
 
 
 def directed(comparison, pairs):
@@ -155,27 +155,27 @@ def test_letters_and_the_matrix_agree_with_the_verdicts():
     whole = [pair for pair in comparison if pair.segment is None]
     apart = {frozenset((pair.metric, pair.baseline, pair.other)): comparison.verdict(pair) != "–" for pair in whole}
     assert set(apart.values()) == {True, False}
-    for ranked in found.rankings:
-        letters = {name: set(own) for name, (_, own, _) in ranked.cells.items()}
+    for metric, _, cells in found.rankings:
+        letters = {name: set(own) for name, (_, own, _) in cells.items()}
         for pair in whole:
-            if pair.metric == ranked.metric:
+            if pair.metric == metric:
                 shares = bool(letters[pair.baseline] & letters[pair.other])
                 assert shares != apart[frozenset((pair.metric, pair.baseline, pair.other))]
     assert found.lead.metric == "keyword_recall"
-    order = [name for name, _ in found.matrix]
+    order = found.matrix
     assert order == list(found.lead.means)
     assert list(found.lead.means.values()) == sorted(found.lead.means.values(), reverse=True)
     of_main = {(pair.baseline, pair.other): pair for pair in whole if pair.metric == "keyword_recall"}
-    for name, cells in found.matrix:
-        for other, cell in zip(order, cells, strict=True):
-            assert (cell is None) == (other == name)
-            if cell is not None:
+    for name in order:
+        for other in order:
+            if other != name:
                 forward = (other, name) in of_main
                 pair = of_main[(other, name) if forward else (name, other)]
                 turns = ("gain", "loss") if forward else ("loss", "gain")
                 turn = dict(zip(("better", "worse"), turns, strict=True)).get(comparison.verdict(pair), "same")
-                assert (cell.baseline, cell.other, cell.turn) == (other, name, turn)
-                assert float(cell.text) == pytest.approx(pair.delta if forward else -pair.delta, abs=1e-4)
+                delta, colour, _ = found.cell(name, other)
+                assert colour == turn
+                assert delta == pytest.approx(pair.delta if forward else -pair.delta, abs=1e-4)
 
 
 def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
@@ -189,7 +189,7 @@ def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
     comparison = fm.compare([OLD, new])
     noted = {note.partition(",")[0] for note in comparison.notes if "could reverse" in note}
     expected = {pair.metric for pair in comparison if comparison.verdict(pair) != "–"} & noted
-    assert {line.metric for line in found.differences if line.reversible} == expected == {"rougeL_f1"}
+    assert {line.metric for line in found.differences if found.reversible(line)} == expected == {"rougeL_f1"}
     page = page_of({"new": new}, tmp_path, baseline=OLD)
     overview = " ".join(page[page.index('id="overview"') : page.index('id="distributions"')].split())
     assert labels("en")["reversible"].split("|")[0].format(n=1) in overview
@@ -217,7 +217,7 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
         runs.append(open_scores({"id": list(range(120)), "kind": kinds, **columns}, name=f"s{system}"))
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["kind"]})
     found = compared(runs, options)
-    assert {line.verdict for line in found.differences if line.other == "s4"} == {"higher"}
+    assert {found.found.verdict(line) for line in found.differences if line.other == "s4"} == {"higher"}
     assert found.limits == [("limit_rows", {"n": "15", "family": "600", "p": "0.05"})]
 
 
@@ -309,9 +309,8 @@ def test_the_places_of_changes_are_of_all_systems_and_sorted_without_units():
     own = [line for line in found.places if line.baseline == "a"]
     for verdict in ("worse", "better"):
         ratios = []
-        for line in [line for line in own if line.verdict == verdict]:
-            low, high = map(float, line.cells[3].strip("[]†").split(", "))
-            ratios.append(abs(float(line.cells[2])) / ((high - low) / 2))
+        for line in [line for line in own if found.found.verdict(line) == verdict]:
+            ratios.append(abs(line.delta) / ((line.high - line.low) / 2))
         assert ratios == pytest.approx(sorted(ratios, reverse=True), rel=0.02)
         assert len(ratios) > 2
     assert own[0].metric != "latency_ms"
@@ -341,10 +340,10 @@ def test_a_cell_of_the_matrix_opens_the_main_metric_of_its_pair(tmp_path):
     table = page[page.index('<table class="matrix') :].partition("</table>")[0]
     links = re.findall('<a href="([^"]*)', table)
     metrics = [line["name"] for line in read(tmp_path / "r.html")[2]["metrics"]]
-    cells = [cell for _, cells in found.matrix for cell in cells if cell]
-    for cell, link in zip(cells, links, strict=True):
+    cells = [found.cell(name, other) for name in found.matrix for other in found.matrix if name != other]
+    for (_, turn, _), link in zip(cells, links, strict=True):
         assert metrics[int(link.partition("metric=")[2].partition("&")[0])] == found.lead.metric
-        assert ("&sort=change" in link) == (cell.turn == "gain")
+        assert ("&sort=change" in link) == (turn == "gain")
 
 
 def test_metrics_that_lack_the_same_rows_are_one_line_that_says_how_many(tmp_path):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import Grid, cell, number
-from fastmetrics.base.errors import ColumnError, visible
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, merged_notes
 from fastmetrics.results.classification import EXPECTED, PREDICTED, Classification, classification, label_columns
 from fastmetrics.results.score_table import ScoreTable
@@ -70,9 +70,9 @@ def _content(given: SectionInput) -> Classes | None:
     ]
     notes = merged_notes({name: one.remarks() for name, one in found.items()})
     return Classes(
-        Grid(("figure", *map(visible, found)), rows),
-        [SystemClasses(visible(name), one, _matrix(one)) for name, one in found.items()],
-        list(map(visible, notes)),
+        Grid(("figure", *found), rows),
+        [SystemClasses(name, one, _matrix(one)) for name, one in found.items()],
+        notes,
     )
 
 
@@ -148,7 +148,7 @@ def _matrix(found: Classification) -> list[tuple[str, list[tuple[str, int | None
         if row < len(grid.rows) - 1 and counts[-1]:
             shares = [count / counts[-1] for count in counts[:-1]]
             levels[:-1] = [_level(share) * (1 if at == row else -1) for at, share in enumerate(shares)]
-        lines.append((visible(name), list(zip(cells, levels, strict=True))))
+        lines.append((name, list(zip(cells, levels, strict=True))))
     return lines
 
 

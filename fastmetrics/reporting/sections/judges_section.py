@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from fastmetrics.base.display import cell
-from fastmetrics.base.errors import visible
 from fastmetrics.reporting.rows import judged_files
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.judge_report import JudgeReport, judge_report
@@ -24,7 +23,7 @@ def _content(section_input: SectionInput) -> dict[str, Any] | None:
     one = partial(judge_report, labels=options.labels, label=options.label)
     judged = one(files[0]) if len(files) == 1 else _of_systems(dict(zip(names, map(one, files), strict=True)))
     parts: list[tuple[str, list[str]]] = []
-    for line in map(visible, judged.remarks()):
+    for line in judged.remarks():
         if line.startswith(" ") and parts:
             parts[-1][1].append(line.strip())
         else:
@@ -47,7 +46,7 @@ def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
         own = {"error_rate": axis.error_rate}
         own |= {} if axis.consistency is None else {"consistency_score": axis.consistency.share}
         own |= {} if axis.latency is None else {"latency_ms.p50": axis.latency.percentiles["p50"]}
-        source = visible(f"{axis.judge}: {axis.axis}" if several else axis.axis)
+        source = f"{axis.judge}: {axis.axis}" if several else axis.axis
         figures += [(source, label, value) for label, value in own.items()]
     return sorted(figures, key=lambda figure: figure[1] != "error_rate")
 
@@ -55,7 +54,7 @@ def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
 def _decisions(judged: JudgeReport) -> list[tuple[str, str, float]]:
     """The figures of judges that decide what is shown, against labels, each with its interval behind the judge."""
     return [
-        (visible(f"{axis.axis} {cell(estimate)}"), label, estimate.value)
+        (f"{axis.axis} {cell(estimate)}", label, estimate.value)
         for axis in judged.axes
         if (found := axis.decisions) is not None
         for label, estimate in zip(

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import is_list
 from fastmetrics.base.display import Grid, number
-from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts, LineChart
 from fastmetrics.reporting.sections.section import WORDS, Section
 from fastmetrics.results.summary import Summary
@@ -135,11 +134,9 @@ def _cut_offs(family: str, ks: Sequence[int], summaries: Mapping[str, Summary], 
     for system, summary in summaries.items():
         summaries_of_cuts = [summary.metrics.get(family.replace("@k", f"@{k}", 1)) for k in ks]
         lines[system] = [None if figures is None else figures.mean for figures in summaries_of_cuts]
-    rows = [
-        (visible(system), *("–" if mean is None else number(mean) for mean in means)) for system, means in lines.items()
-    ]
+    rows = [(system, *("–" if mean is None else number(mean) for mean in means)) for system, means in lines.items()]
     grid = Grid(("run", *(f"@{k}" for k in ks)), rows)
-    return CutOffs(visible(family), charts.add(LineChart(family, "k", ks, lines)), grid)
+    return CutOffs(family, charts.add(LineChart(family, "k", ks, lines)), grid)
 
 
 SECTION = Section(

@@ -6,7 +6,6 @@ import math
 from datetime import datetime
 from typing import Any
 
-from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import LineChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, shown_notes
 from fastmetrics.results.primary import PRIMARY
@@ -36,7 +35,7 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
         places, days = _places(points), list(map(_axis_label, points))
         chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
         notes = shown_notes(points.remarks())
-        selected.append({"metric": visible(points.metric), "runs": _lines(points), "notes": notes, "chart": chart})
+        selected.append({"metric": points.metric, "runs": _lines(points), "notes": notes, "chart": chart})
     return selected
 
 
@@ -65,7 +64,7 @@ def _lines(points: Trend) -> list[dict[str, Any]]:
 
     return [
         {
-            "cells": list(map(visible, row[:-1])),
+            "cells": row[:-1],
             "drawn": [place(end) for end in (point.low, point.mean, point.high)] if math.isfinite(point.low) else None,
         }
         for point, row in zip(points, grid.rows, strict=True)

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from fastmetrics.base.display import BLOCKS
-from fastmetrics.base.errors import visible
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows import PairedRows
@@ -73,7 +72,7 @@ def shown_notes(notes: Sequence[str]) -> list[str]:
     >>> shown_notes(["a", "questions by hour: ▁▂·█"])
     ['a']
     """
-    return [visible(note) for note in notes if not note or set(note.rpartition(" ")[2]) - set(f"{BLOCKS}·")]
+    return [note for note in notes if not note or set(note.rpartition(" ")[2]) - set(f"{BLOCKS}·")]
 
 
 _FIGURE = re.compile(r"(?<![\w.@-])\d[\d,]*(?:\.\d+)?(?!\w)")

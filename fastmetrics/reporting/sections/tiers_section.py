@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.base.display import number
-from fastmetrics.base.errors import visible
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.summary import Summary
@@ -72,7 +71,7 @@ def tiers(section_input: SectionInput) -> Tiers | None:
     of_sources = [(tier, some) for tier, some in others.items() if some]
     if len(of_systems) + len(of_sources) < _LEAST:
         return None
-    return Tiers(list(map(visible, summaries)), of_systems, of_sources)
+    return Tiers(list(summaries), of_systems, of_sources)
 
 
 def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionInput) -> Iterator[TierLine]:
@@ -97,7 +96,7 @@ def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionIn
             labels = next(summaries[system].labels for system in having)
             figure = name.rpartition(".")[2] if tier == "tier_0" else ""
             says = f"says_{figure}" if figure in _SAY else "says_largest" if figure in _LARGEST else ""
-            yield TierLine(visible(labels.get(name, _label(metric))), visible(name), cells, says)
+            yield TierLine(labels.get(name, _label(metric)), name, cells, says)
 
 
 _OPTIONS = re.compile(r"\(.*\)", re.DOTALL)

@@ -12,7 +12,6 @@ from fastmetrics.base.arrays import Floats, is_number
 from fastmetrics.base.column_names import is_cost, is_price
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
-from fastmetrics.base.errors import visible
 from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
@@ -48,14 +47,14 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     metrics = _quality(runs, axes, section_input.options.main)
     if not axes or not metrics or len(runs) < 2:
         return None
-    names = [visible(run.name) for run in runs]
+    names = [run.name for run in runs]
     values = {axis: [_finite(as_numbers(run.read([axis]).column(0))) for run in runs] for axis in axes}
     means = {name: [section_input.summaries[run.name].metrics[name].mean for run in runs] for name in metrics}
     better = declared_better(metrics, runs[0].declared)
     lower = [name for name in metrics if better[name] == "lower"]
     bounds = declared_bounds(metrics, runs[0].declared)
     costs = {axis: [_typical(axis, some) for some in several] for axis, several in values.items()}
-    titles = {axis: f"{visible(axis)} (p50)" if axis == _LATENCY else visible(axis) for axis in axes}
+    titles = {axis: f"{axis} (p50)" if axis == _LATENCY else axis for axis in axes}
     charts = [
         section_input.charts.add(
             ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower, bounds)
@@ -66,11 +65,11 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     beaten = _beaten(np.array([first, *(-np.array(some) for some in costs.values())]))
     tails = [[_tail(some) for some in values[_LATENCY]]] if _LATENCY in values else []
     columns = [*list(means.values())[:_SHOWN], *costs.values(), *tails]
-    heads = (*map(visible, metrics[:_SHOWN]), *titles.values(), *(f"{_LATENCY} (p95)" for _ in tails))
+    heads = (*metrics[:_SHOWN], *titles.values(), *(f"{_LATENCY} (p95)" for _ in tails))
     lines = [
         (name, *(number(column[at]) for column in columns), "" if beaten[at] else "✓") for at, name in enumerate(names)
     ]
-    return TradeOffs(charts, list(map(visible, metrics)), heads, lines, len(section_input.systems) - len(runs))
+    return TradeOffs(charts, metrics, heads, lines, len(section_input.systems) - len(runs))
 
 
 def _cost_column(runs: Sequence[ScoreTable]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
-from fastmetrics.base.errors import FileFormatError, visible
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.logs.cache import CacheHits
 from fastmetrics.logs.chunks import ChunkUse
 from fastmetrics.logs.context import Sessions
@@ -170,7 +170,7 @@ _FIGURES: Mapping[type, Sequence[str]] = {
 
 def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
     figures = [
-        (visible(source), name, value)
+        (source, name, value)
         for name in _FIGURES[type(result)]
         if (value := getattr(result, name)) is not None and not math.isnan(value)
     ]
@@ -207,7 +207,7 @@ def _bars(result: Shown) -> Iterator[BarList | None]:
 
 
 def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
-    grids, notes, name = result.grids(), shown_notes(result.remarks()), visible(source)
+    grids, notes, name = result.grids(), shown_notes(result.remarks()), source
     if isinstance(result, ChunkUse):
         ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}
         lists = [
@@ -220,9 +220,7 @@ def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
         samples = [
             (f"{topic.topic}: {' '.join(topic.words[:6])}", list(map(cut, topic.samples))) for topic in result.topics
         ]
-        return UsagePart(
-            "topics", name, grids, notes, samples=[(visible(head), some) for head, some in samples if some]
-        )
+        return UsagePart("topics", name, grids, notes, samples=[(head, some) for head, some in samples if some])
     if isinstance(result, CacheHits):
         lines = {line: [point[line] for point in result.curve] for line in ("cache_hit_rate", "wrong_share")}
         drawn = {line: values for line, values in lines.items() if any(value is not None for value in values)}

@@ -1,0 +1,298 @@
+"""What a page shows first of a comparison: what changed, the segments behind it, and the signs of doubt."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.specs import Better
+from fastmetrics.reporting.readings import turn
+from fastmetrics.results.compare import compare
+from fastmetrics.results.comparison import Compared, Comparison, could_turn, family_of, p_mark, verdict_word
+from fastmetrics.results.heat_maps import HeatMap, scale_of
+from fastmetrics.results.main_metric import Lead
+from fastmetrics.results.score_table import ScoreTable
+from fastmetrics.stats.significance import compact_letters
+
+VERDICTS = ("worse", "better", "lower", "higher", "–")
+"""The verdicts in their order on the page."""
+_NEAREST = 3
+_MANY_ROWS = 100_000
+_HEAT_CELLS = 6_000
+"""Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
+SHOWN_PLACES = 12
+"""Maximum number of segments of the overview."""
+
+
+def compared(systems: Sequence[ScoreTable], options: Any) -> PageComparison | None:
+    """The first system against the others, and these among each other; None where one has no rows."""
+    sizes = [run.read([]).num_rows for run in systems]
+    if not all(sizes):
+        return None
+    large = max(sizes) >= _MANY_ROWS
+    found = compare(
+        list(systems),
+        by=[[name] for name in options.by] or None,
+        tests="t" if large else "fisher",
+        resamples=options.resamples,
+        allow_differences=options.allow_differences,
+        seed=options.seed,
+        threads=options.threads,
+        main=options.main,
+    )
+    return PageComparison(found)
+
+
+def of_each_pair(some: Sequence[Compared], most: int) -> list[Compared]:
+    """At most ``most`` differences in their order: the first of each pair of systems, then the second of each, …"""
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for at, one in enumerate(some):
+        pairs.setdefault((one.baseline, one.other), []).append(at)
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*pairs.values()))
+    places = itertools.islice((at for at in turns if at is not None), most)
+    return [some[at] for at in sorted(places)]
+
+
+class PageComparison:
+    """A comparison, in the order in which a page shows it: what changed, where, and what is not decided."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+        self.systems = found.systems
+        self._some = [one for one in found if one.n_paired]
+        self._segments = [one for one in self._some if one.segment is not None]
+        self._whole = [one for one in self._some if one.segment is None]
+        self._whole = self._ordered(self._whole)
+
+    def _ordered(self, some: Sequence[Compared]) -> list[Compared]:
+        """The main metric first, then those with a verdict, then the largest on the scale of their bounds."""
+
+        def place(one: Compared) -> tuple[bool, int, float]:
+            verdict = self.found.verdict(one)
+            size = abs(one.delta) / (self._reached[self._scale(one)] or 1.0) if verdict == "–" else 0.0
+            return one.metric != self.found.main, VERDICTS.index(verdict), -size if size == size else 0.0  # noqa: PLR0124
+
+        return sorted(some, key=place)
+
+    @property
+    def _first(self) -> str:
+        return self.systems[0]
+
+    @cached_property
+    def lead(self) -> Lead | None:
+        """The systems by the main metric; None without one."""
+        return self.found.lead
+
+    @property
+    def best_first(self) -> Sequence[str]:
+        """The systems, the best by the main metric first, where there is one."""
+        return list(dict.fromkeys([*([] if self.lead is None else self.lead.means), *self.systems]))
+
+    @property
+    def differences(self) -> Sequence[Compared]:
+        """Of the first system and the others over all rows, those with a verdict first."""
+        return [one for one in self._whole if one.baseline == self._first]
+
+    @property
+    def further(self) -> Sequence[Compared]:
+        """Of the other systems among each other."""
+        return [one for one in self._whole if one.baseline != self._first]
+
+    def has_direction(self, one: Compared) -> bool:
+        """Whether more of a metric is better or worse."""
+        return self.found.better[one.metric] is not None
+
+    def _decided(self, some: Sequence[Compared], *, directed: bool) -> list[Compared]:
+        decided = [one for one in some if self.found.verdict(one) != "–"]
+        return [one for one in decided if self.has_direction(one) == directed]
+
+    @property
+    def changed(self) -> Sequence[Compared]:
+        """The differences of the first system with a verdict, of metrics with a direction."""
+        return self._decided(self.differences, directed=True)
+
+    @property
+    def shifted(self) -> Sequence[Compared]:
+        """The differences of the first system with a verdict, of metrics without a direction."""
+        return self._decided(self.differences, directed=False)
+
+    @property
+    def undecided(self) -> Sequence[Compared]:
+        """The differences of the first system without a verdict, of metrics with a direction."""
+        some = [one for one in self.differences if self.has_direction(one)]
+        return [one for one in some if self.found.verdict(one) == "–"]
+
+    def _clearest(self, some: Sequence[Compared]) -> list[Compared]:
+        """Pairs of the first system before the others, by verdict, the clearest of chance first."""
+
+        def place(one: Compared) -> tuple[bool, int, float]:
+            width = one.high - one.low
+            clear = 0.0 if math.isnan(width) else 2 * abs(one.delta) / width if width else math.inf
+            return one.baseline != self._first, VERDICTS.index(self.found.verdict(one)), -clear
+
+        return sorted(some, key=place)
+
+    @cached_property
+    def places(self) -> Sequence[Compared]:
+        """The segments with a verdict: losses of the first system's pairs first, the clearest first."""
+        return self._clearest(self._decided(self._segments, directed=True))
+
+    @property
+    def shifted_places(self) -> Sequence[Compared]:
+        """The segments with a verdict, of metrics without a direction."""
+        return self._decided(self._segments, directed=False)
+
+    @property
+    def shown_places(self) -> Sequence[Compared]:
+        """The segments of the overview, of each pair of systems alike."""
+        return of_each_pair(self.places, SHOWN_PLACES)
+
+    @property
+    def nearest(self) -> Sequence[Compared]:
+        """Where no segment has a verdict: of the three with the least p, the difference that has it."""
+        of_segment: dict[str | None, Compared] = {}
+        for one in [] if self.places else sorted(self._segments, key=lambda one: one.p):
+            if self.has_direction(one) and not one.is_equal and not math.isnan(one.p):
+                of_segment.setdefault(one.segment, one)
+        return list(of_segment.values())[:_NEAREST]
+
+    @property
+    def unscored(self) -> Sequence[str]:
+        """The metrics without a row of two systems."""
+        scored = {one.metric for one in self._some}
+        return [name for name in self.found.better if name not in scored]
+
+    # What stands beside a difference: its colour, its drawn interval, and the signs of doubt.
+
+    def turn(self, one: Compared) -> str:
+        """``gain``, ``loss``, ``change`` or ``same``, from the verdict."""
+        return "same" if self.found.verdict(one) == "–" else turn(self.found.better[one.metric], one.delta)
+
+    def _scale(self, one: Compared) -> Any:
+        return one.segment is None, scale_of(one.metric, self.found.bounds)
+
+    @cached_property
+    def _reached(self) -> Mapping[Any, float]:
+        """The farthest end of an interval on each scale: over all rows, and in the segments that are shown."""
+        reached: dict[Any, float] = {}
+        decided = [one for one in self._segments if self.found.verdict(one) != "–"]
+        for one in [*self._whole, *(decided or filter(self.has_direction, self._segments))]:
+            ends = [abs(value) for value in (one.low, one.delta, one.high) if math.isfinite(value)]
+            reached[self._scale(one)] = max([reached.get(self._scale(one), 0.0), *ends])
+        return reached
+
+    def reach(self, one: Compared) -> float:
+        """The value at the ends of the line on which the interval is drawn."""
+        return self._reached.get(self._scale(one), 0.0)
+
+    def drawn(self, one: Compared) -> tuple[float, ...] | None:
+        """Low, Δ and high in percent of a line with 0 in the middle, one scale for metrics of the same bounds."""
+        reach = self.reach(one)
+        if not reach or math.isnan(one.low):
+            return None
+        return tuple(round(50 + 46 * value / reach, 2) for value in (one.low, one.delta, one.high))
+
+    def alone(self, one: Compared) -> str:
+        """Without a verdict: the verdict that an interval without 0 would give by itself; empty if it holds 0."""
+        if self.found.verdict(one) != "–" or not (one.low > 0 or one.high < 0):
+            return ""
+        return verdict_word(self.found.better[one.metric], one.delta)
+
+    def by_p(self, one: Compared) -> bool:
+        """Whether the test gives a verdict although the interval holds 0."""
+        return self.found.verdict(one) != "–" and one.low <= 0 <= one.high
+
+    def least_p(self, one: Compared) -> bool:
+        """Whether no resample is as far apart, so that p is at most what is shown."""
+        return one.test == "fisher" and math.isclose(one.p * (self.found.resamples + 1), 1, rel_tol=1e-9)
+
+    def reversible(self, one: Compared) -> bool:
+        """Whether there is a verdict that the missing scores of rows with a score of one system only could reverse."""
+        return self.found.verdict(one) != "–" and could_turn(one, self.found.bounds.get(one.metric)) is not None
+
+    @property
+    def n_reversible(self) -> int:
+        """Number of verdicts over all rows, of metrics with a direction, that missing scores could reverse."""
+        return sum(map(self.reversible, self._decided(self._whole, directed=True)))
+
+    def having(self, some: Sequence[Compared], sign: Callable[[Compared], Any]) -> bool:
+        """Whether one of the differences has a sign."""
+        return any(map(sign, some))
+
+    def marks(self, some: Sequence[Compared]) -> list[str]:
+        """What the marks of the intervals and p values of these differences mean."""
+        notes = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one.p_note))]
+        return interval_notes(notes, self.found.confidence)
+
+    # Several systems: each against each, letters, and heat maps of their segments.
+
+    @property
+    def matrix(self) -> Sequence[str]:
+        """For more than two systems with a main metric, the systems of its matrix, the best first."""
+        return list(self.lead.means) if self.lead is not None and len(self.systems) > 2 else []
+
+    def cell(self, own: str, other: str) -> tuple[float, str, Better]:
+        """The difference of a system from another one by the main metric, its colour, and the metric's direction."""
+        assert self.lead is not None
+        worse = self.lead.worse
+        colour = "loss" if (own, other) in worse else "gain" if (other, own) in worse else "same"
+        return self.lead.means[own] - self.lead.means[other], colour, self.found.better[self.lead.metric]
+
+    @property
+    def rankings(self) -> Iterator[tuple[str, int, Mapping[str, tuple[float, str, bool]]]]:
+        """For each metric its rows, and of each system the mean, letters, and whether it shares one with the best.
+
+        Two systems share a letter where their difference has no verdict.
+        """
+        whole, scored = self._whole, {one.metric for one in self._some}
+        apart = {(one.metric, frozenset((one.baseline, one.other))) for one in whole if self.found.verdict(one) != "–"}
+        for ranking in self.found.rankings:
+            if ranking.metric in scored:
+                order = ranking.systems
+                pairs = [[(ranking.metric, frozenset((one, other))) in apart for other in order] for one in order]
+                letters = compact_letters(len(order), lambda a, b: pairs[a][b])  # noqa: B023
+                directed = self.found.better[ranking.metric] is not None
+                best = [directed and not is_apart for is_apart in pairs[0]]
+                cells = zip(order, zip(ranking.means, letters, best, strict=True), strict=True)
+                yield ranking.metric, ranking.n, dict(cells)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of systems."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
+
+    @cached_property
+    def heats(self) -> Sequence[tuple[str, str, HeatMap]]:
+        """The heat maps of the pairs of systems, as many as a page holds; those of the first system all."""
+        heats, cells = [], 0
+        for pair in itertools.combinations(self.systems, 2):
+            if pair[0] != self._first and cells > _HEAT_CELLS:
+                break
+            heat = self.found.heat_map(pair)
+            if heat is not None:
+                cells += len(heat.lines) * len(heat.metrics)
+                heats.append((*pair, heat))
+        return heats
+
+    @property
+    def limits(self) -> list[tuple[str, Mapping[str, str]]]:
+        """What no difference can reach after the correction: p has a least value for so many resamples and rows."""
+        found, sizes = self.found, self.found.families
+        if any(one.test == "t" for one in found):
+            return []
+        family, resamples = max(sizes.values(), default=1), found.resamples
+        limits: list[tuple[str, Mapping[str, str]]] = []
+        if family > found.alpha * (resamples + 1):
+            p = f"{family / (resamples + 1):.2g}"
+            limits.append(("limit_correction", {"n": f"{resamples:,}", "family": f"{family:,}", "p": p}))
+        least = {name: 1 + math.ceil(math.log2(size / found.alpha)) for name, size in sizes.items()}
+        short = {family_of(one, found.main) for one in found if 0 < one.n_paired < least[family_of(one, found.main)]}
+        if short:
+            name = max(short, key=lambda name: sizes[name])
+            given = {"n": str(least[name]), "family": f"{sizes[name]:,}", "p": f"{found.alpha:.2g}"}
+            limits.append(("limit_rows", given))
+        return limits
