@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -150,6 +151,31 @@ def test_repeated_id_counts_at_its_first_rank_only():
     assert fm.retrieval_recall(retrieved, relevant, k=3).tolist() == [1.0]
     assert fm.average_precision(retrieved, relevant).tolist() == [(1 + 2 / 3) / 2]
     assert fm.repeated_ids(retrieved).tolist() == [1.0]
+
+
+def colliding_ids(count: int) -> list[str]:
+    """Texts of sixteen bytes of ASCII that have one hash where its seed is 0: the second half takes back the first."""
+    odd, mix, half = np.uint64(0x9E3779B97F4A7C15 * 17 % 2**64), np.uint64(0xD6E8FEB86659FD93), np.uint64(32)
+    first = np.random.default_rng(7).integers(97, 123, (count * 280, 8)).astype(np.uint8).view("<u8").ravel()
+    key = (odd ^ first) * mix
+    second = key ^ (key >> half)
+    second ^= second[0] ^ np.uint64(0x6161616161616161)
+    ascii_ = (second & np.uint64(0x8080808080808080)) == 0
+    halves = np.unique(np.stack([first[ascii_], second[ascii_]], axis=1), axis=0)
+    return [row.tobytes().decode() for row in halves[:count]]
+
+
+def test_ids_made_to_collide_take_no_longer_than_others():
+    made, seconds = colliding_ids(8_000), []
+    assert len(set(made)) == 8_000
+    others = [f"{number:016}" for number in range(8_000)]
+    fm.retrieval_recall([others[:10]], [others[:10]])
+    for ids in (others, made):
+        began = time.process_time()
+        assert fm.retrieval_recall([ids], [ids]).tolist() == [1.0]
+        assert fm.repeated_ids([ids]).tolist() == [0.0]
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 5 * seconds[0] + 0.05
 
 
 def test_ids_with_colliding_hashes_are_compared_by_bytes():
