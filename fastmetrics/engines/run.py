@@ -23,7 +23,7 @@ from fastmetrics.base.score_metadata import SETTINGS, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import Background, ordered
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult
 from fastmetrics.plans.score_batch import map_batches, slices
-from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.good_rows import good_rows, raw_text
 from fastmetrics.tables.outputs import Output, PartsFolder, compare, describe_inputs
@@ -146,21 +146,20 @@ def _of_source(
     progress: Callable[[Progress], None] | None,
 ) -> list[pa.RecordBatch]:
     """The columns of all batches of a source, in order; at least one batch."""
-    selection = source.select(maker.columns)
-    while True:
+
+    def read(selection: Selection) -> list[pa.RecordBatch]:
         empty = maker(batch_of(selection.schema))
         worker = Worker(source, selection, maker, empty.schema.remove_metadata(), skip=False)
         chunks = divided(source.chunks(selection, threads=threads), limits, to_first_reject=True)
         batches, rows = [empty], 0
-        try:
-            for made in ordered(worker, chunks, threads):
-                batches += made.batches
-                rows += made.rows
-                nbytes = source.bytes_before(made.stop.file) + made.offset
-                _report(Progress(rows, source.rows, nbytes, source.nbytes), progress)
-            return batches
-        except Widened as wider:  # a later row needs a wider type: start again with it
-            selection = selection.widen(wider.name, wider.type)
+        for made in ordered(worker, chunks, threads):
+            batches += made.batches
+            rows += made.rows
+            nbytes = source.bytes_before(made.stop.file) + made.offset
+            _report(Progress(rows, source.rows, nbytes, source.nbytes), progress)
+        return batches
+
+    return source.select(maker.columns).settled(read)
 
 
 def _of_frame(
@@ -263,15 +262,15 @@ class _Run:
             record = self._record()
             with self._timed("write"):
                 selection = replace(selection, schema=parts.begin(record, selection.schema))
-            while True:
-                try:
-                    resumed, guarded, metadata = self._write(selection, parts, work)
-                    break
-                except Widened as wider:  # a later row needs a wider type: start again with it
-                    selection = selection.widen(wider.name, wider.type)
+
+            def write(selected: Selection) -> tuple[int, int, Mapping[str, Any]]:
+                if selected is not selection:  # a later row needs a wider type: start again with it
                     self.done = 0
                     with self._timed("write"):
-                        parts.restart(record, selection.schema)
+                        parts.restart(record, selected.schema)
+                return self._write(selected, parts, work)
+
+            resumed, guarded, metadata = selection.settled(write)
         self.seconds["total"] = time.perf_counter() - began
         rejected = sum(part.rejects.count("\n") for part in parts.parts)
         return RunResult(

@@ -40,7 +40,6 @@ from fastmetrics.plans.notes import (
 )
 from fastmetrics.plans.plan import Plan
 from fastmetrics.stats.fingerprints import fingerprint_of_hashes, is_hashable, text_hashes
-from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.text.thoughts import without_thoughts
@@ -96,12 +95,9 @@ def fitted(plan: Plan, source: TableSource) -> Plan:
     if is_sure and all(score.metric.rows.fit is None for score in plan.scores):
         return plan
     source.select(plan.columns_read)  # all at once: a reader in memory can be read only once
-    selection = source.select(plan.kinds)
-    while True:
-        try:
-            return fit(plan, partial(good_batches, source, selection, skip=True))  # scoring reports bad rows
-        except Widened as wider:  # a later row has another type, as in scoring
-            selection = selection.widen(wider.name, wider.type)
+    return source.select(plan.kinds).settled(
+        lambda selection: fit(plan, partial(good_batches, source, selection, skip=True))  # scoring reports bad rows
+    )
 
 
 @dataclass(frozen=True)

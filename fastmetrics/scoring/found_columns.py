@@ -21,7 +21,7 @@ from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.paths import HOLDS_TEXT
 from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
-from fastmetrics.tables.column_types import Widened, fields_of
+from fastmetrics.tables.column_types import Selection, fields_of
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.opening import open_table
@@ -212,18 +212,17 @@ def _looked_up(source: TableSource, mapping: Mapping[str, str]) -> dict[str, Fou
 
 def _first_rows(source: TableSource, kinds: Mapping[str, str]) -> Chunk:
     """The first rows, with those rejected that do not fit one of the columns."""
-    selection = source.select(kinds)
-    while True:
-        try:
-            found = Chunk(0, np.empty(0, np.int64), batch_of(selection.schema))
-            for chunk in islice(source.chunks(selection), _TRIED):
-                good = good_rows(source, selection, chunk, skip=True)
-                found = replace(good, rejects=(*found.rejects, *good.rejects))
-                if len(found.rows):
-                    break
-            return found
-        except Widened as wider:  # a row has another type than the first ones, as in scoring
-            selection = selection.widen(wider.name, wider.type)
+
+    def read(selection: Selection) -> Chunk:
+        found = Chunk(0, np.empty(0, np.int64), batch_of(selection.schema))
+        for chunk in islice(source.chunks(selection), _TRIED):
+            good = good_rows(source, selection, chunk, skip=True)
+            found = replace(good, rejects=(*found.rejects, *good.rejects))
+            if len(found.rows):
+                break
+        return found
+
+    return source.select(kinds).settled(read)
 
 
 def _fault(name: str, path: str, source: TableSource, reason: str) -> str:

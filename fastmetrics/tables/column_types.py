@@ -76,6 +76,15 @@ class Selection:
 
         return self.to_kind(name, records, converted, wrong)
 
+    def settled(self, read: Callable[[Selection], T]) -> T:
+        """What ``read`` makes of the columns; it starts again with a wider type where a later row needs one."""
+        selection = self
+        while True:
+            try:
+                return read(selection)
+            except Widened as wider:
+                selection = selection.widen(wider.name, wider.type)
+
     def widen(self, name: str, type_: pa.DataType) -> Selection:
         """The same selection with one column of another type."""
         at = self.schema.get_field_index(name)

@@ -15,7 +15,7 @@ from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.errors import Argument, FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import WorkDone, report
-from fastmetrics.tables.column_types import Selection, Widened
+from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.readers import Chunk, Limits, Reject, batch_of, divided, long_rows, too_long
 from fastmetrics.tables.sources import FrameSource, TableSource, plain_selection
 from fastmetrics.text.text_keys import is_utf8
@@ -178,18 +178,15 @@ def gathered(
     """
     if isinstance(source, FrameSource):
         return make(*_streamed(source, columns))
-    selection = source.select(columns)
-    while True:
-        try:
-            if rejects is not None:
-                rejects.clear()
-            return make(selection.schema, _pieces(source, selection, threads, rejects))
-        except Widened as wider:
-            selection = selection.widen(wider.name, wider.type)
+    return source.select(columns).settled(
+        lambda selection: make(selection.schema, _pieces(source, selection, threads, rejects))
+    )
 
 
 def _pieces(source: TableSource, selection: Selection, threads: int, rejects: list[Reject] | None) -> Iterator[Piece]:
     rows = 0
+    if rejects is not None:
+        rejects.clear()
     for chunk in source.chunks(selection, threads=threads):
         if rejects is not None:  # the rows of the piece are numbered, so its good ones are to be known
             chunk = good_rows(source, selection, chunk, skip=True, any_length=True)
