@@ -82,7 +82,8 @@ class _Entry:
         """The metadata of an output; None for anything else."""
         if self.is_folder:
             return None if self.name.endswith(WORK_SUFFIX) else metadata_of(self.path)
-        if not self.name.endswith(tuple(suffix for format in FORMATS.values() for suffix in format.suffixes)):
+        suffixes = [suffix for format in FORMATS.values() if format.reader is not None for suffix in format.suffixes]
+        if not self.name.endswith(tuple(suffixes)):
             return None
         return metadata_of(self.path, expand(self.path))
 

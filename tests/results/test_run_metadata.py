@@ -7,6 +7,7 @@ import json
 import random
 import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -188,6 +189,7 @@ def test_runs_of_a_folder_are_listed(tmp_path):
     fm.score(rows, output=tmp_path / "a.csv", metrics="token_f1,exact_match")
     fm.score(rows, output=tmp_path / "parts", metrics="token_f1", name="third")
     (tmp_path / "notes.txt").write_text("no run")
+    np.save(tmp_path / "vectors.npy", np.zeros((2, 2)))
     (tmp_path / "empty").mkdir()
     found = fm.results.list_runs(tmp_path).to_pylist()
     assert [(run["file"], run["name"], run["rows"]) for run in found] == [
