@@ -44,7 +44,7 @@ def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Spread, dimensionality, exact cosine mean and deviation of all pairs, against one float32 ``X.T @ X``."""
     from fastmetrics.base.threads import cores
     from fastmetrics.vectors.geometry_values import Moments
-    from fastmetrics.vectors.pair_scan import Cloud, survey
+    from fastmetrics.vectors.pair_scan import Space, survey
     from fastmetrics.vectors.vector_arrays import Vectors, one_blas_thread
 
     vectors_of_size = clustered(rows)
@@ -53,8 +53,8 @@ def moments(rows: int, repeats: int) -> list[dict[str, Any]]:
         with one_blas_thread():
             vectors, threads = Vectors.of(vectors_of_size), cores()
             seen = survey(vectors, threads)
-            moments = Moments(Cloud(vectors, seen, "cosine"), threads)
-            plain = moments if unit else Moments(Cloud(vectors, seen, "euclidean"), threads)
+            moments = Moments(Space(vectors, seen, "cosine"), threads)
+            plain = moments if unit else Moments(Space(vectors, seen, "euclidean"), threads)
             spread = np.sqrt(plain.squares)
             return moments.of_halves(), plain.dimensionality(), spread.mean(), spread.max(), spread.std()
 

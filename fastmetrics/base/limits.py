@@ -43,8 +43,6 @@ class BatchSizes:
     """Rows of adjacent small row groups that are read together."""
     stream_block_bytes: int = 1 << 20
     """Bytes of standard input, a pipe or a compressed file read or copied at a time."""
-    array_bytes: int = 64 << 20
-    """Maximum bytes of a compressed or remote array that is read into memory; larger ones are copied to disk."""
     log_rows: int = 65_536
     """Rows of a log counted at a time."""
     log_answers: int = 16_384

@@ -18,7 +18,6 @@ import lzma
 import os
 import shutil
 import stat
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -299,17 +298,17 @@ def compression_of(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
-def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"", most: int = sys.maxsize) -> tuple[str, int]:
+def spool(stream: BinaryIO | pa.NativeFile, shown: str, head: bytes = b"") -> tuple[str, int]:
     """Copy a stream to an unnamed file, for Parquet and resuming; returns its path and checksum.
 
-    ``head`` contains bytes that were already read; at most ``most`` bytes are read after them.
+    ``head`` contains bytes that were already read.
     """
-    checksum, size = zlib.crc32(head), len(head)
+    checksum = zlib.crc32(head)
     with _unnamed(shown) as copy:
         copy.write(head)
-        while block := stream.read(min(SIZES.stream_block_bytes, most - (size - len(head)))):
+        while block := stream.read(SIZES.stream_block_bytes):
             checksum = zlib.crc32(block, checksum)
-            size += copy.write(block)
+            copy.write(block)
         copy.flush()
         if not os.path.exists("/proc/self/fd"):
             return _path_of(copy), checksum

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,6 @@ from fastmetrics.base.plugin_files import function_in
 from fastmetrics.base.progress import WorkDone, report, shown_progress
 from fastmetrics.kernels.vectors import add_keys, find_keys
 from fastmetrics.tables.input_files import local_path
-from fastmetrics.vectors.vector_arrays import FileRows
 
 # Embedding models from installed packages and local files. Downloads happen only on request.
 
@@ -257,6 +256,14 @@ KEY_BYTES = 16
 _Floats: TypeAlias = npt.NDArray[np.float32]
 
 
+class _CacheFile(NamedTuple):
+    """A file of the cache: its vectors, ``rows``, begin at a byte ``offset``."""
+
+    path: Path
+    offset: int
+    rows: int
+
+
 class VectorCache:
     """Vectors of one length under 16-byte keys, in one folder.
 
@@ -271,8 +278,7 @@ class VectorCache:
         self._keys: Uint64s = np.empty((0, 2), np.uint64)
         self._table: Ints = np.full(1024, -1, np.int64)
         self._count = 0
-        self._vectors: list[FileRows] = []
-        self._read_files: set[str] = set()
+        self._files: list[_CacheFile] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -287,22 +293,21 @@ class VectorCache:
 
     def refresh(self) -> None:
         """Read the files that have appeared since."""
-        new = [path for path in sorted(self.folder.glob("*.arrow")) if path.name not in self._read_files]
+        known = {file.path for file in self._files}
+        new = [path for path in sorted(self.folder.glob("*.arrow")) if path not in known]
         self._open(new)
 
     def _open(self, paths: Sequence[Path]) -> None:
-        opened = [(path.name, *self._contents(path)) for path in paths]  # open all files before adding the first
-        for name, _, vectors in opened:
-            self._read_files.add(name)
-            self._vectors.append(vectors)
-        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for _, keys, _ in opened)])
+        opened = [self._contents(path) for path in paths]  # open all files before adding the first
+        self._files += [file for _, file in opened]
+        first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for keys, _ in opened)])
         if 2 * len(self._keys) > len(self._table):
             first, self._count = 0, 0
             self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
         self._count += add_keys(self._table, self._keys, first)
 
-    def _contents(self, path: Path) -> tuple[Uint64s, FileRows]:
-        """The keys of a file, and its vectors, which stay there."""
+    def _contents(self, path: Path) -> tuple[Uint64s, _CacheFile]:
+        """The keys of a file, and where its vectors are, which stay there."""
         try:
             data = np.fromfile(path, np.uint8)
             batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(data))).get_batch(0)
@@ -316,7 +321,7 @@ class VectorCache:
         except (pa.ArrowException, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path}: the cached vectors are damaged; delete the file: {error}") from error
         offset = vectors.ctypes.data - data.ctypes.data
-        return keys, FileRows(path, str(path), offset, (len(keys), self.dim), vectors.dtype)
+        return keys, _CacheFile(path, offset, len(keys))
 
     def find(self, keys: Uint64s) -> Ints:
         """The position of each key's vector, -1 if missing; keys in the form of :func:`as_keys`."""
@@ -327,12 +332,16 @@ class VectorCache:
     def take(self, rows: Ints) -> _Floats:
         """The vectors at positions that :meth:`find` returned."""
         vectors = np.empty((len(rows), self.dim), np.float32)
-        starts = np.cumsum([0, *map(len, self._vectors)])
+        starts = np.cumsum([0, *(file.rows for file in self._files)])
         files = np.searchsorted(starts, rows, "right") - 1
-        order = np.argsort(files, kind="stable")
-        for here in np.split(order, np.flatnonzero(np.diff(files[order])) + 1):
-            for number in files[here[:1]]:
-                vectors[here] = self._vectors[number][rows[here] - starts[number]]
+        for number in np.unique(files):
+            path, offset, count = self._files[number]
+            try:
+                stored = np.memmap(path, np.float32, "r", offset, (count, self.dim))
+            except (OSError, ValueError) as error:
+                raise FileFormatError(f"{path}: the cached vectors cannot be read: {error}") from error
+            here = files == number
+            vectors[here] = stored[rows[here] - starts[number]]
         return vectors
 
     def get(self, keys: Sequence[bytes]) -> _Floats:

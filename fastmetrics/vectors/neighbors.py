@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -27,22 +27,15 @@ from fastmetrics.tables.encoders import writing
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.targets import sync
 from fastmetrics.vectors.faiss_search import (
-    EXACT,
-    Effort,
-    NearRows,
-    RecallTarget,
+    EFFORT,
     Seeker,
-    Space,
-    Tuned,
-    check_finite,
     faiss_threads,
     filled,
-    near_by_cells,
-    padded,
     read_index,
+    share_found,
     write_index,
 )
-from fastmetrics.vectors.pair_scan import Cloud, Floats, join, survey
+from fastmetrics.vectors.pair_scan import Floats, Space, Survey, join, nearest_of, padded, survey
 from fastmetrics.vectors.vector_arrays import Ids, Vectors, VectorsLike, check_same_width, one_blas_thread
 
 Distance: TypeAlias = Literal["cosine", "euclidean", "dot"]
@@ -61,12 +54,13 @@ _TIMED, _TIMED_SECONDS = 256, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Neighbors(NotebookTables):
-    """The k nearest rows of each query, nearest first, ties by row number.
+    """The k nearest rows of each query, nearest first, equally near ones by row number.
 
     ``ids`` (n, k) int64 are row numbers, −1 if there were fewer than k rows; ``distances`` (n, k) float64 are
     exact for the rows found, ascending, NaN beside −1: cosine distance, Euclidean distance, or the negated scalar
-    product. ``recall`` is the measured share of the true k nearest that were found, on ``recall_sample`` queries
-    (1.0 and all queries for an exact search); below the recall asked for, no effort tried reached that.
+    product.  If more rows are equally far than the list has room for, an exact search has any of them.  ``recall`` is
+    the measured share of the true k nearest that were found, on ``recall_sample`` queries (1.0 and all queries for an
+    exact search); below the recall asked for, no effort reached that.
     """
 
     ids: Ids
@@ -121,13 +115,10 @@ def nearest(
     """The ``k`` nearest rows of ``vectors`` for each query, or of each row, without itself.
 
     ``method`` is exact, ivf (inverted lists of half-precision rows), hnsw (a navigable graph) or pq (inverted lists of
-    4-bit codes; the best candidates are compared exactly).  The default is exact while queries · rows · D ≤
-    ``exact_work``; beyond, pq, or without ``queries`` ivf, whose lists are compared list by list.  If the
-    rows are too spread out for that, each pair is compared once, up to 10 · ``exact_work`` multiplications or if ivf
-    was requested (``method`` of the result is then exact); otherwise pq is used.  An approximate search increases its
-    effort until it finds the share ``recall`` of the true neighbours of ``recall_sample`` queries, and reports the
-    share found.  Distances of the returned rows are computed in float64.  The same call gives the same rows for any
-    number of threads.
+    4-bit codes; the best candidates are compared exactly), of FAISS.  The default is exact while queries · rows · D ≤
+    ``exact_work``; beyond, ivf.  An approximate search doubles its effort until it finds the share ``recall`` of the
+    true neighbours of ``recall_sample`` queries, and reports the share found.  Distances of the returned rows are
+    computed in float64.  The same call gives the same rows for any number of threads.
 
     >>> found = nearest([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], k=1)
     >>> found.ids.ravel().tolist(), found.distances.round(6).ravel().tolist(), found.recall
@@ -142,44 +133,27 @@ def nearest(
     vectors = Vectors.of(vectors)
     query_vectors = vectors if queries is None else Vectors.of(queries)
     work = float(query_vectors.rows) * vectors.rows * vectors.dim
-    alone = queries is None and metric != "dot"
-    chosen = method or ("exact" if work <= exact_work else "ivf" if alone else "pq")
-    if alone and chosen in ("exact", "ivf"):
-        _check(metric, chosen, k, recall, recall_sample, seed)
-        target = None if chosen == "exact" else RecallTarget(recall, recall_sample, seed)
-        too_many = method is None and work > 10 * exact_work
-        neighbors = _self_join(vectors, k, metric, target, too_many, workers)
-        if neighbors is not None:
-            return neighbors
-        chosen = "pq"
-    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=workers)
     own = np.arange(query_vectors.rows) if queries is None else None
+    chosen = method or ("exact" if work <= exact_work else "ivf")
+    _check(metric, chosen, k, recall, recall_sample, seed)
+    if own is not None and chosen == "exact" and metric != "dot":
+        return _self_join(vectors, k, metric, workers)
+    index = Index.build(vectors, metric=metric, method=chosen, seed=seed, threads=workers)
     return index.search(query_vectors, k=k, exclude=own, recall=recall, recall_sample=recall_sample, threads=workers)
 
 
-def _self_join(
-    vectors: Vectors, k: int, metric: str, target: RecallTarget | None, too_many: bool, threads: int
-) -> Neighbors | None:
-    """Each row's neighbours, by cells if they help, else from each pair once; None if there are too many pairs."""
+def _self_join(vectors: Vectors, k: int, metric: str, threads: int) -> Neighbors:
+    """Each row's neighbours, from each pair once."""
+    if vectors.rows and not vectors.dim:
+        raise InputError(f"nearest: none of the {vectors.rows} rows contains a number")
     with one_blas_thread():
-        if vectors.rows and not vectors.dim:
-            raise InputError(f"nearest: none of the {vectors.rows} rows contains a number")
         overview = survey(vectors, threads)
-        check_finite(overview.norms, "row")
-        cloud = Cloud(vectors, overview, "cosine" if metric == "cosine" else "euclidean")
-        if len(cloud) < 2:
-            ids, distances = np.empty((len(cloud), 0), np.int64), np.empty((len(cloud), 0))
-            return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
-        most = min(k, len(cloud) - 1)
-        near = near_by_cells(cloud, most, target, threads) if target else None
-        method = "ivf" if near else "exact"
-        if near is None and too_many:
-            return None
-        if near is None:
-            joined = join(cloud, most, threads)
-            near = NearRows(joined.ids, joined.halves, 1.0, vectors.rows)
-        distances = cloud.distance(near.halves)
-    return Neighbors(*padded(near.ids, distances, k), method, metric, near.recall, near.sample)
+        check_finite(overview, "row")
+        ids, distances = np.empty((vectors.rows, 0), np.int64), np.empty((vectors.rows, 0))
+        if vectors.rows > 1:
+            joined = join(Space(vectors, overview, metric), min(k, vectors.rows - 1), threads)
+            ids, distances = joined.ids, joined.distances
+    return Neighbors(*padded(ids, distances, k), "exact", metric, 1.0, vectors.rows)
 
 
 class Index:
@@ -190,9 +164,8 @@ class Index:
     [[3.0, 4.0]]
     """
 
-    def __init__(self, space: Space, faiss_index: Any, rows: Ids, settings: dict[str, Any], names: pa.Array) -> None:
-        self._space = space
-        self._seeker = Seeker(space, faiss_index, rows, str(settings["method"]), np.flatnonzero(space.zero))
+    def __init__(self, seeker: Seeker, settings: dict[str, Any], names: pa.Array) -> None:
+        self._seeker = seeker
         self._settings = settings
         self.names = names
         """The names of the rows: the ids given to :meth:`build`, or row numbers."""
@@ -200,12 +173,12 @@ class Index:
     @property
     def rows(self) -> int:
         """Number of rows in the index."""
-        return self._space.vectors.rows
+        return self._seeker.space.vectors.rows
 
     @property
     def metric(self) -> str:
         """cosine, euclidean or dot."""
-        return self._space.metric
+        return self._seeker.space.metric
 
     @property
     def method(self) -> str:
@@ -244,12 +217,10 @@ class Index:
         ids = as_array(np.arange(vectors.rows) if names is None else names, "names")
         if len(ids) != vectors.rows:
             raise InputError(f"index: {len(ids)} names for {vectors.rows} rows")
-        space = Space.of(vectors, metric, workers)
-        rows = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
-        settings = {"metric": metric, "method": method, "seed": seed, "factor": space.factor}
+        space = Space(vectors, survey(vectors, workers), metric)
         with faiss_threads(workers, build_alone=method == "hnsw"):
-            index = filled(space, rows, settings)
-        return cls(space, index, rows, settings, ids)
+            index = filled(space, method, seed)
+        return cls(Seeker(space, index, method), {"metric": metric, "method": method, "seed": seed}, ids)
 
     def search(
         self,
@@ -300,26 +271,30 @@ class Index:
         recall: float,
         recall_sample: int,
         workers: int,
-    ) -> tuple[Neighbors, Effort]:
+    ) -> tuple[Neighbors, int]:
         """The neighbours of each query, and the effort that finds them."""
         _check(self.metric, self.method, k, recall, recall_sample)
         query_vectors = Vectors.of(queries)
         if query_vectors.rows:  # a file without rows does not tell their width
-            check_same_width(query_vectors, self._space.vectors, "search")
+            check_same_width(query_vectors, self._seeker.space.vectors, "search")
+        check_finite(survey(query_vectors, workers), "query")
         own = None if exclude is None else np.asarray(exclude, np.int64)
         if own is not None and len(own) != query_vectors.rows:
             raise InputError(f"exclude: {len(own)} rows for {query_vectors.rows} queries")
-        rows = np.arange(query_vectors.rows)
-        with faiss_threads(workers):
-            tuned = Tuned(EXACT, 1.0)
+        seeker, effort, measured, n_measured = self._seeker, EFFORT, 1.0, query_vectors.rows
+        with faiss_threads(workers), one_blas_thread():
             if self.method != "exact" and query_vectors.rows:
                 rng = np.random.default_rng(int(self._settings["seed"]))
-                rows = np.sort(rng.choice(query_vectors.rows, min(recall_sample, query_vectors.rows), replace=False))
-                sample = Vectors.of(query_vectors.take(rows))
-                tuned = self._seeker.tuned(sample, None if own is None else own[rows], k, recall, workers)
-            ids, distances = self._seeker.search(query_vectors, own, k, tuned.effort, workers)
-        near = Neighbors(ids, distances, self.method, self.metric, tuned.recall, len(rows))
-        return near, tuned.effort
+                n_measured = min(recall_sample, query_vectors.rows)
+                rows = np.sort(rng.choice(query_vectors.rows, n_measured, replace=False))
+                sample, sample_own = Vectors.of(query_vectors.take(rows)), None if own is None else own[rows]
+                truth = nearest_of(seeker.space, sample, sample_own, k, workers).distances
+                found = seeker.search(sample, sample_own, k, effort, workers)[1]
+                while (measured := share_found(found, truth)) < recall and effort < seeker.most:
+                    effort *= 2
+                    found = seeker.search(sample, sample_own, k, effort, workers)[1]
+            ids, distances = seeker.search(query_vectors, own, k, effort, workers)
+        return Neighbors(ids, distances, self.method, self.metric, measured, n_measured), effort
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a new folder, all of it or nothing.
@@ -347,7 +322,7 @@ class Index:
     def _write(self, partial: Path) -> None:
         """Write all files into a new folder."""
         partial.mkdir()
-        np.save(partial / "vectors.npy", self._space.vectors.all())
+        np.save(partial / "vectors.npy", self._seeker.space.vectors.all())
         digest = write_index(self._seeker.index, partial / "index.faiss")
         feather.write_feather(pa.table({"id": self.names}), partial / "names.arrow")
         (partial / "settings.json").write_text(json.dumps({**self._settings, "sha256": digest}), "utf-8")
@@ -371,15 +346,18 @@ class Index:
             index = read_index(folder / "index.faiss", settings["sha256"])
             names = feather.read_table(folder / "names.arrow").column("id").combine_chunks()
             _check(settings["metric"], settings["method"], 1, seed=settings["seed"])
-            factor = float(settings.get("factor", 1.0))
         except (OSError, ValueError, RuntimeError, LookupError, TypeError, MemoryError) as error:
             raise FileFormatError(f"{folder}: not an index written by fastmetrics: {error}") from error
-        space = Space.of(vectors, settings["metric"], workers)
-        space = replace(space, factor=factor)
-        rows = np.flatnonzero(np.isfinite(space.norms) & ~space.zero)
-        if (index.ntotal, index.d, len(names)) != (len(rows), vectors.dim, vectors.rows):
+        seeker = Seeker(Space(vectors, survey(vectors, workers), settings["metric"]), index, settings["method"])
+        if (index.ntotal, index.d, len(names)) != (len(seeker.rows), vectors.dim, vectors.rows):
             raise FileFormatError(f"{folder}: not an index written by fastmetrics: its files do not fit together")
-        return cls(space, index, rows, settings, names)
+        return cls(seeker, settings, names)
+
+
+def check_finite(overview: Survey, what: str) -> None:
+    """Raise ``InputError`` naming the first row that is not finite."""
+    if not overview.finite.all():
+        raise InputError(f"{what} {int(np.argmin(overview.finite))} is not finite")
 
 
 def check_absent(path: str | os.PathLike[str]) -> Path:

@@ -1,13 +1,11 @@
-"""All pairs of many vectors: points around their centre, tiles of scalar products, and exact distances of the
-nearest."""
+"""Vectors as points of a space, and their comparison in tiles of scalar products: the nearest rows, all pairs."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +17,15 @@ from fastmetrics.kernels.vectors import (
     Nearest,
     TilePoints,
     centre,
-    close_pairs,
     distance_sums,
     norms_and_sums,
-    offer,
     pair_halves,
+    pair_products,
     scan_tile,
 )
-from fastmetrics.vectors.vector_arrays import Block, Ids, Metric, Vectors
+from fastmetrics.vectors.vector_arrays import Block, Ids, Vectors
 
 # Vectors as points around their centre, in the space of a distance.
-#
-# Distances are represented by half squared distances of centred rows: no digits are lost if all rows are close
-# together, and for unit rows the half squared distance equals the cosine distance.
 
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -86,250 +80,189 @@ def zero_note(n: int, rows: str, effect: str) -> list[str]:
     return [f"{vectors} among the {rows}, whose cosine is undefined: {effect}"] if n else []
 
 
-def digests(rows: Block) -> list[bytes]:
-    """A 16-byte digest of each row; equal rows have equal digests (-0.0 equals 0.0)."""
-    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows + 0.0]
+class Space:
+    """The finite rows of some vectors as points around their mean; directions for cosine, the rows as they are for dot.
 
-
-class Cloud:
-    """The finite rows of some vectors as points around their mean; unit directions if ``metric`` is cosine.
-
-    A zero vector has no direction: its cosine distance to every other row is 1.
+    Points are scaled by ``factor`` to norms of about 1, so that float32 neither overflows nor underflows.  Pairs are
+    compared by h_i + h_j − v_i·v_j, half their squared distance: no digits are lost if all rows are close together, and
+    of directions it is the cosine distance.  For dot each h is 0.  A zero vector has no direction: its cosine distance
+    to every other row is 1.
     """
 
-    def __init__(self, vectors: Vectors, overview: Survey, metric: Metric) -> None:
-        self.vectors = vectors
-        self.metric = metric
+    def __init__(self, vectors: Vectors, overview: Survey, metric: str) -> None:
+        self.vectors, self.metric, self.norms = vectors, metric, overview.norms
         self.rows: Ids = np.flatnonzero(overview.finite)
-        self.whole = len(self.rows) == vectors.rows
-        self.mean = overview.unit_mean if metric == "cosine" else overview.mean
-        norms = overview.norms[self.rows]
-        self.zero = norms == 0 if metric == "cosine" else np.zeros(len(norms), np.bool_)
-        self.scales: Floats = np.ones(len(norms))
-        if metric == "cosine":
-            self.scales = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
-        self.factor = self._factor(norms)
+        means = {"cosine": overview.unit_mean, "euclidean": overview.mean}
+        self.mean = means.get(metric, np.zeros(vectors.dim))
+        self.factor = self._factor(self.norms[self.rows])
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def _factor(self, norms: Floats) -> float:
-        """Scale of the centred rows to norms of about 1, so that float32 neither overflows nor underflows."""
-        squares = np.where(self.zero, 0.0, norms * self.scales) ** 2
-        spread = float(np.mean(squares) - self.mean @ self.mean) if len(norms) else 0.0
-        floor = 1e-14 * float(np.max(squares, initial=0.0))
-        size = np.sqrt(max(spread, floor))
-        return 1.0 / float(size) if size > 0 else 1.0
+        if self.metric == "dot":
+            size = np.max(norms, initial=0.0)
+        else:
+            squares = (norms * self.scales(norms)) ** 2
+            spread = float(np.mean(squares) - self.mean @ self.mean) if len(norms) else 0.0
+            size = np.sqrt(max(spread, 1e-14 * float(np.max(squares, initial=0.0))))
+        return min(1.0 / float(size), 1e150) if size > 0 else 1.0
 
-    def block(self, start: int, stop: int) -> Block:
-        """The original rows."""
-        return self.vectors.block(start, stop) if self.whole else self.vectors.take(self.rows[start:stop])
+    def scales(self, norms: Floats) -> Floats:
+        """The scale factors of rows with these norms; 0 for one without a direction."""
+        if self.metric != "cosine":
+            return np.ones(len(norms))
+        return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
 
-    def centred(self, start: int, stop: int) -> tuple[npt.NDArray[np.float32], Floats]:
-        """Rows around the mean times ``factor``, and their squared norms (before the factor)."""
-        rows = np.empty((stop - start, self.vectors.dim), np.float32)
-        squares = np.empty(stop - start)
-        centre(self.block(start, stop), self.scales[start:stop], self.mean, self.factor, rows, squares)
-        return rows, squares
+    def block(self, rows: Ids) -> Block:
+        """The original rows of ascending numbers: a view where these follow each other."""
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return self.vectors.block(int(rows[0]), int(rows[-1]) + 1)
+        return self.vectors.take(rows)
 
-    def centred_in_float64(self, start: int, stop: int) -> Floats:
-        """The rows of :meth:`centred` before they are rounded to float32."""
-        rows = self.block(start, stop).astype(np.float64) * self.scales[start:stop, None] - self.mean
-        return np.asarray(rows * self.factor)
+    def centred(self, rows: Ids) -> tuple[npt.NDArray[np.float32], Floats]:
+        """The given rows as points, and their squared norms before ``factor``."""
+        return self._centred(self.block(rows), self.scales(self.norms[rows]))
 
-    def halves(self, squares: Floats, rows: slice | Ids) -> Floats:
-        """Each row's summand in the half squared distance of its pairs: h_i + h_j − scalar product."""
-        return np.where(self.zero[rows], 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
+    def _centred(self, block: Block, scales: Floats) -> tuple[npt.NDArray[np.float32], Floats]:
+        points, squares = np.empty(block.shape, np.float32), np.empty(len(block))
+        centre(block, scales, self.mean, self.factor, points, squares)
+        return points, squares
 
-    def points(self, start: int, stop: int) -> TilePoints:
-        """The centred rows with their :meth:`halves`, times factor²; ids are numbers of the cloud's rows."""
-        rows, squares = self.centred(start, stop)
-        halves = (self.halves(squares, slice(start, stop)) * self.factor**2).astype(np.float32)
-        return TilePoints(rows, halves, np.arange(start, stop))
+    def fine(self, block: Block, scales: Floats) -> Floats:
+        """Scaled rows as points before they are rounded to float32."""
+        return np.asarray((block.astype(np.float64) * scales[:, None] - self.mean) * self.factor)
 
-    def points_of(self, rows: Ids) -> TilePoints:
-        """:meth:`points` for the given rows of the cloud."""
-        centred, halves = np.empty((len(rows), self.vectors.dim), np.float32), np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), BLOCK):
-            here = rows[start : start + BLOCK]
-            squares = np.empty(len(here))
-            block = self.vectors.take(self.rows[here])
-            centre(block, self.scales[here], self.mean, self.factor, centred[start : start + BLOCK], squares)
-            halves[start : start + BLOCK] = self.halves(squares, here) * self.factor**2
-        return TilePoints(centred, halves, rows.copy())
+    def halves(self, squares: Floats, scales: Floats) -> Floats:
+        """Each row's h, before ``factor``."""
+        if self.metric == "dot":
+            return np.zeros(len(squares))
+        return np.where(scales == 0, 0.5 * (1.0 + self.mean @ self.mean), 0.5 * squares)
 
-    def fine_points(self, rows: Ids) -> TilePoints:
-        """:meth:`points_of` in float64."""
-        block = self.vectors.take(self.rows[rows]).astype(np.float64)
-        centred = (block * self.scales[rows, None] - self.mean) * self.factor
-        squares = np.einsum("ij,ij->i", centred, centred) / self.factor**2
-        return TilePoints(centred, self.halves(squares, rows) * self.factor**2, rows)
+    def _placed(self, block: Block, scales: Floats, ids: Ids, fine: bool) -> TilePoints:
+        points, squares = self._centred(block, scales)
+        with np.errstate(over="ignore"):  # distant queries overflow in float32
+            halves = (self.halves(squares, scales) * self.factor**2).astype(np.float64 if fine else np.float32)
+        return TilePoints(self.fine(block, scales) if fine else points, halves, ids)
 
-    def directions(self, rows: Ids) -> Floats:
-        """The given rows, scaled, in float64, for comparing pairs."""
-        return np.asarray(self.vectors.take(self.rows[rows]).astype(np.float64) * self.scales[rows, None])
+    def points(self, rows: Ids, *, fine: bool = False) -> TilePoints:
+        """The given rows as points in float32, or ``fine`` in float64."""
+        return self._placed(self.block(rows), self.scales(self.norms[rows]), rows, fine)
 
-    def stretches(self) -> Iterator[tuple[Ids, Floats]]:
-        """The numbers and the :meth:`directions` of all rows, block by block."""
-        for start in range(0, len(self), BLOCK):
-            rows = np.arange(start, min(start + BLOCK, len(self)))
-            yield rows, self.directions(rows)
+    def queries(self, block: Block, own: Ids | None = None, *, fine: bool = False) -> TilePoints:
+        """Queries as points; ``own`` are the rows to exclude from their results."""
+        norms = norms_of(block)
+        scales = self.scales(norms)
+        if self.metric == "dot":  # the length of a query does not change its neighbours
+            scales = np.divide(1.0 / self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+        return self._placed(block, scales, np.full(len(block), -1) if own is None else own, fine)
 
-    def pair_halves(self, left: Ids, right: Ids) -> Floats:
-        """Half the squared distance of each pair of different rows of the cloud, in float64."""
-        halves = np.empty(len(left))
-        for start in range(0, len(left), 1 << 16):
-            here = slice(start, start + (1 << 16))
-            i, j = left[here], right[here]
-            scales = self.scales[i], self.scales[j]
-            if self.vectors.single:
-                matrix = self.vectors.all()
-                pair_halves(matrix, matrix, self.rows[i], self.rows[j], *scales, halves[here])
-            else:
-                index = np.arange(len(i))
-                pair = self.vectors.take(self.rows[i]), self.vectors.take(self.rows[j])
-                pair_halves(*pair, index, index, *scales, halves[here])
-        halves[self.zero[left] | self.zero[right]] = 1.0
-        return halves
+    def rank(self, block: Block, candidates: Ids, k: int) -> tuple[Ids, Floats]:
+        """The k nearest of each row's candidates (−1 = none), by distances computed in float64, ties by number."""
+        left, right = np.repeat(np.arange(len(block)), candidates.shape[1]), np.maximum(candidates, 0).ravel()
+        scales = self.scales(norms_of(block))[left], self.scales(self.norms[right])
+        if self.vectors.single:
+            corpus = self.vectors.all()
+        else:
+            distinct, right = np.unique(right, return_inverse=True)
+            corpus = self.vectors.take(distinct)
+        distances = np.empty(len(left))
+        if self.metric == "dot":
+            pair_products(block, corpus, left, right, distances)
+            distances = -distances
+        else:
+            pair_halves(block, corpus, left, right, *scales, distances)
+            distances[(scales[0] == 0) | (scales[1] == 0)] = 1.0
+        if self.metric == "euclidean":
+            distances = np.sqrt(2.0 * distances)
+        distances[candidates.ravel() < 0] = np.nan
+        table = distances.reshape(candidates.shape)
+        best = np.lexsort((candidates, table), axis=1)[:, :k]
+        return padded(np.take_along_axis(candidates, best, axis=1), np.take_along_axis(table, best, axis=1), k)
 
-    def distance(self, halves: Floats) -> Floats:
-        """Distances in the cloud's metric from half squared distances."""
-        return halves if self.metric == "cosine" else np.sqrt(2.0 * halves)
+    def doubt(self, block: Block, edge: npt.NDArray[Any], last: Floats, *, fine: bool = False) -> Ids:
+        """Queries of a block that can have a nearer row than the k-th found, at the distance ``last``.
 
-
-# The exact nearest rows among candidates, in float64, and a check for rows that float32 errors excluded.
-#
-# Candidates come from half squared distances h_i + h_j − v_i·v_j in float32, which suffer from cancellation if
-# neighbours are much nearer to each other than to the centre. If an excluded row can be nearer than a result, the same
-# formula in float64 leaves few such rows, which are compared exactly. Equal rows are found by their digests.
-
-
-_SINGLE, _DOUBLE = 2.0**-24, 2.0**-53  # unit roundoffs of float32 and float64
-
-NOTHING = np.iinfo(np.int64).max
-SPARE = 8  # additional candidates in float32, so that its rounding does not change the winners in float64
-
-
-def nothing(rows: int, width: int) -> Nearest:
-    """Empty lists of ``width`` neighbours, filled with ``NOTHING``."""
-    return Nearest(np.full((rows, width), np.inf, np.float32), np.full((rows, width), NOTHING))
-
-
-def blur(norms: Floats, last: Floats, dim: int) -> Floats:
-    """Maximum float32 error of the half squared distance between a row and a neighbour no farther than ``last``."""
-    reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
-    return np.asarray((8.0 + 2.0 * np.sqrt(dim)) * _SINGLE * reach**2)
+        ``edge`` are the values of the last candidates, by float32 or ``fine`` by float64, which tells all that differ
+        in nine digits.  Where all found are at distance 0, none is nearer.
+        """
+        norms = norms_of(block)
+        if self.metric == "dot":
+            bounds = np.divide(last * self.factor, norms, out=np.zeros(len(norms)), where=norms > 0)
+            reach, settled = np.ones(len(norms)), norms == 0
+        else:
+            bounds = self.factor**2 * (last if self.metric == "cosine" else 0.5 * last**2)
+            halves = self.queries(block).halves.astype(np.float64)
+            reach = np.sqrt(2.0 * halves) + np.sqrt(2.0 * np.maximum(bounds, 0.0))
+            settled = (bounds == 0) | ((norms == 0) & (self.metric == "cosine"))
+        unit, middle = 8.0 + 2.0 * np.sqrt(self.vectors.dim), float(np.linalg.norm(self.mean)) * self.factor
+        of_centre = unit * 2.0**-53 * middle
+        error = unit * (2.0**-52 if fine else 2.0**-24) * reach**2 + of_centre * (reach + of_centre)
+        unsure = ~(edge - error > bounds) & ~settled
+        return np.flatnonzero(unsure & ~(error < 1e-9 * bounds) if fine else unsure)
 
 
-def fine_blur(norms: Floats, last: Floats, dim: int, middle: float) -> Floats:
-    """:func:`blur` for float64; ``middle`` is the distance of the centre from 0."""
-    reach = norms + np.sqrt(2.0 * np.maximum(last, 0.0))
-    unit = (8.0 + 2.0 * np.sqrt(dim)) * _DOUBLE
-    return np.asarray(unit * reach * (2.0 * reach + middle) + (unit * middle) ** 2)
+def norms_of(block: Block) -> Floats:
+    """The norm of each row."""
+    return survey(Vectors.of(block), 1).norms
+
+
+def padded(ids: Ids, distances: Floats, k: int) -> tuple[Ids, Floats]:
+    """Both padded to k columns with id -1 and distance NaN."""
+    missing = ((0, 0), (0, k - ids.shape[1]))
+    return np.pad(ids, missing, constant_values=-1), np.pad(distances, missing, constant_values=np.nan)
+
+
+# The nearest rows of queries: candidates in float32, ranked by distances in float64.  Where float32 cannot tell them
+# from other rows, as in clusters much tighter than their distance from the centre, the candidates are those of float64.
+
+
+SPARE = 8
+"""Additional candidates, so that rounding does not change the winners."""
+_NOTHING = np.iinfo(np.int64).max
+
+
+def _nothing(rows: int, width: int, kind: Any = np.float32) -> Nearest:
+    """Empty lists of ``width`` neighbours."""
+    return Nearest(np.full((rows, width), np.inf, kind), np.full((rows, width), _NOTHING))
 
 
 def settled(
-    down: TilePoints,
-    last: Floats,
-    error: Floats,
-    tiles: Iterable[TilePoints],
-    exact: Callable[[Ids, Ids], Floats],
-    k: int,
-) -> Nearest:
-    """The k nearest of each row among the rows of ``tiles``; the k-th is no farther than ``last``.
-
-    ``error`` is the maximum error of the values of ``down`` and ``tiles``; ``exact`` computes the distances between
-    positions in ``down`` and ids. If fewer than k rows were found, the rest is ``NOTHING``.
-    """
-    near, rough = (Nearest(np.full((len(last), k), np.inf), np.full((len(last), k), NOTHING)) for _ in range(2))
-    limits = np.column_stack([last + error, 2.0 * error])
-    for across in tiles:
-        places = np.empty((2, len(last) * len(across.ids)), np.int32)
-        with np.errstate(over="ignore", invalid="ignore"):  # overflowing values are compared as infinities
-            count = close_pairs(down.rows @ across.rows.T, down, across, rough, limits, places)
-        left, right = places[0, :count].astype(np.int64), across.ids[places[1, :count]]
-        offer(near, left, right, exact(left, right))
-    return near
-
-
-def alike(queries: Block, own: Ids, stretches: Iterable[tuple[Ids, Block]], k: int) -> Ids:
-    """The first k rows, by number, that equal each requested row, except its ``own``; filled up with ``NOTHING``.
-
-    ``stretches`` are blocks of ascending row numbers and the rows to choose from.
-    """
-    keys = digests(queries)
-    members: dict[bytes, list[int]] = {key: [] for key in keys}
-    for numbers, rows in stretches:
-        for number, key in zip(numbers.tolist(), digests(rows), strict=True):
-            if key in members and len(members[key]) <= k:
-                members[key].append(number)
-    firsts = np.full((len(keys), k), NOTHING)
-    for place, (key, itself) in enumerate(zip(keys, own.tolist(), strict=True)):
-        equal = [number for number in members[key] if number != itself][:k]
-        firsts[place, : len(equal)] = equal
-    return firsts
-
-
-def _merge(lists: Sequence[Nearest]) -> Nearest:
-    """The best of several lists for the same rows, by (distance, id)."""
-    if len(lists) == 1:
-        return lists[0]
-    halves = np.concatenate([part.halves for part in lists], axis=1)
-    ids = np.concatenate([part.ids for part in lists], axis=1)
-    best = np.lexsort((ids, halves), axis=1)[:, : lists[0].ids.shape[1]]
-    return Nearest(np.take_along_axis(halves, best, axis=1), np.take_along_axis(ids, best, axis=1))
-
-
-def winners(
-    cloud: Cloud, queries: Ids, own: npt.NDArray[np.float32], lists: Sequence[Nearest], k: int, threads: int
+    space: Space, block: Block, own: Ids, candidates: Ids, edge: npt.NDArray[Any] | None, k: int
 ) -> tuple[Ids, Floats]:
-    """The k nearest of each query, from the float32 candidates among all rows; ``own`` are the queries' ``halves``."""
-    near = _merge(lists)
-    ids, halves = rank(cloud, queries, near.ids, k, threads)
-    if near.ids.shape[1] == len(cloud) - 1:
-        return ids, halves
-    last = halves[:, -1] * cloud.factor**2
-    error = blur(np.sqrt(2.0 * own), last, cloud.vectors.dim)
-    zero = cloud.zero[queries]  # a zero vector is equally far from all rows
-    unsure = ~(near.halves[:, -1] - error > last) & ~zero
-    ids[zero] = np.arange(k) + (np.arange(k) >= queries[zero, None])
-    equal = np.flatnonzero(unsure & (last == 0))  # distance 0, but an omitted row may have a smaller id
-    if len(equal):
-        first = alike(cloud.directions(queries[equal]), queries[equal], cloud.stretches(), k)
-        ids[equal] = np.where(first[:, -1:] == NOTHING, ids[equal], first)
-    doubt = np.flatnonzero(unsure & (last > 0))
-    size = SIZES.vector_tile_rows
+    """The k nearest of each row of a block by distances in float64, without its ``own`` (−1 = none).
 
-    def part(start: int) -> Nearest:
-        places = doubt[start : start + size]
-        rows = queries[places]
-        down = cloud.fine_points(rows)
-        middle = float(np.linalg.norm(cloud.mean)) * cloud.factor
-        fine = fine_blur(np.sqrt(2.0 * down.halves), last[places], cloud.vectors.dim, middle)
-        tiles = (cloud.fine_points(np.arange(at, min(at + size, len(cloud)))) for at in range(0, len(cloud), size))
-        return settled(down, last[places], fine, tiles, lambda left, right: cloud.pair_halves(rows[left], right), k)
-
-    for start, best in zip(range(0, len(doubt), size), ordered(part, range(0, len(doubt), size), threads), strict=True):
-        ids[doubt[start : start + size]], halves[doubt[start : start + size]] = best.ids, best.halves
-    return ids, halves
+    ``edge`` are the values by float32 of the last of the nearest ``candidates``; None where no other row is to be
+    considered.
+    """
+    candidates = np.where((candidates == own[:, None]) | (candidates == _NOTHING), -1, candidates)
+    ids, distances = space.rank(block, candidates, k)
+    if edge is not None and len(doubt := space.doubt(block, edge, distances[:, -1])):
+        ids[doubt], distances[doubt] = _fine(space, Vectors.of(block).take(doubt), own[doubt], k)
+    return ids, distances
 
 
-def rank(cloud: Cloud, queries: Ids, candidates: Ids, k: int, threads: int) -> tuple[Ids, Floats]:
-    """The k nearest of each query's candidates (−1 = none), by distances recomputed in float64, ties by id."""
-
-    def part(start: int) -> tuple[Ids, Floats]:
-        ids = candidates[start : start + BLOCK]
-        left = np.repeat(queries[start : start + BLOCK], ids.shape[1])
-        halves = cloud.pair_halves(left, np.maximum(ids, 0).ravel()).reshape(ids.shape)
-        halves[ids < 0] = np.nan
-        best = np.lexsort((ids, halves), axis=1)[:, :k]
-        return np.take_along_axis(ids, best, axis=1), np.take_along_axis(halves, best, axis=1)
-
-    parts = list(ordered(part, range(0, len(queries), BLOCK), threads))
-    return np.concatenate([ids for ids, _ in parts]), np.concatenate([halves for _, halves in parts])
+def _fine(space: Space, block: Block, own: Ids, k: int) -> tuple[Ids, Floats]:
+    """The nearest rows of queries by float64, and pair by pair where rows far from the centre hide differences."""
+    near, _ = _scan(space, space.queries(block, own, fine=True), k)
+    ids, distances = space.rank(block, np.where(near.ids == _NOTHING, -1, near.ids), k)
+    for at in space.doubt(block, near.halves[:, -1], distances[:, -1], fine=True):
+        others = space.rows[space.rows != own[at]]
+        ids[at], distances[at] = space.rank(Vectors.of(block).block(at, at + 1), others[None], k)
+    return ids, distances
 
 
-# All pairs of many vectors: nearest neighbours and distances, computed in tiles of scalar products.
+def _scan(space: Space, down: TilePoints, k: int) -> tuple[Nearest, Floats]:
+    """The nearest points of some points among all rows, and their farthest pair as (half, id, id)."""
+    kind, size = down.rows.dtype, SIZES.vector_tile_rows
+    near = _nothing(len(down.ids), min(k + SPARE, len(space)), kind)
+    far = np.full(3, -np.inf)
+    for start in range(0, len(space), size):
+        across = space.points(space.rows[start : start + size], fine=kind == np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # values beyond all numbers are compared as infinities
+            tile = down.rows @ across.rows.T
+        scan_tile(tile, down, across, near, _nothing(len(across.ids), 0, kind), far)
+    return near, far
 
 
 @dataclass(frozen=True)
@@ -337,115 +270,80 @@ class Join:
     """The neighbours of some rows, (n, k) ascending; the farthest pair found; sums over all pairs if requested."""
 
     ids: Ids
-    halves: Floats
+    distances: Floats
     farthest: tuple[int, int]
     sums: tuple[float, float] = (np.nan, np.nan)
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """Result of one tile: its farthest pair as (half, id, id), and its sums."""
+def nearest_of(space: Space, queries: Vectors, own: Ids | None, k: int, threads: int) -> Join:
+    """Exact: the k nearest rows of each query without its ``own``; each block of queries passes over all rows."""
+    excluded = np.full(queries.rows, -1) if own is None else own
+    ids, distances = np.empty((queries.rows, k), np.int64), np.empty((queries.rows, k))
+    size = min(512, SIZES.vector_tile_rows)
 
-    number: int
-    far: Floats
-    sums: tuple[float, float] = (np.nan, np.nan)
+    def part(start: int) -> Floats:
+        here = slice(start, min(start + size, queries.rows))
+        block = queries.block(here.start, here.stop)
+        near, far = _scan(space, space.queries(block, excluded[here]), k)
+        edge = None if near.ids.shape[1] == len(space) else near.halves[:, -1]
+        ids[here], distances[here] = settled(space, block, excluded[here], near.ids, edge, k)
+        report(WorkDone("comparing vectors", here.stop, "rows", queries.rows))
+        return far
+
+    return Join(ids, distances, _farthest(list(ordered(part, range(0, queries.rows, size), threads))))
 
 
-def join(cloud: Cloud, k: int, threads: int, centre_at: float | None = None) -> Join:
+def join(space: Space, k: int, threads: int, centre_at: float | None = None) -> Join:
     """Exact: the k nearest other rows of every row; each pair's scalar product is computed once.
 
     With ``centre_at``, also the sums over all pairs of (distance − centre_at) and of its square.
     """
-    count, size = len(cloud), SIZES.vector_tile_rows
-    points = [cloud.points(start, min(start + size, count)) for start in range(0, count, size)]
+    count, size = len(space), SIZES.vector_tile_rows
+    points = [space.points(space.rows[start : start + size]) for start in range(0, count, size)]
     tiles = [(i, j) for i in range(len(points)) for j in range(i, len(points))]
     width = min(k + SPARE, count - 1)
 
-    def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = nothing(count, width)
-        scanned = []
+    def work(worker: int) -> tuple[Nearest, list[tuple[Floats, tuple[float, float]]]]:
+        near, scanned = _nothing(count, width), []
         for number in range(worker, len(tiles), threads):
             i, j = tiles[number]
             down, across = points[i], points[j]
             tile = down.rows @ across.rows.T
             rows, columns = (slice(n * size, n * size + len(points[n].ids)) for n in (i, j))
-            near_across = nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
-            far = np.full(3, -np.inf)
+            near_across = _nothing(len(across.ids), 0) if i == j else Nearest(near.halves[columns], near.ids[columns])
+            far, sums = np.full(3, -np.inf), (np.nan, np.nan)
             scan_tile(tile, down, across, Nearest(near.halves[rows], near.ids[rows]), near_across, far)
-            sums = (np.nan, np.nan)
             if centre_at is not None:
-                sums = distance_sums(tile, down, across, centre_at * cloud.factor, i == j)
-            scanned.append(_Tile(number, far, sums))
+                sums = distance_sums(tile, down, across, centre_at * space.factor, i == j)
+            scanned.append((far, sums))
             report(WorkDone("comparing vectors", number + 1, "tiles", len(tiles)))
         return near, scanned
 
-    done = list(ordered(work, range(threads), threads))
-    scanned = sorted((tile for _, mets in done for tile in mets), key=lambda tile: tile.number)
-    ids, halves = winners(
-        cloud,
-        np.arange(count),
-        np.concatenate([block.halves for block in points]),
-        [near for near, _ in done],
-        k,
-        threads,
-    )
-    first = float(np.sum([tile.sums[0] for tile in scanned])) / cloud.factor
-    second = float(np.sum([tile.sums[1] for tile in scanned])) / cloud.factor**2
-    return Join(ids, halves, _farthest_of(scanned), (first, second))
+    lists, by_worker = zip(*ordered(work, range(threads), threads), strict=True)
+    scanned = [by_worker[number % threads][number // threads] for number in range(len(tiles))]
+    near = _merged(lists)
+    ids, distances = np.empty((count, k), np.int64), np.empty((count, k))
+
+    def part(start: int) -> None:
+        rows, here = space.rows[start : start + size], slice(start, start + size)
+        edge = None if width == count - 1 else near.halves[here, -1]
+        ids[here], distances[here] = settled(space, space.block(rows), rows, near.ids[here], edge, k)
+
+    list(ordered(part, range(0, count, size), threads))
+    first, second = (float(np.sum([sums[at] for _, sums in scanned])) for at in range(2))
+    sums = first / space.factor, second / space.factor**2
+    return Join(ids, distances, _farthest([far for far, _ in scanned]), sums)
 
 
-def scan(cloud: Cloud, queries: Ids, k: int, threads: int) -> Join:
-    """Exact: the k nearest other rows of the given rows of the cloud, in one pass over all rows."""
-    count, size = len(cloud), SIZES.vector_tile_rows
-    width = min(k + SPARE, count - 1)
-    down = cloud.points_of(queries)
-
-    def work(worker: int) -> tuple[Nearest, list[_Tile]]:
-        near = nothing(len(queries), width)
-        scanned = []
-        for start in range(worker * size, count, threads * size):
-            across = cloud.points(start, min(start + size, count))
-            far = np.full(3, -np.inf)
-            scan_tile(down.rows @ across.rows.T, down, across, near, nothing(len(across.ids), 0), far)
-            scanned.append(_Tile(start, far))
-            stop = min(start + size, count)
-            report(WorkDone("comparing vectors", stop, "rows", count))
-        return near, scanned
-
-    done = list(ordered(work, range(threads), threads))
-    scanned = sorted((tile for _, mets in done for tile in mets), key=lambda tile: tile.number)
-    ids, halves = winners(cloud, queries, down.halves, [near for near, _ in done], k, threads)
-    return Join(ids, halves, _farthest_of(scanned))
+def _merged(lists: Sequence[Nearest]) -> Nearest:
+    """The best of several lists for the same rows, by (distance, id)."""
+    if len(lists) == 1:
+        return lists[0]
+    halves, ids = (np.concatenate([part[at] for part in lists], axis=1) for at in range(2))
+    best = np.lexsort((ids, halves), axis=1)[:, : lists[0].ids.shape[1]]
+    return Nearest(np.take_along_axis(halves, best, axis=1), np.take_along_axis(ids, best, axis=1))
 
 
-def _farthest_of(tiles: Sequence[_Tile]) -> tuple[int, int]:
-    best = max(tiles, key=lambda tile: float(tile.far[0])).far
+def _farthest(tiles: Sequence[Floats]) -> tuple[int, int]:
+    best = max(tiles, key=lambda far: float(far[0]))
     return int(best[1]), int(best[2])
-
-
-def farthest(cloud: Cloud, starts: Ids, sweeps: int, threads: int) -> tuple[int, int]:
-    """A distant pair: from each start to its farthest row, repeated from there ``sweeps`` times.
-
-    Its distance is a lower bound of the diameter, and usually equals the diameter.
-    """
-    best = (-np.inf, int(starts[0]), int(starts[0]))
-    for _ in range(sweeps):
-        down = cloud.points_of(starts)
-        part = partial(_farthest_in_block, cloud, down)
-        parts = list(ordered(part, range(0, len(cloud), BLOCK), threads))
-        halves = np.stack([half for half, _ in parts])
-        ends = np.stack([ids for _, ids in parts])[np.argmax(halves, axis=0), np.arange(len(starts))]
-        tops = halves.max(axis=0)
-        top = int(np.argmax(tops))
-        if tops[top] > best[0]:
-            best = (float(tops[top]), int(starts[top]), int(ends[top]))
-        starts = np.unique(ends)
-    return best[1], best[2]
-
-
-def _farthest_in_block(cloud: Cloud, down: TilePoints, start: int) -> tuple[npt.NDArray[np.float32], Ids]:
-    across = cloud.points(start, min(start + BLOCK, len(cloud)))
-    halves = down.halves[:, None] + across.halves - down.rows @ across.rows.T
-    halves[down.ids[:, None] == across.ids] = -np.inf  # excludes pairs of a row with itself
-    ends = np.argmax(halves, axis=1)
-    return halves[np.arange(len(down.ids)), ends], ends + start

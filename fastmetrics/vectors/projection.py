@@ -27,7 +27,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.vectors.geometry_values import Moments
 from fastmetrics.vectors.neighbors import nearest
-from fastmetrics.vectors.pair_scan import BLOCK, Cloud, Floats, survey
+from fastmetrics.vectors.pair_scan import BLOCK, Floats, Space, survey
 from fastmetrics.vectors.vector_arrays import Vectors, VectorsLike, one_blas_thread, vectors_and_ids
 
 # Principal components: projection of vectors to the two or three dimensions of largest variance.
@@ -75,8 +75,8 @@ def pca(vectors: VectorsLike, dims: int = 2, *, column: str | None = None, threa
         overview = survey(matrix, workers)
         if not overview.finite.any() or not matrix.dim:
             raise InputError(f"none of the {matrix.rows} rows is a finite vector to project")
-        cloud = Cloud(matrix, overview, "euclidean")
-        scatter = Moments(cloud, workers).scatter
+        space = Space(matrix, overview, "euclidean")
+        scatter = Moments(space, workers).scatter
         values, directions = np.linalg.eigh(scatter)
         n_axes = min(dims, matrix.dim)
         components, explained = np.zeros((dims, matrix.dim)), np.zeros(dims)
@@ -88,12 +88,11 @@ def pca(vectors: VectorsLike, dims: int = 2, *, column: str | None = None, threa
         points = np.full((matrix.rows, dims), np.nan)
         axes = (components * (explained > 0)[:, None]).T
 
-        def part(start: int) -> tuple[int, Floats]:
-            stop = min(start + BLOCK, len(cloud))
-            return start, (cloud.centred_in_float64(start, stop) @ axes) / cloud.factor
+        def part(start: int) -> None:
+            rows = space.rows[start : start + BLOCK]
+            points[rows] = (space.fine(space.block(rows), np.ones(len(rows))) @ axes) / space.factor
 
-        for start, placed in ordered(part, range(0, len(cloud), BLOCK), workers):
-            points[cloud.rows[start : start + len(placed)]] = placed
+        list(ordered(part, range(0, len(space), BLOCK), workers))
     return Projection(points, explained, components)
 
 

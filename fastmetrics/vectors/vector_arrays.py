@@ -4,10 +4,8 @@ ids.
 
 from __future__ import annotations
 
-import io
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,15 +17,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import threadpoolctl
 
-from fastmetrics.base.arrays import Ints, check, is_list, plain_column, plain_table
+from fastmetrics.base.arrays import check, is_list, plain_column, plain_table
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_arrow, fits, is_column
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, UnknownNameError
-from fastmetrics.base.limits import SIZES, WHOLE
+from fastmetrics.base.limits import WHOLE
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.formats import NPY, table_formats
 from fastmetrics.tables.good_rows import whole_table
-from fastmetrics.tables.input_files import DataFile, reading, spool
+from fastmetrics.tables.input_files import DataFile, reading
 from fastmetrics.tables.opening import expand, open_files
 from fastmetrics.tables.sources import FileSource, FrameSource
 
@@ -58,66 +56,7 @@ def vector_column(schema: pa.Schema, column: str | None, option: str = "column")
 
 # Vectors in files: a column of tables of any format, or the arrays of ``.npy`` files, local or at addresses.
 #
-# Arrays are not memory-mapped, because a map ends the process (SIGBUS) if another program shortens the file.
-
-
-@dataclass(frozen=True)
-class FileRows:
-    """The rows of a two-dimensional array in a file from a byte ``offset`` on: slices and lists of rows are arrays.
-
-    ``check`` is called after each read, and raises an error if the file was changed.
-    """
-
-    path: str | os.PathLike[str]
-    shown: str
-    offset: int
-    shape: tuple[int, int]
-    stored: np.dtype[Any]
-    check: Callable[[], None] = lambda: None
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers, in the byte order of this machine."""
-        return self.stored.newbyteorder("=")
-
-    def __getitem__(self, rows: slice | Ints) -> npt.NDArray[Any]:
-        """Some rows as a new array; raises ``FileFormatError`` if the file was changed or cannot be read."""
-        if isinstance(rows, slice):
-            start, stop, _ = rows.indices(len(self))
-            return self._runs(np.array([start]), np.array([max(start, stop)]))
-        if not len(rows):
-            return self[:0]
-        distinct, places = np.unique(rows, return_inverse=True)
-        breaks = np.flatnonzero(np.diff(distinct) > 1)
-        runs = self._runs(distinct[np.append(0, breaks + 1)], distinct[np.append(breaks, -1)] + 1)
-        return np.asarray(runs[places])
-
-    def _runs(self, starts: Ints, stops: Ints) -> npt.NDArray[Any]:
-        """The rows of several runs, from each start to before its stop."""
-        rows_read = np.empty((int((stops - starts).sum()), self.shape[1]), self.stored)
-        width = rows_read.itemsize * self.shape[1]
-        room = rows_read.view(np.uint8).reshape(-1).data if rows_read.size else memoryview(b"")
-        with reading(self.shown), open(self.path, "rb", buffering=0) as file:
-            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-                piece, room = room[: (stop - start) * width], room[(stop - start) * width :]
-                file.seek(self.offset + start * width)
-                while len(piece) and (size := file.readinto(piece)):
-                    piece = piece[size:]
-                if len(piece):
-                    self.check()
-                    raise FileFormatError(f"{self.shown}: the file ends before row {stop - 1:,} of {len(self):,}")
-        self.check()
-        return rows_read
-
-
-_HEADERS: Mapping[tuple[int, int], Callable[[io.BytesIO], Any]] = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-"""The readers of the headers of ``.npy`` files, by version; version 3.0 is of records only."""
+# Arrays are read, not memory-mapped: a map ends the process (SIGBUS) if another program shortens the file.
 
 
 @dataclass(frozen=True)
@@ -128,7 +67,7 @@ class VectorFiles:
     """
 
     name: str
-    arrays: Sequence[npt.NDArray[Any] | FileRows]
+    arrays: Sequence[npt.NDArray[Any]]
     column: pa.ChunkedArray | None = None
     ids: pa.Array | None = None
 
@@ -136,8 +75,7 @@ class VectorFiles:
 def read_vectors(path: str | os.PathLike[str], column: str | None = None, option: str = "column") -> VectorFiles:
     """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
 
-    The rows of arrays are read when they are needed; large ones of compressed or remote files
-    are copied to the disk first.  ``column`` and ``option`` as in :func:`vector_column`.
+    ``column`` and ``option`` are those of :func:`vector_column`.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
     type, or if the choice of the column is ambiguous.
@@ -162,66 +100,15 @@ def read_vectors(path: str | os.PathLike[str], column: str | None = None, option
     return VectorFiles(f"{name}: column {chosen!r}", [], table[chosen], ids)
 
 
-def _array(file: DataFile) -> npt.NDArray[Any] | FileRows:
+def _array(file: DataFile) -> npt.NDArray[Any]:
     """The array in a ``.npy`` file; raises ``FileFormatError`` for a damaged header, for any error in NumPy."""
-    with reading(file.shown), np.errstate(over="ignore"):
+    with reading(file.shown), np.errstate(over="ignore"), file.open()[0] as stream:
         try:
-            if not file.is_remote and file.compression is None:
-                return _local(file)
-            return _streamed(file)
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+            if stream.read(1):
+                raise ValueError("bytes follow the array")
         except (ValueError, EOFError, IndexError, TypeError, TokenError, MemoryError) as error:
             raise FileFormatError(f"{file.shown}: cannot be read: not a .npy file of numbers: {error}") from error
-
-
-def _local(file: DataFile) -> npt.NDArray[Any] | FileRows:
-    """The rows in the file, or another array as a whole."""
-    mapped = np.load(file.path, mmap_mode="r", allow_pickle=False)  # reads the header; nothing reads the map
-    if not isinstance(mapped, np.memmap):
-        raise ValueError("a .npz file; expected one array")
-    excess = file.size - mapped.offset - mapped.nbytes
-    if excess > 0:
-        raise ValueError(f"{excess:,} bytes follow the array")
-    if mapped.ndim != 2 or mapped.dtype.kind not in "fiub" or not mapped.flags.c_contiguous:
-        return _unpacked(file)
-    count, dim = mapped.shape
-    return FileRows(file.path, file.shown, mapped.offset, (count, dim), mapped.dtype, file.check_unchanged)
-
-
-def _streamed(file: DataFile) -> npt.NDArray[Any] | FileRows:
-    """The array of a compressed or remote file: in memory if it is small, else the rows of a copy on the disk.
-
-    No more bytes are unpacked than it has.
-    """
-    with file.open()[0] as stream:
-        head = stream.read(SIZES.stream_block_bytes)
-        size = _stated_size(head)
-        unread = max(0, size - len(head))
-        copy = None
-        if size <= SIZES.array_bytes:
-            array = np.lib.format.read_array(io.BytesIO(head + stream.read(unread)), allow_pickle=False)
-        else:
-            path, checksum = spool(stream, file.shown, head, unread)
-            copy = replace(file, path=path, checksum=checksum, compression=None, stamp=None, content=None)
-        if len(head) > size or stream.read(1):
-            raise ValueError("bytes follow the array")
-    file.check_unchanged()
-    return array if copy is None else _local(copy)
-
-
-def _stated_size(head: bytes) -> int:
-    """The bytes of a ``.npy`` file by its header."""
-    begin = io.BytesIO(head)
-    version = np.lib.format.read_magic(begin)
-    if version not in _HEADERS:
-        raise ValueError(f"expected one array of numbers in version 1.0 or 2.0 of the format, got {version}")
-    shape, _, dtype = _HEADERS[version](begin)
-    return begin.tell() + math.prod(shape) * dtype.itemsize
-
-
-def _unpacked(file: DataFile) -> npt.NDArray[Any]:
-    """The array of a local file in memory."""
-    with file.open()[0] as stream:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
     file.check_unchanged()
     return array
 
@@ -239,8 +126,8 @@ def _as_it_looks(source: FileSource) -> pa.Schema:
 
 # N vectors of D numbers each, from any source: this module opens and checks them.
 #
-# A :class:`Vectors` holds views of its source (an array, the rows of a file, the values of an Arrow column) and
-# returns blocks of rows, so that a million rows need no second copy.
+# A :class:`Vectors` holds views of its source (an array, the values of an Arrow column) and returns blocks of rows, so
+# that a million rows need no second copy.
 
 
 Block: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -271,7 +158,7 @@ class Vectors:
     (2, 2, [[0.0, 1.0]], [[0.0, 1.0], [3.0, 4.0]])
     """
 
-    def __init__(self, parts: Sequence[npt.NDArray[Any] | FileRows], dim: int) -> None:
+    def __init__(self, parts: Sequence[npt.NDArray[Any]], dim: int) -> None:
         self._parts = [part for part in parts if len(part)]
         self._starts = np.cumsum([0, *map(len, self._parts)])
         self.rows = int(self._starts[-1])
@@ -284,8 +171,8 @@ class Vectors:
         """The vectors in ``source``: a 2-D array, rows of numbers, a table of any kind, a column, or a path.
 
         A path means what it means to ``score``: a file, folder, glob or address of tables in any format, or of ``.npy``
-        arrays, whose rows are read when they are needed if the file is local.  ``column`` names the column of vectors
-        of a table; without it the table must have exactly one. ``name`` is what errors call the vectors.
+        arrays.  ``column`` names the column of vectors of a table; without it the table must have exactly one.
+        ``name`` is what errors call the vectors.
 
         Raises ``ColumnError`` (a ``ValueError``) where rows differ in length or hold something that is not a number,
         ``FileFormatError`` for a file that cannot be read, or has a bad row.
@@ -310,10 +197,7 @@ class Vectors:
         """The vectors that were read from files."""
         if files.column is not None:
             return cls.of_column(files.column, files.name)
-        each = [
-            cls([array], array.shape[1]) if isinstance(array, FileRows) else cls.of_array(array, files.name)
-            for array in files.arrays
-        ]
+        each = [cls.of_array(array, files.name) for array in files.arrays]
         for vectors in each:
             check_same_width(each[0], vectors, files.name)
         return cls([part for vectors in each for part in vectors._parts], each[0].dim)
@@ -379,8 +263,7 @@ class Vectors:
         """Whether :meth:`all` is a view."""
         if len(self._parts) != 1:
             return False
-        part = self._parts[0]
-        return isinstance(part, np.ndarray) and part.dtype == self.dtype and bool(part.flags.c_contiguous)
+        return self._parts[0].dtype == self.dtype and bool(self._parts[0].flags.c_contiguous)
 
     def all(self) -> Block:
         """Every row as one contiguous array: a read-only view if possible."""
