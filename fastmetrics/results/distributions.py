@@ -5,39 +5,27 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, lines_of, number, plain
+from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, lines_of, plain
 from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.base.options import Whole, argument
-from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_columns import declared_better, declared_bounds
 from fastmetrics.results.score_table import ScoreTable, open_scores, shared_metrics
 from fastmetrics.stats.association import correlate
 
-# Correlations between the metrics of a run, and the RAG project's paired views.
+# Correlations between the metrics of a run.
 
 
 _SHOWN = 10
 """Number of pairs in each printed table."""
-
-VIEWS = (
-    (
-        ("judge_faithfulness", "judge_answer_faithfulness", "overlap_faithfulness", "grounding_overlap"),
-        ("token_f1", "exact_match(tokenizer='plain')", "exact_match"),
-    ),
-    (("total_tokens", "latency_ms"), ("abstained",)),
-)
-"""The RAG project's paired views: faithfulness beside correctness, and cost beside abstention."""
 
 
 @dataclass(frozen=True)
@@ -54,35 +42,22 @@ class MetricPair:
 
 
 @dataclass(frozen=True)
-class PairedView:
-    """The mean of one metric where another, between 0 and 1, is at most 0.5 (``low``) and above (``high``)."""
-
-    a: str
-    b: str
-    n_low: int
-    mean_low: float
-    n_high: int
-    mean_high: float
-
-
-@dataclass(frozen=True)
 class Correlations(ShownSequence[MetricPair], of="pairs"):
     """The pairs of a run's metrics, largest disagreement first; prints as tables."""
 
     scores: str
     pairs: Sequence[MetricPair]
-    views: Sequence[PairedView]
     better: Mapping[str, Better]
 
     def _name(self, metric: str) -> str:
         return f"{metric} (−)" if self.better.get(metric) == "lower" else metric
 
     def grids(self) -> list[Grid]:
-        """The pairs with the largest disagreement, those with the largest agreement, and the paired views."""
+        """The pairs with the largest disagreement, and those with the largest agreement."""
         defined = [pair for pair in self.pairs if not math.isnan(pair.agreement)]
         first = defined[: 2 * _SHOWN if len(defined) <= 2 * _SHOWN else _SHOWN]
         last = defined[: -_SHOWN - 1 : -1] if len(defined) > len(first) else []
-        grids = [
+        return [
             lines_of(
                 *(pairs, (head, lambda pair: self._name(pair.a)), ("", lambda pair: self._name(pair.b))),
                 *("n", ("Pearson", "pearson"), ("Spearman", "spearman")),
@@ -90,21 +65,15 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
             for head, pairs in {"least alike": first, "most alike": last}.items()
             if pairs or head == "least alike"
         ]
-        low = ("≤ 0.5", lambda view: f"{number(view.mean_low)} ({view.n_low:,})")
-        high = ("> 0.5", lambda view: f"{number(view.mean_high)} ({view.n_high:,})")
-        views = lines_of(self.views, ("mean (rows) of", "a"), ("where", "b"), low, high)
-        return [*grids, *([views] if self.views else [])]
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the sign, and the number of omitted pairs."""
         notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
         if any(way == "lower" for way in self.better.values()):
             notes.append("(−) lower is better: −1 is full agreement with a metric where higher is better")
-        constant = sum(math.isnan(pair.agreement) for pair in self.pairs)
-        return [
-            *notes,
-            *([f"{constant:,} pairs are undefined: a score is constant, or there are too few rows"] * (constant > 0)),
-        ]
+        if constant := sum(math.isnan(pair.agreement) for pair in self.pairs):
+            notes.append(f"{constant:,} pairs are undefined: a score is constant, or there are too few rows")
+        return notes
 
 
 def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> Correlations:
@@ -112,13 +81,8 @@ def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -
 
     For every pair of ``metrics`` (by default all): Pearson's r and Spearman's ρ over the rows where both have a finite
     score; NaN if one is constant there.  ``agreement`` is ρ, with the sign reversed if lower is better for one of the
-    two, so that metrics that rank the rows in opposite order come first.  If the run has the metrics, paired views
-    follow: faithfulness and overlap beside F1 and exact match (a faithful wrong answer had bad contexts), tokens
-    and latency beside abstention.
-
-    ``scores`` is a score file, folder, address or table.
-
-    Source: the QA framework and the RAG project, "Paired Analysis".
+    two, so that metrics that rank the rows in opposite order come first.  ``scores`` is a score file, folder, address
+    or table.
 
     >>> import fastmetrics as fm
     >>> scores = {"token_f1": [0.1, 0.5, 0.9], "rougeL_f1": [0.2, 0.4, 0.8], "hallucination": [0.9, 0.1, 0.2]}
@@ -132,48 +96,21 @@ def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -
     if len(names) < 2:
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
     loaded = run.by_column(names)
-    columns = {name: loaded.values(name) for name in names}
-    better: dict[str, Better] = {
-        name: way for name, way in declared_better(names, run.declared).items() if way is not None
-    }
+    better = {name: way for name, way in declared_better(names, run.declared).items() if way is not None}
     pairs = []
-    for correlation in correlate(list(columns.values())):
-        a, b = names[correlation.a], names[correlation.b]
-        turned = (better.get(a) == "lower") != (better.get(b) == "lower")
-        pairs.append(
-            MetricPair(
-                a,
-                b,
-                correlation.n,
-                correlation.pearson,
-                correlation.spearman,
-                -correlation.spearman if turned else correlation.spearman,
-            )
-        )
+    for found in correlate([loaded.values(name) for name in names]):
+        a, b = names[found.a], names[found.b]
+        sign = -1 if (better.get(a) == "lower") != (better.get(b) == "lower") else 1
+        pairs.append(MetricPair(a, b, found.n, found.pearson, found.spearman, sign * found.spearman))
     pairs.sort(key=lambda pair: (math.isnan(pair.agreement), pair.agreement))
-    return Correlations(run.name, pairs, list(_views(columns)), better)
-
-
-def _views(columns: Mapping[str, Floats]) -> Iterator[PairedView]:
-    for firsts, seconds in VIEWS:
-        for a in firsts:
-            for b in seconds:
-                if a in columns and b in columns:
-                    both = np.isfinite(columns[a]) & np.isfinite(columns[b])
-                    low, high = both & (columns[b] <= 0.5), both & (columns[b] > 0.5)
-                    yield PairedView(
-                        a, b, int(low.sum()), _mean(columns[a][low]), int(high.sum()), _mean(columns[a][high])
-                    )
-
-
-def _mean(values: Floats) -> float:
-    return float(np.mean(values)) if len(values) else math.nan
+    return Correlations(run.name, pairs, better)
 
 
 # Exact histograms of the scores of each metric, printed as lines of block characters.
 
 
-_EMPTY = "·"
+BINS = 20
+"""Number of bins of a histogram."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +127,7 @@ class Histogram:
     def drawn(self) -> str:
         """One block per bin, with a height relative to the largest count; · for an empty bin."""
         most = max(self.counts, default=0)
-        return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else _EMPTY for count in self.counts)
+        return "".join(BLOCKS[math.ceil(count / most * len(BLOCKS)) - 1] if count else "·" for count in self.counts)
 
 
 _TITLE = 28
@@ -212,8 +149,7 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the blocks."""
-        bins = max((len(histogram.counts) for histogram in self.metrics.values()), default=0)
-        return [f"{self.scores}: exact counts in {bins} bins of equal width; · is an empty bin"]
+        return [f"{self.scores}: exact counts in {BINS} bins of equal width; · is an empty bin"]
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: a histogram a metric.
@@ -245,37 +181,31 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
         return {"histograms": plain(list(self.metrics.values()))}
 
 
-def histograms(
-    scores: shared.Scores,
-    *,
-    metrics: shared.OnlyMetrics = None,
-    bins: Annotated[int, Help("Number of bins of a histogram.")] = 20,
-) -> Histograms:
-    """Histograms of the scores of a run, for each metric, with ``bins`` bins of equal width.
+def histograms(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> Histograms:
+    """Histograms of the scores of a run, for each metric, with 20 bins of equal width.
 
     For a metric with finite bounds, the bins cover the bounds, so that runs can be compared; otherwise they cover the
     range from the lowest to the highest score.  A bin includes its lower edge, the last bin also its upper edge, as in
-    ``numpy.histogram``; a range in which float64 has fewer than ``bins`` numbers is widened.  ``scores`` is a score
-    file, folder, address or table; one metric is in memory at a time.
+    ``numpy.histogram``; a range in which float64 has fewer than 20 numbers is widened.  ``scores`` is a score file,
+    folder, address or table; one metric is in memory at a time.
 
     >>> import fastmetrics as fm
-    >>> found = fm.results.histograms({"token_f1": [0.0, 0.1, 0.5, 0.9, 1.0, None]}, bins=2)
-    >>> found["token_f1"].counts, found["token_f1"].n_missing, found["token_f1"].drawn()
-    ([2, 3], 1, '▆█')
+    >>> found = fm.results.histograms({"token_f1": [0.0, 0.1, 0.1, 0.5, 0.9, 1.0, None]})
+    >>> found["token_f1"].drawn(), found["token_f1"].counts[2], found["token_f1"].n_missing
+    ('▄·█·······▄·······▄▄', 2, 1)
 
-    Raises ``UnknownNameError`` for an unknown metric, ``OptionError`` for bins not from 1 to 1,000.
+    Raises ``UnknownNameError`` for an unknown metric.
     """
-    argument("bins", bins, Whole(1, 1_000))
     run = open_scores(scores)
     names = shared_metrics([run], listed(metrics))
     run = run.by_column(names)
-    return Histograms(run.name, {name: histograms_of(name, [run], bins)[0] for name in names})
+    return Histograms(run.name, {name: histograms_of(name, [run])[0] for name in names})
 
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def histograms_of(metric: str, runs: Sequence[ScoreTable], bins: int = 20) -> list[Histogram]:
+def histograms_of(metric: str, runs: Sequence[ScoreTable]) -> list[Histogram]:
     """The histogram of a metric in each of several runs, over the same bins; without scores where a run lacks it."""
     columns = [run.values(metric) if metric in run.scores else np.empty(0) for run in runs]
     finite = [values[np.isfinite(values)] for values in columns]
@@ -287,25 +217,25 @@ def histograms_of(metric: str, runs: Sequence[ScoreTable], bins: int = 20) -> li
         if not (math.isfinite(low) and math.isfinite(high) and low <= least and most <= high):
             low, high = least, most
         scale = 1.0 if math.isfinite(high - low) else 4.0  # the width of the widest range overflows float64
-        bounds = _divisible(low / scale, high / scale, bins)
-        edges = (np.histogram_bin_edges(np.empty(0), bins, bounds) * scale).tolist()
+        bounds = _divisible(low / scale, high / scale)
+        edges = (np.histogram_bin_edges(np.empty(0), BINS, bounds) * scale).tolist()
     return [
         Histogram(
             metric,
             len(some),
             len(values) - len(some),
             edges if len(some) else [],
-            np.histogram(some / scale, bins, bounds)[0].tolist() if len(some) else [0] * bins,
+            np.histogram(some / scale, BINS, bounds)[0].tolist() if len(some) else [0] * BINS,
         )
         for values, some in zip(columns, finite, strict=True)
     ]
 
 
-def _divisible(low: float, high: float, bins: int) -> tuple[float, float]:
-    """The range; widened if float64 has too few numbers in it for ``bins`` bins, as from 1e300 to 1e300."""
+def _divisible(low: float, high: float) -> tuple[float, float]:
+    """The range; widened if float64 has too few numbers in it for the bins, as from 1e300 to 1e300."""
     if low == high:
         low, high = low - 0.5, high + 0.5  # as numpy.histogram
-    if (np.diff(np.linspace(low, high, bins + 1)) > 0).all():
+    if (np.diff(np.linspace(low, high, BINS + 1)) > 0).all():
         return low, high
-    room = 2.0 * bins * math.ulp(max(abs(low), abs(high)))
+    room = 2.0 * BINS * math.ulp(max(abs(low), abs(high)))
     return max(low - room, -_LARGEST), min(high + room, _LARGEST)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -64,13 +64,20 @@ def list_runs(folder: str | Path) -> pa.Table:
 
     Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
     """
-    runs = [_run(name, metadata) for name, metadata in _outputs(as_local(folder))]
-    runs.sort(key=lambda run: (run["began"] is None, run["began"] or "", run["file"]))
-    return pa.Table.from_pylist(runs, SCHEMA)
+    listed = _behind(parse(as_local(folder))) if is_url(as_local(folder)) else _on_disk(as_local(folder))
+    runs = []
+    for (name, *_), metadata in zip(listed, side_by_side(_Entry.metadata, listed), strict=True):
+        if metadata is not None and metadata.metrics is not None:
+            prints = metadata.fingerprint or {}
+            rows = max((counts.n_rows for counts in metadata.metrics.values()), default=0)
+            metrics = list(metadata.metrics if metadata.scores is None else metadata.scores)
+            keys = (prints.get("ids"), prints.get("questions"), described_inputs(metadata.inputs))
+            runs.append((name, metadata.name, metadata.began, metadata.ended, rows, metrics, *keys))
+    runs.sort(key=lambda run: (run[2] is None, run[2] or "", run[0]))
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, run, strict=True)) for run in runs], SCHEMA)
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A file or folder in a folder of runs."""
 
     name: str
@@ -83,27 +90,14 @@ class _Entry:
         if self.is_folder:
             return None if self.name.endswith(WORK_SUFFIX) else metadata_of(self.path)
         suffixes = [suffix for format in FORMATS.values() if format.reader is not None for suffix in format.suffixes]
-        if not self.name.endswith(tuple(suffixes)):
-            return None
-        return metadata_of(self.path, expand(self.path))
-
-
-def _outputs(folder: str) -> Iterator[tuple[str, ScoreMetadata]]:
-    """The entries of a folder that are outputs of runs, with their metadata."""
-    entries = _behind(parse(folder)) if is_url(folder) else _on_disk(folder)
-    for entry, metadata in zip(entries, side_by_side(_Entry.metadata, entries), strict=True):
-        if metadata is not None and metadata.metrics is not None:
-            yield entry.name, metadata
+        return metadata_of(self.path, expand(self.path)) if self.name.endswith(tuple(suffixes)) else None
 
 
 def _on_disk(folder: str) -> list[_Entry]:
     with reading(folder):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    return [
-        _Entry(entry.name, entry.path, entry.is_dir(), is_remote=False)
-        for entry in entries
-        if entry.is_dir() or entry.is_file()
-    ]
+    some = [entry for entry in entries if entry.is_dir() or entry.is_file()]
+    return [_Entry(entry.name, entry.path, entry.is_dir(), is_remote=False) for entry in some]
 
 
 def _behind(url: Url) -> list[_Entry]:
@@ -114,22 +108,6 @@ def _behind(url: Url) -> list[_Entry]:
             raise FileFormatError(f"{url.shown}: cannot be read: {missing(place)}")
     names = sorted([(name, False) for name in files] + [(name, True) for name in folders])
     return [_Entry(name, str(url.child(name)), is_folder, is_remote=True) for name, is_folder in names]
-
-
-def _run(file: str, metadata: ScoreMetadata) -> dict[str, Any]:
-    """The metadata of a run."""
-    metrics, prints = metadata.metrics or {}, metadata.fingerprint or {}
-    return {
-        "file": file,
-        "name": metadata.name,
-        "began": metadata.began,
-        "ended": metadata.ended,
-        "rows": max((counts.n_rows for counts in metrics.values()), default=0),
-        "metrics": list(metrics if metadata.scores is None else metadata.scores),
-        "ids": prints.get("ids"),
-        "questions": prints.get("questions"),
-        "inputs": described_inputs(metadata.inputs),
-    }
 
 
 def runs_in_order(folder: str | Path, argument: Argument) -> list[dict[str, Any]]:
@@ -189,22 +167,21 @@ def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: boo
     scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
     numbered = runs[-1].repeat_column or "repeat"
 
-    def numbers(place: int, run: ScoreTable) -> list[str]:
-        own = run.read([numbered]).column(0).to_pylist() if numbered in run.columns else [0] * run.read([]).num_rows
-        return [f"{place}/{number}" for number in own]
-
     def read(names: Sequence[str]) -> pa.Table:
         tables = []
         for place, run in enumerate(runs):
             table = run.read([name for name in names if name != numbered])
-            columns = {name: numbers(place, run) if name == numbered else table.column(name) for name in names}
-            tables.append(pa.table(columns))
+            if numbered in names:
+                has = numbered in run.columns
+                own = run.read([numbered]).column(0).to_pylist() if has else [0] * run.read([]).num_rows
+                table = table.append_column(numbered, pa.array([f"{place}/{number}" for number in own]))
+            tables.append(table.select(names).replace_schema_metadata())
         return pa.concat_tables(tables, promote_options="permissive")
 
     of = runs[-1].metadata
     metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
     name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
-    together = ScoreTable(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read)
+    together = ScoreTable(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read, is_part=True)
     notes = check_settings(runs, scores, allow)
     order = "by file name" if listed[0]["began"] is None else "by their start"
     return together, [f"the baseline is the mean of {', '.join(run.name for run in runs)} ({order})", *notes]
@@ -212,7 +189,7 @@ def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: boo
 
 def _is_constant(run: ScoreTable, name: str) -> bool:
     """Whether a column has one value."""
-    return bool(pc.count_distinct(run.column(name, ""), mode="all").as_py() <= 1)
+    return bool(pc.count_distinct(run.column(name), mode="all").as_py() <= 1)
 
 
 _WIDTH = 20
@@ -302,20 +279,13 @@ def trend(
     folder: Annotated[str | Path, Help("A folder of outputs, or its address.")],
     metric: shared.Metric,
     *,
-    by: shared.By = None,
-    segment: shared.Segment = None,
     cluster: shared.Cluster = None,
     confidence: shared.Confidence = 0.95,
-    interval: shared.Interval = "auto",
-    bootstrap: shared.Bootstrap = 2_000,
-    seed: shared.Seed = 0,
-    threads: shared.Threads = None,
 ) -> Trend:
     """The mean of a metric with its interval for each run in a folder, or at an address, in ``fm.results.list_runs``'s
     order.
 
-    ``by`` and ``segment`` select the rows of one segment, named as in the output of ``summarize_by``: ``by="language",
-    segment="language=ru"``.  Runs without the metric or the segment are omitted.  Runs without times (``score
+    Runs without the metric are omitted.  Runs without times (``score
     --times``) come last, sorted by name.  Rows with one id are several answers to a question, whose score is their
     mean.
 
@@ -328,12 +298,8 @@ def trend(
     >>> [(one.name, one.mean, one.other_rows) for one in fm.trend(folder, "answer_words")]
     [('a', 2.0, None), ('b', 2.0, False)]
 
-    Raises ``UnknownNameError`` if no run has the metric or the segment, ``OptionError`` for ``by`` without ``segment``,
-    and the errors of ``fm.results.list_runs``.
+    Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.results.list_runs``.
     """
-    if (by is None) != (segment is None):
-        both = Argument("by"), " and ", Argument("segment")
-        raise OptionError(*both, " must be given together: a column and one of its segments")
     runs = list_runs(folder).to_pylist()
     columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
     having = [run for run in runs if columns[run["file"]] in run["metrics"]]
@@ -342,30 +308,13 @@ def trend(
         raise UnknownNameError(
             f"{shown_address(folder)}: no run has it: ", UnknownNameError.of("metric", metric, metrics).message
         )
-    how: dict[str, Any] = {
-        "cluster": cluster,
-        "confidence": confidence,
-        "interval": interval,
-        "bootstrap": bootstrap,
-        "seed": seed,
-        "threads": threads,
-    }
     points: list[TrendPoint] = []
-    segments: dict[str, None] = {}
-    before: dict[str, Any] | None = None
-    for run in having:
-        means = summarize_by(within(folder, run["file"]), metrics=[columns[run["file"]]], by=by, **how)
-        figures = next((mean for mean in means if mean.segment == segment), None)
-        segments |= dict.fromkeys(str(mean.segment) for mean in means if mean.segment is not None)
-        if figures is None:
-            continue
+    for before, run in zip([None, *having], having, strict=False):
+        file, name = run["file"], columns[run["file"]]
+        mean = summarize_by(within(folder, file), metrics=[name], cluster=cluster, confidence=confidence)[0]
+        figures = {key: getattr(mean, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
         other = None if before is None else _other_rows(before, run)
-        described = {key: run[key] for key in ("file", "name", "began")}
-        shared = {key: getattr(figures, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
-        points.append(TrendPoint(**described, **shared, other_rows=other))
-        before = run
-    if not points:
-        raise UnknownNameError.of("segment", str(segment), list(segments))
+        points.append(TrendPoint(file, run["name"], run["began"], **figures, other_rows=other))
     return Trend(columns[having[0]["file"]], points, confidence)
 
 

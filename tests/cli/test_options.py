@@ -82,7 +82,7 @@ def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("summarize", "s.jsonl", "--bins", "5"), "--bins goes with --histograms"),
+        (("summarize", "s.jsonl", "--plot", "x.svg"), "--plot goes with --by or --intervals or --histograms"),
         (("summarize", "s.jsonl", "--histograms", "-o", "x.csv"), "--output goes with --worst"),
         (("summarize", "s.jsonl", "--primary", "--histograms"), "choose one of --histograms and --primary"),
         (("summarize", "s.jsonl", "s.jsonl", "--histograms"), "--histograms shows one run, not 2"),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
-import pyarrow.compute
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError, UnknownNameError
+from fastmetrics.base.errors import UnknownNameError
 from tests.support.program import program
 
 BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")
@@ -64,37 +62,3 @@ def test_rows_are_compared_with_those_of_the_run_before(tmp_path):
         rows = {"id": list(range(count)), "answer": ["yes"] * count, "reference": ["yes"] * count}
         fm.score(rows, "token_f1", output=tmp_path / f"{name}.parquet", name=name)
     assert [one.other_rows for one in fm.trend(tmp_path, "token_f1")] == [None, True, False, True]
-
-
-def test_intervals_are_those_of_the_number_of_samples(folder):
-    for bootstrap in (100, 2_000):
-        how = {"interval": "percentile", "bootstrap": bootstrap}
-        for one in fm.trend(folder, "token_f1", **how):
-            alone = fm.results.summarize_by(folder / one.file, metrics="token_f1", **how)[0]
-            assert (one.low, one.high) == (alone.low, alone.high)
-    several = [fm.trend(folder, "token_f1", interval="percentile", bootstrap=n)[3].high for n in (100, 2_000)]
-    assert several[0] != several[1]
-
-
-def test_one_segment_over_the_runs(tmp_path):
-    runs = tmp_path / "kept"
-    runs.mkdir()
-    for place, share in enumerate((2, 4)):
-        rows = [{"id": n, "answer": "a " * (n % share + 1), "language": "ru" if n % 2 else "en"} for n in range(40)]
-        kept = pa.Table.from_pylist(rows)
-        fm.score(kept, "answer_words", output=runs / f"{place}.parquet", keep="language", name=f"run {place}")
-    fm.score(
-        kept.filter(pa.compute.equal(kept["language"], "en")),
-        "answer_words",
-        output=runs / "z.parquet",
-        keep="language",
-    )
-    options = {"by": "language", "segment": "language=ru"}
-    found = fm.trend(runs, "answer_words", **options)
-    assert [(one.name, one.mean, one.n) for one in found] == [("run 0", 2.0, 20), ("run 1", 3.0, 20)]
-    told = program("runs", "trend", runs, "answer_words", "--by", "language", "--segment", "language=ru", "--json")
-    assert json.loads(told.out) == json.loads(found.to_json())
-    with pytest.raises(UnknownNameError, match="unknown segment 'language=de'"):
-        fm.trend(runs, "answer_words", by="language", segment="language=de")
-    with pytest.raises(OptionError, match="must be given together"):
-        fm.trend(runs, "answer_words", by="language")

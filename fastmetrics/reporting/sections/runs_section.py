@@ -26,7 +26,7 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
     shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
     recorded = {name for run in list_runs(str(options.runs)).to_pylist() for name in run["metrics"]}
     first = sorted([name for name in names if name in recorded] or names, key=lambda name: name not in shown)[:_TRENDS]
-    trends = [trend(str(options.runs), name, seed=options.seed, threads=options.threads) for name in first]
+    trends = [trend(str(options.runs), name) for name in first]
     selected = []
     for points in trends:
         lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
