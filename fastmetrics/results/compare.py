@@ -25,7 +25,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
-from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of, repeat_parts
+from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.row_groups import cluster_numbers, segments_of
@@ -319,7 +319,6 @@ def compare(
     found = Comparison(
         systems=systems,
         joined_by=paired.joined_by,
-        repeats=repeat_parts(paired, [name for name in names if name not in counted]),
         n_rows={run.name: int((rows >= 0).sum()) for run, rows in zip(loaded, paired.rows, strict=True)},
         comparisons=_corrected(comparisons, correction, main),
         rankings=rankings,

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-
-from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
 from fastmetrics.base.errors import one_line
 from fastmetrics.base.notes import Note, interval_notes, mark_of
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
-from fastmetrics.results.aligned_scores import AlignedScores
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
-from fastmetrics.stats.attempts import QuestionScores, variance
 from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
-from fastmetrics.stats.sums import exact_sum
 
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
 
@@ -269,83 +262,6 @@ def _escaped(text: str) -> str:
     return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in one_line(text))
 
 
-# The variance of a difference between systems that answered each question several times.
-
-
-@dataclass(frozen=True)
-class RepeatParts:
-    """The variance of a question's difference of means: between questions, and within them by repeats.
-
-    Variance of Δ = (``between`` + ``within_baseline`` + ``within_other``) / ``n_questions``.
-    """
-
-    metric: str
-    baseline: str
-    other: str
-    n_questions: int
-    """Questions where both systems have a score."""
-    answers_baseline: float
-    """The mean number of scored answers to a question."""
-    answers_other: float
-    between: float
-    """ω², the variance between questions of the true differences, at least 0; NaN if it cannot be separated."""
-    within_baseline: float
-    """σ²/K of the baseline's answers; 0 for a single answer, whose noise is part of ``between``."""
-    within_other: float
-
-
-def repeat_parts(paired: AlignedScores, metrics: Sequence[str]) -> list[RepeatParts]:
-    """The parts of each metric and pair of systems, if a run has several answers to a question."""
-    if not any(paired.repeated):
-        return []
-    return [parts for metric in metrics for parts in _of_metric(paired, metric)]
-
-
-def _of_metric(paired: AlignedScores, metric: str) -> Iterator[RepeatParts]:
-    scores = [paired.scores(run, metric) for run in range(len(paired.runs))]
-    answers = [None if run is None else run.scores(metric) for run in paired.repeated]
-    for a, b in itertools.combinations(range(len(scores)), 2):
-        both = ~np.isnan(scores[a]) & ~np.isnan(scores[b])
-        within = [_within(answers[run]) for run in (a, b)]
-        yield RepeatParts(
-            metric=metric,
-            baseline=paired.runs[a].name,
-            other=paired.runs[b].name,
-            n_questions=int(both.sum()),
-            answers_baseline=_mean_count(answers[a]),
-            answers_other=_mean_count(answers[b]),
-            between=_between(scores[b][both] - scores[a][both], sum(within)),
-            within_baseline=within[0],
-            within_other=within[1],
-        )
-
-
-def _within(answers: QuestionScores | None) -> float:
-    """σ²/K: the mean over questions of the variance of a question's mean; 0 for single answers."""
-    if answers is None or not len(answers.counts):
-        return 0.0
-    return answers.within * exact_sum(1.0 / answers.counts) / len(answers.counts)
-
-
-def _between(differences: Floats, within: float) -> float:
-    total = variance(differences)
-    return float(np.maximum(total - within, 0.0))  # keeps NaN
-
-
-def _mean_count(answers: QuestionScores | None) -> float:
-    return 1.0 if answers is None else exact_sum(answers.counts.astype(np.float64)) / max(len(answers.counts), 1)
-
-
-def repeat_grid(parts: Sequence[RepeatParts]) -> Grid:
-    """The parts of the variance as a table."""
-    return lines_of(
-        *(parts, ("variance of Δ", "metric"), ("systems", lambda part: f"{part.baseline} → {part.other}")),
-        ("answers", lambda part: f"{part.answers_baseline:.3g}, {part.answers_other:.3g}"),
-        *(("questions", "n_questions"), ("between ω²", "between")),
-        ("within σ²/K", lambda part: part.within_baseline + part.within_other),
-    )
-
-
 # The result of comparing systems: figures of each pair, rankings, notes; as text, JSON, Markdown and LaTeX.
 
 
@@ -396,8 +312,6 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     """The kind of intervals asked for."""
     margin: float | None = None
     """The difference that does not matter."""
-    repeats: Sequence[RepeatParts] = ()
-    """For runs with several answers to a question, the parts of the variance of each difference."""
     missing_queries: Mapping[str, MissingQueries] = field(default_factory=dict)
     """The judged queries that each evaluated run lacks, and the rule for them."""
     first_metrics: Mapping[Concern, str] = field(default_factory=dict)
@@ -763,7 +677,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             )
             for ranking in self.rankings
         ]
-        return [*grids, *rankings, *([repeat_grid(self.repeats)] if self.repeats else [])]
+        return [*grids, *rankings]
 
     def _counts(self, names: Sequence[Any]) -> Grid:
         pairs = {(pair.metric, pair.baseline, pair.other): pair for pair in self._whole}.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -52,12 +51,6 @@ class RepeatedMetric:
     """ω², the variance between the questions' true means."""
     within: float
     """σ², the variance of one answer's score within a question."""
-    reliability: float
-    """ω² / (ω² + σ²): the share of the variance of one score that is due to its question."""
-    standard_error: float
-    """Of the mean: √((ω² + σ²/K)/n)."""
-    least_error: float
-    """The standard error with unlimited answers to the same questions: √(ω²/n)."""
     passes: Sequence[PassRate]
     """Empty for scores that are no flags without a ``threshold``."""
 
@@ -92,7 +85,7 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
             *(("pass^k", "1.pass_hat_k.value"), ("interval", "1.pass_hat_k")),
             ("questions", "1.n_questions"),
         )
-        grid = lines_of(self.metrics, "metric", *mean, "between", "within", "reliability")
+        grid = lines_of(self.metrics, "metric", *mean, "between", "within")
         return [grid, *([lines_of(rates, *passes)] if rates else [])]
 
     def remarks(self) -> Sequence[str]:
@@ -157,9 +150,10 @@ def repeats(
     run = open_scores(scores)
     key = on or run.id_column
     if key is None:
-        raise ColumnError(f"{run.name} has no id column that tells which answers belong together; set one with ", _ON)
+        raise ColumnError(
+            f"{run.name} has no id column that tells which answers belong together; set one with ", Argument("on")
+        )
     names = shared_metrics([run], listed(metrics))
-    names = [name for name in names if name in run.scores]
     answers = units_of(run.in_memory([*names, *run.keys(key)]), key).repetition(0)
     if answers is None:
         raise InputError(f"{run.name} has one answer to each question (column {key!r}); repeats need several")
@@ -167,33 +161,23 @@ def repeats(
     return RepeatReport(run.name, reports, confidence, threshold, answers.describe())
 
 
-_ON = Argument("on")
-
-
 def _report(
     answers: RepeatedRun, metric: str, sizes: Sequence[int], threshold: float | None, confidence: float
 ) -> RepeatedMetric:
     states, questions = answers.states(metric)
-    values, has_score = states.values, states.has
-    scores = question_scores(values, questions)
-    bounds = bounds_of([answers.run], [metric]).get(metric)
-    mean = _mean(scores.means, confidence, bounds)
-    n = len(scores.means)
-    error = Sample.of(scores.means).spread.error
+    has = states.has
+    values, questions = states.values[has], questions[has]
+    scores, bounds = question_scores(values, questions), bounds_of([answers.run], [metric]).get(metric)
+    is_flag = threshold is not None or Sample.of(values, None, bounds).kind == "flags"
     return RepeatedMetric(
         metric=metric,
-        n_questions=n,
-        n_answers=int(has_score.sum()),
-        n_missing=int((~has_score).sum()),
-        mean=mean,
+        n_questions=len(scores.means),
+        n_answers=len(values),
+        n_missing=len(has) - len(values),
+        mean=_mean(scores.means, confidence, bounds),
         between=scores.between,
         within=scores.within,
-        reliability=scores.reliability,
-        standard_error=error,
-        least_error=math.sqrt(scores.between / n) if n else math.nan,
-        passes=[]
-        if threshold is None and Sample.of(values[has_score], None, bounds).kind != "flags"
-        else _passes(values[has_score], questions[has_score], sizes, threshold, confidence),
+        passes=_passes(values, questions, sizes, threshold, confidence) if is_flag else [],
     )
 
 

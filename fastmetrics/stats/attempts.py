@@ -72,12 +72,6 @@ class QuestionScores:
         noise = self.within * exact_sum(1.0 / self.counts) / len(self.counts)
         return max(variance(self.means) - noise, 0.0)
 
-    @property
-    def reliability(self) -> float:
-        """ω² / (ω² + σ²): the share of the variance of one score that is due to its question."""
-        total = self.between + self.within
-        return self.between / total if total > 0 else math.nan
-
 
 def variance(values: Floats) -> float:
     """The unbiased variance (divided by n − 1), in any order of the values; NaN for fewer than two."""
