@@ -21,7 +21,6 @@ from fastmetrics.base.errors import ColumnError, OptionError, some
 from fastmetrics.base.score_metadata import (
     METADATA,
     BatchSums,
-    InputDrift,
     MissingQueries,
     ScoreMetadata,
     UnreadRows,
@@ -79,100 +78,75 @@ def pooled_note(systems: Iterable[str]) -> list[str]:
 
 
 class Sums:
-    """Summed parts: a state per score column, the counts of the corpus metrics, and notes on problems."""
+    """The sums of consecutive pieces of a table: a state per score column, counts of corpus metrics, and notes."""
 
     def __init__(self, notes: Iterable[str] = ()) -> None:
-        self.n_rows = 0
         self.states: dict[str, State] = {}
         self.lists: set[str] = set()
-        """The list columns that every part has."""
-        self.cautions: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
-        """The counts of cautions, summed over the parts whose metrics have the same options."""
-        self.unread: UnreadRows = {}
-        """The rows that could not be read, of parts whose metadata count them."""
-        self._drifts: list[Mapping[str, InputDrift]] = []
-        """Per part, the distributions of the metrics that fitted scores read."""
-        self._missing_queries: dict[str, MissingQueries] = {}
-        """The judged queries that evaluated runs lack, summed over the parts with the same rule."""
+        """The list columns that every piece has."""
         self.declared: dict[str, Any] = {}
         """The stored declarations of scores."""
-        self._counts: dict[str, list[list[int]]] = {}
-        self._rows_behind: dict[str, list[int]] = {}
-        self._n_parts = 0
-        self._repeats: list[tuple[int, Repeats | None]] = []
-        """Per part, its number of rows, and which of them answer one question."""
+        self._parts: list[_Part] = []
         self._systems: dict[str, None] = {}
-        self._names: list[str] | None = None
         self._notes: dict[str, None] = dict.fromkeys(notes)
-        self._part: _Part | None = None
 
     def add(self, piece: Piece) -> None:
         """Add one table or batch; batches of one file are adjacent and have its metadata."""
-        names = score_columns(piece.schema)
-        if self._names is None:
-            self._names = names
-            self.states = {name: State() for name in names}
-            self.lists = set(list_columns(piece.schema))
-        self.lists &= set(list_columns(piece.schema))
+        names, lists = score_columns(piece.schema), set(list_columns(piece.schema))
+        if not self._parts:
+            self.states, self.lists = {name: State() for name in names}, lists
+        self.lists &= lists
         if len(set(names)) < len(names):
             raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
-        if names != self._names:
-            differing = sorted(set(names) ^ set(self._names)) or names
+        if names != list(self.states):
+            differing = sorted(set(names) ^ self.states.keys()) or names
             raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
-        metadata = (piece.schema.metadata or {}).get(METADATA)
-        if self._part is not None and (self._part.text != metadata or (self._part.whole and piece.num_rows)):
+        text = (piece.schema.metadata or {}).get(METADATA)
+        part = self._parts[-1] if self._parts else None
+        if part is None or part.text != text or (part.whole and piece.num_rows):
             self.close()
-        if self._part is None:
-            self._part = _Part(metadata, names, piece.schema)
-            self._declare(self._part.metadata.declared or {})
-        self._part.add(piece)
+            part = _Part(text, names, piece.schema)
+            self._parts.append(part)
+            for name, declaration in (part.metadata.declared or {}).items():
+                if self.declared.setdefault(name, declaration) != declaration:
+                    two = f"{self.declared[name]} and {declaration}"
+                    raise ColumnError(f"the parts declare {name!r} differently: {two}")
+        part.add(piece)
         self._systems |= dict.fromkeys(systems_of(piece))
 
     def close(self) -> None:
         """End the current part, whose number of rows is then known."""
-        if self._part is None:
-            return
-        part, self._part = self._part, None
-        if part.whole:
-            self.unread = unread_in([(self.unread, self.n_rows), (part.metadata.unread or {}, part.n_rows)])
-        self.n_rows += part.n_rows
-        if part.n_rows or part.metadata.counts:
-            self._n_parts += 1
-        repeats = part.keys.repeats()
-        self._repeats.append((part.n_rows, repeats))
-        if part.added and repeats is not None and not repeats.are_numbered:
-            self._notes[
-                f"{', '.join(part.added)}: rows of one id are taken as answers of their own; a column 'round' would "
-                "say that they are rounds, which add up"
-            ] = None
-        for name, state in part.states.items():
-            note = part.settle(name)
-            if note:
-                self._notes[note] = None
-            if part.whole:
-                state.add_errors(part.metadata.n_rejected or 0)
-            self.states[name] = self.states[name].merge(state)
-        for name, vector in part.counts.items():
-            self._counts.setdefault(name, []).extend([] if vector is None else [vector])
-        for name, n in part.rows_behind.items():
-            self._rows_behind.setdefault(name, []).append(n)
-        if part.has_other_ids and None in part.counts.values():
-            self._notes["the rows are not those that were scored, by the fingerprint of their ids"] = None
-        lacking = part.metadata.missing_queries
-        if part.whole and lacking is not None:
-            before = self._missing_queries.get(lacking.rule, MissingQueries(0, 0, lacking.rule))
-            self._missing_queries[lacking.rule] = before + lacking
-        self._drifts += [part.metadata.drift] if part.whole and part.metadata.drift else []
-        settings = part.metadata.options or {}
-        alike = [counts for options, counts in self.cautions if options == settings]
-        others = [entry for entry in self.cautions if entry[0] != settings]
-        self.cautions = [*others, (settings, add_up([*alike, part.cautions]))]
+        if self._parts:
+            self._notes |= dict.fromkeys(self._parts[-1].close())
+            for name, state in self._parts[-1].states.items():
+                self.states[name] = self.states[name].merge(state)
+            self._parts[-1].states = {}
 
-    def _declare(self, declared: Mapping[str, Any]) -> None:
-        """Add the declarations of a part; raises ``ColumnError`` if another part declares a score otherwise."""
-        for name, declaration in declared.items():
-            if self.declared.setdefault(name, declaration) != declaration:
-                raise ColumnError(f"the parts declare {name!r} differently: {self.declared[name]} and {declaration}")
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(part.n_rows for part in self._parts)
+
+    @property
+    def unread(self) -> UnreadRows:
+        """The rows that could not be read, of parts whose metadata count them."""
+        unread: UnreadRows = {}
+        for place, part in enumerate(self._parts):
+            if part.whole:
+                before = sum(other.n_rows for other in self._parts[:place])
+                unread = unread_in([(unread, before), (part.metadata.unread or {}, part.n_rows)])
+        return unread
+
+    @property
+    def cautions(self) -> list[tuple[Mapping[str, Any], dict[str, list[int]]]]:
+        """The counts of cautions, summed over the parts whose metrics have the same options."""
+        summed: list[tuple[Mapping[str, Any], dict[str, list[int]]]] = []
+        for part in self._parts:
+            settings = part.metadata.options or {}
+            alike = [counts for options, counts in summed if options == settings]
+            others = [entry for entry in summed if entry[0] != settings]
+            summed = [*others, (settings, add_up([*alike, part.cautions]))]
+        return summed
 
     @property
     def added(self) -> list[str]:
@@ -182,47 +156,57 @@ class Sums:
     @cached_property
     def repeats(self) -> Repeats | None:
         """Which rows answer one question, if any part has such rows; those of different parts do not."""
-        several = [repeats for _, repeats in self._repeats if repeats is not None]
+        several = [part.repeats for part in self._parts if part.repeats is not None]
         if not several:
             return None
-        rows = [(n_rows, np.arange(n_rows), repeats) for n_rows, repeats in self._repeats]
-        questions = [each if repeats is None else repeats.questions for _, each, repeats in rows]
-        answers = None
-        if any(repeats.answers is not None for repeats in several):
-            own = [each if repeats is None or repeats.answers is None else repeats.answers for _, each, repeats in rows]
-            answers = _one_after_another(own)
+        each = [part.repeats or Repeats(np.arange(part.n_rows)) for part in self._parts]
+        questions = _one_after_another([repeats.questions for repeats in each])
+        has_answers = any(repeats.answers is not None for repeats in several)
+        answers = [np.arange(len(one.questions)) if one.answers is None else one.answers for one in each]
         numbered = all(repeats.are_numbered for repeats in several)
-        return Repeats(_one_after_another(questions), answers, numbered)
-
-    @property
-    def counts(self) -> dict[str, list[int]]:
-        """The summed counts of each corpus metric that every part has."""
-        complete = {name: vectors for name, vectors in self._counts.items() if not self._is_torn(vectors)}
-        return {name: [sum(column) for column in zip(*vectors, strict=True)] for name, vectors in complete.items()}
-
-    @property
-    def rows_behind(self) -> dict[str, int]:
-        """The rows with counts of each corpus metric in :attr:`counts`, if they are known of every part."""
-        return {name: sum(rows) for name, rows in self._rows_behind.items() if len(rows) == self._n_parts}
+        return Repeats(questions, _one_after_another(answers) if has_answers else None, numbered)
 
     @property
     def corpus(self) -> list[str]:
         """The corpus metrics in any part so far."""
-        return [*self._counts, *(() if self._part is None else self._part.metadata.counts or ())]
+        return list(dict.fromkeys(name for part in self._parts for name in part.metadata.counts or ()))
+
+    @property
+    def counts(self) -> dict[str, list[int]]:
+        """The summed counts of each corpus metric that every part has."""
+        vectors = {name: [part.counts.get(name) or [] for part in self._counted] for name in self.corpus}
+        return {
+            name: [sum(column) for column in zip(*parts, strict=True)]
+            for name, parts in vectors.items()
+            if parts and all(parts) and len(set(map(len, parts))) == 1
+        }
+
+    @property
+    def _counted(self) -> list[_Part]:
+        """The parts that have rows or counts of them."""
+        return [part for part in self._parts if part.n_rows or part.metadata.counts]
+
+    @property
+    def rows_behind(self) -> dict[str, int]:
+        """The rows with counts of each corpus metric in :attr:`counts`, if they are known of every part."""
+        names = dict.fromkeys(name for part in self._parts for name in part.rows_behind)
+        every = {name: [part.rows_behind[name] for part in self._parts if name in part.rows_behind] for name in names}
+        return {name: sum(rows) for name, rows in every.items() if len(rows) == len(self._counted)}
 
     @property
     def notes(self) -> list[str]:
         """The notes for the reader of the sums."""
-        torn = [name for name, vectors in self._counts.items() if self._is_torn(vectors)]
+        torn = [name for name in self.corpus if name not in self.counts]
         left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
-        lacking = [note for queries in self._missing_queries.values() for note in queries.notes]
-        drift = drift_notes(summed_drifts(self._drifts))
-        pooled = pooled_note(self._systems)
+        whole = [part.metadata for part in self._parts if part.whole]
+        lacking: dict[str, MissingQueries] = {}
+        for queries in (metadata.missing_queries for metadata in whole):
+            if queries is not None:
+                lacking[queries.rule] = lacking.get(queries.rule, MissingQueries(0, 0, queries.rule)) + queries
+        drift = drift_notes(summed_drifts([metadata.drift for metadata in whole if metadata.drift]))
         joined = [] if self.repeats is None else [self.repeats.note(bool(self.added))]
-        return [*self._notes, *pooled, *joined, *([left_out] if torn else []), *lacking, *drift]
-
-    def _is_torn(self, vectors: list[list[int]]) -> bool:
-        return len(vectors) != self._n_parts or len({len(vector) for vector in vectors}) != 1
+        of_queries = [note for queries in lacking.values() for note in queries.notes]
+        return [*self._notes, *pooled_note(self._systems), *joined, *([left_out] * bool(torn)), *of_queries, *drift]
 
 
 def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> list[str]:
@@ -231,89 +215,90 @@ def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> li
 
 
 class _Part:
-    """The rows of one file: their sums, and its metadata."""
+    """The rows of one file: their sums, and its metadata; most are known when it is closed."""
 
     def __init__(self, text: bytes | None, names: Iterable[str], schema: pa.Schema) -> None:
         self.text = text
         self.metadata = ScoreMetadata.of_text(text)
         self.n_rows = 0
         self.states = {name: State() for name in names}
-        stored = self.metadata.counts or {}
-        lists = set(list_columns(schema))
-        self._stored_by_row = {
-            name: [0] * len(vector) for name, vector in stored.items() if counts_column(name) in lists
-        }
+        self.repeats: Repeats | None = None
+        self.counts: dict[str, list[int] | None] = {}
+        """The counts of each corpus metric over these rows, None if unknown."""
+        self.rows_behind: dict[str, int] = {}
+        """The rows with counts of each corpus metric, of those for which they are known."""
+        self.cautions: dict[str, list[int]] = {}
+        """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
+        stored, lists = self.metadata.counts or {}, list_columns(schema)
+        self._by_row = {name: [0] * len(vector) for name, vector in stored.items() if counts_column(name) in lists}
         """The sums over the columns of counts; empty for a column without one list of integers per row."""
-        self._rows_counted = dict.fromkeys(self._stored_by_row, 0)
-        alone = [name for name in stored if name not in self._stored_by_row]
-        has_ids = alone and "ids" in (self.metadata.fingerprint or {})
+        self._rows_counted = dict.fromkeys(self._by_row, 0)
+        has_ids = stored.keys() - self._by_row.keys() and "ids" in (self.metadata.fingerprint or {})
         self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
         self._ids = [0, 0, 0]
         """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
-        self.added = columns_that_add_up(self.states, self.metadata.declared or {})
-        self.keys = RowKeys(schema.names)
+        self._keys = RowKeys(schema.names)
 
     def add(self, piece: Piece) -> None:
         self.n_rows += piece.num_rows
-        self.keys.add(piece)
+        self._keys.add(piece)
         for name, state in self.states.items():
             state.add(piece.column(name))
-        for name, sums in self._stored_by_row.items():
+        for name, sums in self._by_row.items():
             column = piece.column(counts_column(name))
-            self._stored_by_row[name] = _added_counts(sums, column)
+            self._by_row[name] = _added_counts(sums, column)
             self._rows_counted[name] += len(column) - column.null_count
-        if self._id is not None:
-            column = piece.column(self._id)
-            for chunk in chunks_of(column):
-                self._ids = [a + b for a, b in zip(self._ids, fingerprint([chunk]), strict=True)]
+        for chunk in () if self._id is None else chunks_of(piece.column(self._id)):
+            self._ids = [a + b for a, b in zip(self._ids, fingerprint([chunk]), strict=True)]
 
     @property
     def whole(self) -> bool:
         """Whether these are exactly the rows described by the metadata."""
         return self.n_rows == self.metadata.rows
 
-    @property
-    def has_other_ids(self) -> bool:
-        """Whether the ids of the rows are known to differ from those that the metadata count."""
-        return self._id is not None and fingerprint_text(self._ids) != (self.metadata.fingerprint or {})["ids"]
+    def close(self) -> list[str]:
+        """Split nulls as the metadata count them, and the notes on the part.
 
-    @property
-    def counts(self) -> dict[str, list[int] | None]:
-        """The counts of each corpus metric over these rows, None if unknown.
-
-        They are the sums of the column of counts, which keeps to its rows when a table is filtered or sorted.  Without
-        one, they are those of the metadata, if these describe the rows.
+        The counts of a corpus metric are the sums of their column, which keeps to its rows when a table is filtered or
+        sorted.  Without one, they are those of the metadata, if these describe the rows.
         """
-        described = self.whole and not self.has_other_ids
-        stored = self.metadata.counts or {}
-        in_metadata = {name: vector if described else None for name, vector in stored.items()}
-        return {**in_metadata, **{name: sums or None for name, sums in self._stored_by_row.items()}}
-
-    @property
-    def rows_behind(self) -> dict[str, int]:
-        """The rows with counts of each corpus metric, of those for which they are known."""
-        described = {name: rows for name, (_, rows) in (self.metadata.cautions or {}).items() if self.whole}
-        in_metadata = {name: rows for name, rows in described.items() if self.counts.get(name) is not None}
-        return {**in_metadata, **self._rows_counted}
-
-    @property
-    def cautions(self) -> dict[str, list[int]]:
-        """Per score, the number of rows with its caution (none if unknown), and the number of scored rows."""
+        metadata, notes = self.metadata, []
+        self.repeats = self._keys.repeats()
+        added = columns_that_add_up(self.states, metadata.declared or {})
+        if added and self.repeats is not None and not self.repeats.are_numbered:
+            notes.append(
+                f"{', '.join(added)}: rows of one id are taken as answers of their own; a column 'round' would "
+                "say that they are rounds, which add up"
+            )
+        for name, state in self.states.items():
+            notes += self._settled(name, state)
+            if self.whole:
+                state.add_errors(metadata.n_rejected or 0)
+        has_other_ids = self._id is not None and fingerprint_text(self._ids) != (metadata.fingerprint or {})["ids"]
+        described = self.whole and not has_other_ids
+        in_metadata = {name: vector if described else None for name, vector in (metadata.counts or {}).items()}
+        self.counts = {**in_metadata, **{name: sums or None for name, sums in self._by_row.items()}}
+        if has_other_ids and None in self.counts.values():
+            notes.append("the rows are not those that were scored, by the fingerprint of their ids")
+        cautions = (metadata.cautions or {}) if self.whole else {}
+        known = {name: rows for name, (_, rows) in cautions.items() if self.counts.get(name) is not None}
+        self.rows_behind = {**known, **self._rows_counted}
         scored = {name: [0, state.n + state.n_undefined] for name, state in self.states.items()}
-        return {**scored, **((self.metadata.cautions or {}) if self.whole else {})}
+        self.cautions = {**scored, **cautions}
+        return notes
 
-    def settle(self, name: str) -> str | None:
-        """Split a column's nulls as the metadata count them; add a note if that is impossible."""
-        state, counts = self.states[name], (self.metadata.metrics or {}).get(name)
+    def _settled(self, name: str, state: State) -> list[str]:
+        """A note on a column whose nulls cannot be split as the metadata count them."""
+        counts = (self.metadata.metrics or {}).get(name)
         if counts is None or state.n_missing == 0:
-            return None
+            return []
         if counts.n_rows != self.n_rows:
             rows = f"{counts.n_rows:,} rows, but there are {self.n_rows:,}"
-            return f"every null is counted as missing: the metadata describe {rows}"
+            return [f"every null is counted as missing: the metadata describe {rows}"]
         if counts.n_missing + counts.n_undefined + counts.n_error != state.n_missing:
-            return f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"
+            return [f"every null of {name} is counted as missing: the metadata do not count {state.n_missing:,} nulls"]
         state.tell_apart(counts.n_undefined, counts.n_error)
-        return None
+        return []
 
 
 def _one_after_another(parts: Sequence[Ints]) -> Ints:
