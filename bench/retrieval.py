@@ -124,18 +124,20 @@ def alone(folder: str, queries: int, repeats: int) -> dict[str, Any]:
 
     from fastmetrics.retrieval import rank as ranking
     from fastmetrics.retrieval.measures import measures
-    from fastmetrics.retrieval.rankings import judgements
+    from fastmetrics.retrieval.rankings import judgements, text_ids
 
     run, qrels = write(folder, queries)
     ready = nested(run, "score")
     evaluator = RelevanceEvaluator(nested(qrels, "relevance"), PYTREC)
     judged = judgements(qrels)
-    plan = ranking.RankPlan(judged, measures(MEASURES), 1.0, "error", None, run)
-    blocks = [ranking.interned(block) for block in ranking.grouped(ranking.Triples(run, "score"), judged)]
+    settings = ranking.Settings(1.0, "skip", "undefined", "error", None)
+    plan = ranking.RankPlan(judged, measures(MEASURES), settings, run)
+    blocks = list(ranking.grouped(ranking.Triples(run, "score").batches(), judged))
+    ids = [text_ids(block.docs) for block in blocks]
 
     def ours() -> None:
-        for block in blocks:
-            ranking.evaluated(block, plan)
+        for block, documents in zip(blocks, ids, strict=True):
+            ranking.evaluated(block, documents, plan)
 
     rows = queries * DEPTH
     name = f"{queries:,} queries × {DEPTH}, evaluation alone, one thread, ids ready"

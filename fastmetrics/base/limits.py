@@ -119,8 +119,6 @@ class RankingSizes:
 
     rows: int = 1 << 17
     """Rows of a ranking read at a time."""
-    ungrouped_rows: int = 1 << 24
-    """Rows in memory of a ranking that is not grouped by query; more if one query has more rows."""
     trec_block_bytes: int = 16 << 20
     """Bytes of a TREC run or judgements parsed at a time."""
 

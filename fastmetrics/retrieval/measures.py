@@ -455,7 +455,6 @@ FAMILIES = (
     Family(ndcg, ("ndcg", "ndcg_cut"), "k", "gain"),
     Family(ndcg, ("ndcg_burges",), "k", "gain", fixed={"gain": "exponential", "gains": None}),
     Family(dcg, ("dcg",), "k", "gain"),
-    Family(ideal_dcg, ("ideal_dcg",), "k", "gain", better=None),
     Family(reciprocal_rank, ("mrr", "rr", "recip_rank", "reciprocal_rank"), "k"),
     Family(average_precision, ("ap", "map", "map_cut", "average_precision"), "k"),
     Family(precision, ("p", "precision", "retrieval_precision", "set_P", "precision_at_k"), "k"),

@@ -254,10 +254,8 @@ class RankReport(Shown):
 
 # Evaluating rankings against judgements: retrieval measures per query, and over the queries.
 #
-# A ranking is streamed; the judgements are held in memory.  If the rows of a ranking are grouped by query (queries,
-# and rows within a query, in any order), memory is bounded by a few batches and the longest query.  A ranking that is
-# not grouped is read once to count, then once for every 16 million rows; each row in memory takes about 50 bytes plus
-# the document's id.
+# The judgements are held in memory.  A ranking whose rows are grouped by query (queries, and rows within a query, in
+# any order) is streamed: memory is bounded by a few batches and the longest query.  Another one is held in memory too.
 
 
 class QueryBlock(NamedTuple):
@@ -270,10 +268,10 @@ class QueryBlock(NamedTuple):
     names: pa.Array
 
 
-def grouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
+def grouped(batches: Iterable[pa.RecordBatch], judged: Judgements) -> Iterator[QueryBlock]:
     """Blocks of whole queries of a ranking whose rows are grouped by query."""
     pending: list[pa.RecordBatch] = []
-    for batch in rows.batches():
+    for batch in batches:
         query = batch["query"]
         edges = _edges(query)
         if pending and str(pending[-1]["query"][-1]) != str(query[0]):
@@ -308,53 +306,13 @@ def _block(parts: list[pa.RecordBatch], edges: Ints, judged: Judgements) -> Quer
     return QueryBlock(judged.places(names), docs, frozen(scores), starts, names)
 
 
-def regrouped(rows: Triples, judged: Judgements) -> Iterator[QueryBlock]:
-    """Blocks of whole queries of any ranking: the judged queries in their order, then the names of unjudged ones."""
-    counts = np.zeros(len(judged), np.int64)
-    for batch in rows.batches():
-        places = judged.places(batch["query"])
-        counts += np.bincount(places[places >= 0], minlength=counts.size)
-        names = batch["query"].filter(arrow_numbers(places < 0, pa.bool_())).unique().cast(pa.large_string())
-        yield _empty_block(names)
-    first = 0
-    while first < counts.size:
-        last = first + max(1, int(np.searchsorted(np.cumsum(counts[first:]), rows.sizes.ungrouped_rows, side="right")))
-        yield from _gathered(rows, judged, counts, first, last)
-        first = last
-
-
-def _gathered(rows: Triples, judged: Judgements, counts: Ints, first: int, last: int) -> Iterator[QueryBlock]:
-    """Blocks of the queries at positions ``first:last``, from one pass over the ranking."""
-    codes: list[Ints] = []
-    docs: list[pa.Array] = []
-    scores: list[Floats] = []
-    for batch in rows.batches():
-        places = judged.places(batch["query"])
-        selected = np.flatnonzero((places >= first) & (places < last))
-        codes.append((places[selected] - first).astype(np.int32))
-        docs.append(batch["doc"].take(pa.array(selected)).cast(pa.large_string()))
-        scores.append(batch["value"].to_numpy()[selected])
-    order = np.argsort(np.concatenate(codes), kind="stable")
-    every_doc, every_score = pa.concat_arrays(docs), np.concatenate(scores)
-    del codes, docs, scores
-    starts = offsets(counts[first:last])
-    present = np.flatnonzero(counts[first:last])
-    while present.size:
-        some = present[
-            : max(1, int(np.searchsorted(starts[present + 1], starts[present[0]] + rows.sizes.rows, side="right")))
-        ]
-        picked = order[starts[some[0]] : starts[some[-1] + 1]]
-        names = judged.queries.take(pa.array(some + first))
-        sizes = offsets(counts[first:last][some])
-        yield QueryBlock(some + first, every_doc.take(pa.array(picked)), frozen(every_score[picked]), sizes, names)
-        present = present[some.size :]
-
-
-def _empty_block(names: pa.Array) -> QueryBlock:
-    none = pa.array([], pa.large_string())
-    return QueryBlock(
-        np.full(len(names), -1), none, frozen(np.zeros(0)), offsets(np.zeros(len(names), np.int64)), names
-    )
+def together(rows: Triples) -> list[pa.RecordBatch]:
+    """All rows of a ranking, those of a query after each other in their order."""
+    ids = pa.large_string()
+    types = pa.schema([("query", ids), ("doc", ids), ("value", pa.float64())])
+    table = pa.Table.from_batches([batch.cast(types) for batch in rows.batches()])
+    codes = table["query"].combine_chunks().dictionary_encode().indices
+    return table.take(pa.array(np.argsort(numpy_values(codes), kind="stable"))).to_batches(rows.sizes.rows)
 
 
 @dataclass(frozen=True)
@@ -363,9 +321,7 @@ class RankPlan:
 
     judged: Judgements
     measures: list[Measure]
-    level: float
-    duplicates: str
-    depth: int | None
+    settings: Settings
     name: str
 
 
@@ -395,37 +351,31 @@ def evaluated_ranking(
     rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score")
     rows.drop_self = settings.drop_self
     judged = judgements(qrels, settings.duplicates)
-    plan = RankPlan(
-        judged, parse_measures(measures), settings.relevance_level, settings.duplicates, settings.depth, rows.name
-    )
+    plan = RankPlan(judged, parse_measures(measures), settings, rows.name)
     try:
-        results = _evaluate(grouped(rows, judged), plan, threads)
+        results = _evaluate(rows.batches(), plan, threads)
     except _NotGroupedError:
-        results = _evaluate(regrouped(rows, judged), plan, threads)
+        results = _evaluate(together(rows), plan, threads)
     if results.unjudged and not results.seen.any():
         raise InputError(
             f"{rows.name}: no query is judged: the ranking has the query {next(iter(results.unjudged))!r}, the "
             f"judgements have {judged.queries[0].as_py()!r}"
         )
-    return _result(results, plan, settings)
+    return _result(results, plan)
 
 
-def _evaluate(blocks: Iterable[QueryBlock], plan: RankPlan, workers: int) -> _Results:
-    """Score blocks in ``workers`` threads while the next blocks are read."""
+def _evaluate(batches: Iterable[pa.RecordBatch], plan: RankPlan, workers: int) -> _Results:
+    """Score blocks of queries in ``workers`` threads while the next ones are read."""
     count = len(plan.judged)
     results = _Results(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
 
     def score(block: QueryBlock) -> tuple[Ints, Floats, int]:
-        return block.places, *_score(block, plan)
+        return block.places, *evaluated(block, text_ids(block.docs), plan)
 
-    for places, values, repeated in ordered(score, _seen_once(blocks, results), workers):
-        _collect(results, places, values, repeated)
+    for places, values, repeated in ordered(score, _seen_once(grouped(batches, plan.judged), results), workers):
+        results.values[:, places[places >= 0]] = values[:, places >= 0]
+        results.n_duplicates += repeated
     return results
-
-
-def _collect(results: _Results, places: Ints, values: Floats, repeated: int) -> None:
-    results.values[:, places[places >= 0]] = values[:, places >= 0]
-    results.n_duplicates += repeated
 
 
 def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[QueryBlock]:
@@ -443,24 +393,11 @@ def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[Quer
         yield block
 
 
-class Interned(NamedTuple):
-    """A block with documents as ids."""
-
-    block: QueryBlock
-    ids: Ids
-
-
-def interned(block: QueryBlock) -> Interned:
-    """The block with its documents hashed."""
-    return Interned(block, text_ids(block.docs))
-
-
-def evaluated(interned: Interned, plan: RankPlan) -> tuple[Floats, int]:
+def evaluated(block: QueryBlock, ids: Ids, plan: RankPlan) -> tuple[Floats, int]:
     """One row per measure, one column per query of the block; and the number of documents listed again."""
-    block, ids = interned
     again = id_kernels.repeats(ids, block.starts)
     repeated = int(np.count_nonzero(again))
-    if repeated and plan.duplicates == "error":
+    if repeated and plan.settings.duplicates == "error":
         row = int(np.flatnonzero(again)[0])
         query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
         raise InputError(
@@ -469,11 +406,11 @@ def evaluated(interned: Interned, plan: RankPlan) -> tuple[Floats, int]:
             " keeps the better",
         )
     judged = _judged(block, ids, plan, in_order=bool(repeated))
-    if plan.depth is not None:
-        sizes = np.minimum(np.diff(judged.starts), plan.depth)
+    if plan.settings.depth is not None:
+        sizes = np.minimum(np.diff(judged.starts), plan.settings.depth)
         top = frozen(judged.grades[spans(judged.starts[:-1], sizes)])
         judged = GradedRankings(top, offsets(sizes), judged.ideal, judged.ideal_starts)
-    return np.array([measure(judged, level=plan.level) for measure in plan.measures]), repeated
+    return np.array([measure(judged, level=plan.settings.relevance_level) for measure in plan.measures]), repeated
 
 
 def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> GradedRankings:
@@ -491,25 +428,20 @@ def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> G
     return GradedRankings(ranked, starts, judged.ideal, judged.ideal_starts)
 
 
-def _score(block: QueryBlock, plan: RankPlan) -> tuple[Floats, int]:
-    return evaluated(interned(block), plan)
-
-
-def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult:
+def _result(results: _Results, plan: RankPlan) -> RankResult:
+    settings, level = plan.settings, plan.settings.relevance_level
     absent = np.flatnonzero(~results.seen)
     skip = settings.missing == "skip"
     if absent.size and not skip:
-        sizes = offsets(np.zeros(absent.size, np.int64))
-        names = plan.judged.queries.take(arrow_numbers(absent, pa.int64()))
-        empty = QueryBlock(absent, pa.nulls(0, pa.large_string()), frozen(np.zeros(0)), sizes, names)
-        values, repeated = _score(empty, plan)
-        _collect(results, absent, np.nan_to_num(values), repeated)
+        empty = plan.judged.of_nothing(absent)
+        values = np.array([measure(empty, level=level) for measure in plan.measures])
+        results.values[:, absent] = np.nan_to_num(values)
     scored = results.seen | (not skip)
     columns: dict[str, Any] = {"query_id": plan.judged.queries.cast(pa.string())}
     mean, undefined = {}, {}
     judged = plan.judged.of_nothing(np.arange(scored.size))
     for measure, values in zip(plan.measures, results.values, strict=True):
-        defined = measure.defined(judged, level=plan.level)
+        defined = measure.defined(judged, level=level)
         undefined[measure.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
         if settings.no_relevant == "undefined":
             values = np.where(defined, values, np.nan)
@@ -519,7 +451,7 @@ def _result(results: _Results, plan: RankPlan, settings: Settings) -> RankResult
     missing = MissingQueries(len(names), scored.size, settings.missing)
     per_query = described(pa.table(columns), plan.measures, missing, settings)
     counts = undefined, results.n_duplicates
-    deepest = results.deepest if plan.depth is None else min(results.deepest, plan.depth)
+    deepest = min(results.deepest, settings.depth or results.deepest)
     return RankResult(per_query, mean, names, list(results.unjudged), *counts, settings, plan.measures, deepest)
 
 

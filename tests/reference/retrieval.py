@@ -270,7 +270,6 @@ MEASURES = {
     "ndcg@10": lambda r, g: ndcg(r, g, 10),
     "ndcg_burges@5": lambda r, g: ndcg(r, g, 5, "exponential"),
     "dcg@5": lambda r, g: dcg(r, g, 5),
-    "ideal_dcg@5": lambda r, g: ideal_dcg(r, g, 5),
     "mrr": reciprocal_rank,
     "RR@3": lambda r, g: reciprocal_rank(r, g, 3),
     "MRR(rel=2)": lambda r, g: reciprocal_rank(r, g, None, 2),

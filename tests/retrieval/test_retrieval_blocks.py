@@ -1,4 +1,4 @@
-"""How a run is cut: lines of a text, blocks of a grouped run, slices of one that is not."""
+"""How a run is cut: lines of a text, blocks of queries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ JUDGED = judgements({query: {"d0": 1} for query in "abcdefgh"})
 
 def cut(some: pa.Table, size: int) -> list[list[str]]:
     """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
-    found = list(ranking.grouped(Triples(some, "score", RankingSizes(size)), JUDGED))
+    found = list(ranking.grouped(Triples(some, "score", RankingSizes(size)).batches(), JUDGED))
     for block in found:
         assert len(block.docs) == len(block.scores) == block.starts[-1]
     return [
@@ -87,7 +87,7 @@ def test_grouped_runs_are_detected(monkeypatch, size, encoded):
     def never(*_):
         raise AssertionError("a grouped run was read a second time")
 
-    monkeypatch.setattr(ranking, "regrouped", never)
+    monkeypatch.setattr(ranking, "together", never)
     some = table(list("aaabbcddddde"))
     if encoded:
         some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
@@ -96,34 +96,15 @@ def test_grouped_runs_are_detected(monkeypatch, size, encoded):
     assert found == [1.0, 0.5, 1.0, 1 / 3, 1.0]
 
 
-def test_slices_respect_the_row_limit(monkeypatch):
-    """Queries of 3, 1, 2, 2, 9 and 1 rows, of which 4 may be held: more only where one query alone has more."""
-    held = []
-
-    def watched(rows, judged, counts, first, last):
-        held.append(int(counts[first:last].sum()))
-        yield from gathered(rows, judged, counts, first, last)
-
-    gathered = ranking._gathered
-    monkeypatch.setattr(ranking, "_gathered", watched)
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_rows_of_a_query_are_brought_together_in_their_order(size):
     some = table(list("eabdececeadeeeefea"))
-    assert [some["qid"].to_pylist().count(query) for query in "abcdef"] == [3, 1, 2, 2, 9, 1]
-    found = list(ranking.regrouped(Triples(some, "score", RankingSizes(ungrouped_rows=4)), JUDGED))
-    assert held == [4, 4, 9, 1]
-    assert [name for block in found for name in block.names.to_pylist()] == list("abcdef")
-
-
-def test_blocks_of_a_slice_respect_the_batch_size():
-    some = table(list("eabdececeadeeeefea"))
-    triples = Triples(some, "score", RankingSizes(4))
-    found = [block for block in ranking.regrouped(triples, JUDGED) if len(block.docs)]
-    assert [len(block.docs) for block in found] == [4, 4, 9, 1]
-    rows = some.to_pylist()
-    for block in found:
-        for query, start, stop in zip(block.names.to_pylist(), block.starts, block.starts[1:], strict=False):
-            own = [row["pid"] for row in rows if row["qid"] == query]
-            assert block.docs[start:stop].to_pylist() == own
-        assert JUDGED.places(block.names).tolist() == block.places.tolist()
+    found = pa.Table.from_batches(ranking.together(Triples(some, "score", RankingSizes(size))))
+    assert "".join(found["query"].to_pylist()) == "eeeeeeeeeaaabddccf"
+    assert found["doc"].to_pylist()[9:12] == ["d1", "d9", "d17"]
+    judged = {query: {"d17": 1, "d14": 2, "d3": 1, "d16": 1} for query in "aedf"}
+    grouped = fm.rank(some.take(pa.array(sorted(range(18), key=lambda row: some["qid"][row].as_py()))), judged)
+    assert fm.rank(Triples(some, "score", RankingSizes(size)), judged).to_dict() == grouped.to_dict()
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "memory"])
