@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
-import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints, is_list, narrowest, rounded
-from fastmetrics.base.columns import as_numbers, index_columns
+from fastmetrics.base.columns import index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.score_columns import check_scores, score_columns
 from fastmetrics.results.score_table import as_table, read_table
-from fastmetrics.stats.labels import join, ratings_of, truth_of
+from fastmetrics.stats.labels import RowLabels
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.tables.opening import is_paths
 
@@ -61,7 +59,6 @@ def estimate(
     and if no row has both a score and a label.
     """
     left = table_of(judged, on, "judged")
-    right = left if labels is None else table_of(labels, on, "labels", or_column=True)
     if labels is None and label is None:
         raise ColumnError(
             "human labels are needed: ",
@@ -72,45 +69,11 @@ def estimate(
         )
     own = [label] if labels is None and label is not None else []
     score = score_of(left.schema, score, [*own, *([on] if on is not None else [])])
-    rows = np.arange(left.num_rows) if labels is None else join(left, right, on)[0]
-    labelled = labels_of_rows(right, rows, label, on)
+    right = None if labels is None else table_of(labels, on, "labels", or_column=True)
+    labelled = RowLabels.of(left, right, label=label, on=on)
     check_scores(left, [score], "judged")
     scores, truth = labelled.beside(left.column(score))
-    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=labelled.n_not_judged)
-
-
-@dataclass(frozen=True)
-class RowLabels:
-    """The label of each judged row, NaN for none; a label without a judged row counts in ``n_not_judged``."""
-
-    truth: Floats
-    n_not_judged: int
-    precision: type[np.floating] | None
-    """The narrowest floating type of the labels below float64."""
-
-    def beside(self, column: pa.ChunkedArray) -> tuple[Floats, Floats]:
-        """The scores of a judged column and the labels, both in the narrower of their precisions."""
-        narrow = self._precision_beside(column)
-        return rounded(as_numbers(column), narrow), rounded(self.truth, narrow)
-
-    def threshold(self, positive: float | None, column: pa.ChunkedArray) -> float | None:
-        """The lowest positive score in the same precision."""
-        return None if positive is None else float(rounded(np.array([positive]), self._precision_beside(column))[0])
-
-    def _precision_beside(self, column: pa.ChunkedArray) -> type[np.floating] | None:
-        own = [] if self.precision is None else [pa.from_numpy_dtype(self.precision)]
-        return narrowest([column.type, *own])
-
-
-def labels_of_rows(labels: pa.Table, rows: Ints, label: str | None, on: str | None) -> RowLabels:
-    """The labels of judged rows; ``rows`` has, for each judged row, the row of its label, or −1."""
-    name, ratings = ratings_of(labels, label, (), [on] if on is not None else [])
-    every = truth_of(labels, name, ratings)
-    truth = np.full(len(rows), np.nan)
-    truth[rows >= 0] = every[rows[rows >= 0]]
-    kinds = [labels.column(name).type] if name in labels.column_names else [rater.type for rater in ratings.values()]
-    precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
-    return RowLabels(truth, int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum()), precision)
+    return replace(powered_mean(scores, truth, confidence, interval), n_not_judged=labelled.n_unmatched)
 
 
 def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) -> pa.Table:

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -32,13 +32,12 @@ from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.aligned_scores import align, with_row_ids
-from fastmetrics.results.estimation import RowLabels, axes_of, labels_of_rows, table_of
+from fastmetrics.results.estimation import axes_of, table_of
 from fastmetrics.results.row_groups import segments_of
 from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
-from fastmetrics.stats.estimates import Estimate, Interval
-from fastmetrics.stats.figures import UNKNOWN
+from fastmetrics.stats.estimates import UNDEFINED, Estimate
 from fastmetrics.stats.judge_quality import (
     Consistency,
     JudgeDecisions,
@@ -51,7 +50,7 @@ from fastmetrics.stats.judge_quality import (
     pairwise,
     status_counts,
 )
-from fastmetrics.stats.labels import join, positive_from
+from fastmetrics.stats.labels import RowLabels, positive_from
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.stats.raters import agreement
 
@@ -66,23 +65,21 @@ class PeopleAgreement:
     """Agreement of a judge's scores with human labels over ``n`` rows; NaN if undefined."""
 
     n: int
-    accuracy: float
-    precision: float
-    recall: float
-    f1: float
-    kappa: float
-    kappa_linear: float
-    kappa_quadratic: float
-    alpha_nominal: float
-    alpha_ordinal: float
-    alpha_interval: float
-    pearson: float
-    spearman: float
-    kendall: float
-    intervals: Mapping[str, Interval]
-    """The confidence intervals of these figures, by name."""
     confusion: Confusion | None
     """How often each label has each score, if both are whole numbers of the scale."""
+    accuracy: Estimate = UNDEFINED
+    precision: Estimate = UNDEFINED
+    recall: Estimate = UNDEFINED
+    f1: Estimate = UNDEFINED
+    kappa: Estimate = UNDEFINED
+    kappa_linear: Estimate = UNDEFINED
+    kappa_quadratic: Estimate = UNDEFINED
+    alpha_nominal: Estimate = UNDEFINED
+    alpha_ordinal: Estimate = UNDEFINED
+    alpha_interval: Estimate = UNDEFINED
+    pearson: Estimate = UNDEFINED
+    spearman: Estimate = UNDEFINED
+    kendall: Estimate = UNDEFINED
 
 
 @dataclass(frozen=True)
@@ -134,12 +131,10 @@ class JudgePair:
     first: str
     second: str
     n: int
-    kappa: float
-    kappa_quadratic: float
-    alpha_interval: float
-    spearman: float
-    intervals: Mapping[str, Interval]
-    """The confidence intervals of these figures, by name."""
+    kappa: Estimate
+    kappa_quadratic: Estimate
+    alpha_interval: Estimate
+    spearman: Estimate
 
 
 @dataclass(frozen=True)
@@ -165,17 +160,13 @@ class JudgeReport(Shown):
         ]
         people = [(report, report.people) for report in self.axes if report.people is not None]
         rows = [
-            (self._name(report), number(p.n), *map(number, (p.accuracy, p.precision, p.recall, p.f1)))
-            for report, p in people
+            (self._name(report), number(p.n), *_values(p.accuracy, p.precision, p.recall, p.f1)) for report, p in people
         ]
         grids += [Grid(("against people", "n", "accuracy", "precision", "recall", "F1"), rows)] if rows else []
-        rows = [(self._name(report), *map(number, (p.kappa, p.kappa_quadratic, p.spearman))) for report, p in people]
+        rows = [(self._name(report), *_values(p.kappa, p.kappa_quadratic, p.spearman)) for report, p in people]
         grids += [Grid(("agreement", "kappa", "quadratic kappa", "Spearman"), rows)] if rows else []
         head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "Spearman")
-        shown = [
-            (self._name(report), *(_bounds(p.intervals.get(figure)) for figure in ("accuracy", "kappa", "spearman")))
-            for report, p in people
-        ]
+        shown = [(self._name(report), *map(cell, (p.accuracy, p.kappa, p.spearman))) for report, p in people]
         grids += [Grid(head, shown)] if shown else []
         grids += [p.confusion.grid(f"{self._name(report)}: label ↓ score →") for report, p in people if p.confusion]
         rows = [(self._name(report), *_ends(report.powered)) for report in self.axes if report.powered is not None]
@@ -192,7 +183,7 @@ class JudgeReport(Shown):
                 _cut(p.axis),
                 f"{_short(p.first)} / {_short(p.second)}",
                 number(p.n),
-                *map(number, (p.kappa, p.alpha_interval, p.spearman)),
+                *_values(p.kappa, p.alpha_interval, p.spearman),
             )
             for p in self.pairs
         ]
@@ -266,7 +257,7 @@ class JudgeReport(Shown):
             if report.consistency is not None and not math.isnan(report.consistency.share):
                 yield "consistency", report.consistency.interval
             for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "Spearman")):
-                yield label, None if report.people is None else report.people.intervals.get(figure)
+                yield label, None if report.people is None else getattr(report.people, figure)
             if report.powered:
                 yield from (("powered", report.powered.powered), ("plain", report.powered.plain))
             yield "wins", None if report.orders is None else report.orders.win_rate
@@ -275,12 +266,12 @@ class JudgeReport(Shown):
         counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
         lines = [f"{self._whole_name(report)}: {counts}"]
         if report.consistency is not None:
-            share = f"{number(report.consistency.share)} {_bounds(report.consistency.interval)}"
+            share = f"{number(report.consistency.share)} {cell(report.consistency.interval)}"
             lines.append(
                 f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: consistency {share}"
             )
-        if report.orders is not None and report.orders.wins:
-            lines += [f"  {line}" for line in _verdicts(report.systems, report.orders.wins)]
+        if report.orders is not None:
+            lines.append(f"  wins are those of {report.systems[0]} over {report.systems[1]}")
         if report.orders is not None and report.orders.n_identical:
             lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
         if report.length_spearman is not None:
@@ -291,25 +282,8 @@ class JudgeReport(Shown):
         return lines
 
 
-def _verdicts(systems: Sequence[str], wins: Mapping[str, int]) -> Iterator[str]:
-    """Which system is better in both orders, and how often.
-
-    >>> list(_verdicts(["old", "new"], {"old, old": 3, "old, new": 1, "new, tie": 2}))
-    ['wins are those of old over new: 3 in both orders, new 0; ties or another verdict in the other order: 3']
-    """
-    first, second = systems
-    both = [wins.get(f"{name}, {name}", 0) for name in systems]
-    others = sum(wins.values()) - sum(both)
-    yield (
-        f"wins are those of {first} over {second}: {both[0]:,} in both orders, {second} {both[1]:,}; "
-        f"ties or another verdict in the other order: {others:,}"
-    )
-
-
-def _bounds(interval: Interval | None) -> str:
-    if interval is None:
-        return "–"
-    return cell(interval)
+def _values(*estimates: Estimate) -> list[str]:
+    return [number(estimate.value) for estimate in estimates]
 
 
 def _ends(estimate: PoweredMean) -> list[str]:
@@ -557,22 +531,17 @@ def _people(scores: Floats, verdicts: Floats, truth: Floats, how: AxisOptions) -
     on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
     grades_apart = on_scale and span == (0.0, 1.0)  # of more grades, two that happen to be there are no two classes
     least = how.positive if how.positive is not None else positive_from(truth) if grades_apart else None
-    figures: dict[str, Any] = dict.fromkeys((field.name for field in fields(PeopleAgreement)), math.nan)
-    intervals: dict[str, Interval] = {}
     known = ~np.isnan(verdicts)
     grades, marks = verdicts[known], truth[known]
+    figures: dict[str, Estimate] = {}
     if least is not None and len(marks):
         decisions = judge_decisions(grades >= least, marks >= least, confidence=level)
-        for name in ("accuracy", "precision", "recall", "f1"):
-            figures[name], intervals[name] = _apart(getattr(decisions, name))
+        figures = {name: getattr(decisions, name) for name in ("accuracy", "precision", "recall", "f1")}
     if on_scale:
-        for name, estimate in _agreement((scores, truth), (grades, marks), level).items():
-            figures[name], intervals[name] = _apart(estimate)
+        figures |= _agreement((scores, truth), (grades, marks), level)
     related = associate(scores, truth, confidence=level)
-    for name in ("pearson", "spearman", "kendall"):
-        figures[name], intervals[name] = _apart(getattr(related, name))
-    confusion = _confusion(grades, marks) if on_scale and len(marks) else None
-    return PeopleAgreement(**{**figures, "n": len(scores), "intervals": intervals, "confusion": confusion})
+    figures |= {name: getattr(related, name) for name in ("pearson", "spearman", "kendall")}
+    return PeopleAgreement(len(scores), _confusion(grades, marks) if on_scale and len(marks) else None, **figures)
 
 
 def _agreement(
@@ -580,12 +549,7 @@ def _agreement(
 ) -> dict[str, Estimate]:
     """Kappas and alphas of two raters: those that ask whether grades are the same, of the verdicts."""
     found, same = (agreement(list(sides), confidence=confidence) for sides in (scores, verdicts))
-    figures = {}
-    for name in ("kappa", "kappa_linear", "kappa_quadratic", "alpha_nominal", "alpha_ordinal", "alpha_interval"):
-        of = same if name in ("kappa", "alpha_nominal") else found
-        part = of.pairs[0] if name.startswith("kappa") else of
-        figures[name] = Estimate.of(getattr(part, name), part.intervals.get(name, UNKNOWN))
-    return figures
+    return found.estimates | {name: same.estimates[name] for name in ("kappa", "alpha_nominal")}
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
@@ -593,10 +557,6 @@ def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
     if (grades % 1).any():
         return None
     return Confusion.of(codes[: len(truth)], codes[len(truth) :], [f"{grade:.0f}" for grade in grades])
-
-
-def _apart(estimate: Estimate) -> tuple[float, Interval]:
-    return estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note)
 
 
 def _mean(values: Floats) -> float:
@@ -639,7 +599,7 @@ def judge_report(
 
     >>> judged = {"id": [1, 2, 3], "judge_x": [1.0, 4.0, None], "judge_x_status": ["ok", "ok", "timeout"]}
     >>> found = judge_report(judged, {"id": [1, 2], "human": [2, 4]})
-    >>> found.axes[0].statuses, found.axes[0].people.n, found.axes[0].people.spearman
+    >>> found.axes[0].statuses, found.axes[0].people.n, found.axes[0].people.spearman.value
     ({'ok': 2, 'timeout': 1}, 2, 1.0)
 
     Raises ``ColumnError`` if a table has no judged column, lacks a named column or has no unambiguous label, and
@@ -656,8 +616,8 @@ def judge_report(
             raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
         truth = None
         if people is not None:
-            truth = labels_of_rows(people, join(table, people, on)[0], label, on)
-            unused = truth.n_not_judged
+            truth = RowLabels.of(table, people, label=label, on=on)
+            unused = truth.n_unmatched
             notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
             if np.isnan(truth.truth).all():
                 notes.append(f"{run.name}: no judged row has a label; is the sheet filled in?")
@@ -686,7 +646,7 @@ def judge_report(
 
 def _lacks(report: AxisReport, span: tuple[float, float], table: pa.Table, labels: RowLabels | None) -> str:
     """Which figures beside labels a judged column does not have, and why; empty if it has them."""
-    if labels is None or report.people is None or not report.people.n or not math.isnan(report.people.accuracy):
+    if labels is None or report.people is None or not report.people.n or not math.isnan(report.people.accuracy.value):
         return ""
     if np.isnan(as_numbers(table.column(_verdict_column(report.axis)))).all():
         return f"has no accuracy and kappa: its repeats are missing, {report.axis}_scores"
@@ -711,8 +671,6 @@ def _pairs(runs: Sequence[ScoreTable], on: str | None, confidence: float) -> lis
             known = ~np.isnan(c) & ~np.isnan(d)
             found = _agreement((a[both], b[both]), (c[known], d[known]), confidence)
             found["spearman"] = associate(a[both], b[both], confidence=confidence).spearman
-            shown = {name: _apart(found[name]) for name in ("kappa", "kappa_quadratic", "alpha_interval", "spearman")}
-            intervals = {name: interval for name, (_, interval) in shown.items()}
-            figures = {name: value for name, (value, _) in shown.items()}
-            pairs.append(JudgePair(axis, first.name, second.name, int(both.sum()), **figures, intervals=intervals))
+            figures = {name: found[name] for name in ("kappa", "kappa_quadratic", "alpha_interval", "spearman")}
+            pairs.append(JudgePair(axis, first.name, second.name, int(both.sum()), **figures))
     return pairs

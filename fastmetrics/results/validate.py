@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base import shared_parameters as shared
+from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
-from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
@@ -33,15 +33,7 @@ from fastmetrics.results.score_columns import (
 from fastmetrics.results.score_table import as_table, read_table
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
-from fastmetrics.stats.labels import (
-    ROW,
-    clusters_of,
-    join,
-    positive_from,
-    ratings_of,
-    same_precision,
-    truth_of,
-)
+from fastmetrics.stats.labels import ROW, RowLabels, clusters_of, positive_from
 from fastmetrics.stats.promises import (
     CutPromises,
     Promise,
@@ -113,9 +105,12 @@ def validate(
     names = score_columns(left.schema)
     metrics = [column_named(name, names) for name in metrics]
     fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}
-    rows, joined_by = join(left, right, on)
+    every = dict.fromkeys([*right.column_names, *left.column_names])
+    if cluster is not None and cluster not in every:
+        raise ColumnError(f"cluster: {UnknownNameError.of('column', cluster, every)}")
+    truth = RowLabels.of(left, right, label=label, on=on, raters=raters, others=keys)
+    rows, label = truth.rows, truth.name
     groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
-    label, ratings = ratings_of(right, label, raters, keys)
     chosen = metrics or [name for name in names if name not in (*keys, *raters, label) and not _is_about_rows(name)]
     if not chosen:
         kinds = "numbers or booleans"
@@ -126,11 +121,8 @@ def validate(
     check_scores(left, chosen, "scores")
     stated = {label: "higher", **(better or {})}
     ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
-    truth = truth_of(right, label, ratings)[rows[rows >= 0]]
-    has_label = ~np.isnan(truth)
-    positive = positive_from(truth[has_label]) if positive is None else positive
-    scored = left.filter(pa.array(rows >= 0))
-    kind = right.schema.field(label).type if label in right.column_names else pa.float64()
+    has_label = ~np.isnan(truth.truth)
+    positive = positive_from(truth.truth[has_label]) if positive is None else positive
     targets = promises_of(promises or CutPromises())
     if targets and positive is None:
         raise OptionError(
@@ -138,33 +130,33 @@ def validate(
             " needs labels of two classes: set the positive grades with ",
             Argument("positive"),
         )
-    labelled = _Labelled(label, truth, kind, positive, groups, targets)
+    labelled = _Labelled(truth, positive, groups, targets, simultaneous(confidence, len(chosen)))
     validations = {
-        name: _validated(name, scored.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
+        name: _validated(name, left.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
     best: BestMetric | None = None
     if len(validations) > 1 and not all(math.isnan(_toward(one, positive)) for one in validations.values()):
         name = _best(validations, positive)
         level = simultaneous(confidence, len(validations))
-        one = _validated(name, scored.column(name), labelled, ways, level, fixed.get(name))
+        one = _validated(name, left.column(name), replace(labelled, targets=()), ways, level, fixed.get(name))
         best = BestMetric(name, _measure(positive), getattr(one, _measure(positive)), len(validations))
     return Validation(
-        joined_by=joined_by,
-        n_rows=scored.num_rows,
-        n_no_label=int((~has_label).sum()),
+        joined_by=truth.joined_by,
+        n_rows=int((rows >= 0).sum()),
+        n_no_label=int((~has_label & (rows >= 0)).sum()),
         n_only_scores=int((rows < 0).sum()),
-        n_only_labels=right.num_rows - scored.num_rows,
+        n_only_labels=right.num_rows - int((rows >= 0).sum()),
         label=label,
         positive=positive,
         confidence=confidence,
         metrics=validations,
         best=best,
         looks_reversed=best is not None and _looks_reversed(validations, best, positive),
-        raters=_of_raters(ratings, rows, groups, confidence) if len(ratings) > 1 else None,
+        raters=_of_raters(truth, groups, confidence) if len(truth.ratings) > 1 else None,
         cluster=cluster,
         n_clusters=None if groups is None else len(np.unique(groups[has_label])),
         left_out=unread,
-        rows=(scored, labelled),
+        rows=(left, truth),
     )
 
 
@@ -214,49 +206,41 @@ def _looks_reversed(metrics: Mapping[str, MetricValidation], best: BestMetric, p
 
 @dataclass(frozen=True)
 class _Labelled:
-    """The labels of the rows (NaN without a label), the threshold of positive labels, and the groups of the rows."""
+    """The labels of the rows, the threshold of positive ones, the groups of the rows, −1 for none, and the promises."""
 
-    name: str
-    truth: NDArray[np.float64]
-    kind: pa.DataType
+    labels: RowLabels
     positive: float | None
-    groups: NDArray[Any] | None
+    groups: Ints | None
     targets: Sequence[Promise]
-
-    def beside(self, column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """The scores and the labels of the rows that have both, in one precision, and which rows these are."""
-        values, label = same_precision(as_numbers(column), column.type, self.truth, self.kind)
-        usable = ~np.isnan(label) & np.isfinite(values)
-        return values[usable], label[usable], usable
+    level: float
+    """The confidence of each metric's promises, at which those of all metrics hold together."""
 
 
 def _validated(
     name: str,
     column: pa.ChunkedArray,
-    labels: _Labelled,
+    labelled: _Labelled,
     directions: Mapping[str, Better],
     confidence: float,
     threshold: float | None,
 ) -> MetricValidation:
     """The comparison of one metric with the labels."""
-    scores, truth, usable = labels.beside(column)
+    labels, positive = labelled.labels, labelled.positive
+    scores, truth, usable = labels.of_both(column)
     opposed = directions[name] is not None and directions[name] != directions[labels.name]
-    clusters = None if labels.groups is None else np.unique(labels.groups[usable], return_inverse=True)[1]
+    clusters = None if labelled.groups is None else np.unique(labelled.groups[usable], return_inverse=True)[1]
     how: dict[str, Any] = {"confidence": confidence, "clusters": clusters}
-    figures = associate(scores, truth, positive=labels.positive, threshold=threshold, opposed=opposed, **how)
-    raters = [name, labels.name]
+    figures = associate(scores, truth, positive=positive, threshold=threshold, opposed=opposed, **how)
     agreed = None
     if not opposed and _on_scale(scores, truth):
-        agreed = agreement({name: scores, labels.name: truth}, raters=raters, **how)
+        agreed = agreement({name: scores, labels.name: truth}, raters=[name, labels.name], **how)
     chosen = np.arange(len(scores)) if clusters is None else one_of_each(clusters, 0)
     thresholds = {}
-    if labels.targets and labels.positive is not None and len(chosen):
-        rows = (-scores if opposed else scores)[chosen], truth[chosen] >= labels.positive
-        thresholds = {one.name: ready_threshold(one, *rows, confidence) for one in labels.targets}
-    if opposed:
-        thresholds = {
-            name: replace(one, cut=None if one.cut is None else 0 - one.cut) for name, one in thresholds.items()
-        }
+    for promise in labelled.targets if len(chosen) else ():
+        rows = (-scores if opposed else scores)[chosen], truth[chosen] >= (math.inf if positive is None else positive)
+        found = ready_threshold(promise, *rows, labelled.level)
+        cut = found.cut if found.cut is None or not opposed else 0 - found.cut
+        thresholds[promise.name] = replace(found, cut=cut, confidence=confidence)
     return MetricValidation(
         **vars(figures),
         thresholds=thresholds,
@@ -267,13 +251,14 @@ def _validated(
     )
 
 
-def _of_raters(
-    ratings: Mapping[str, pa.ChunkedArray], rows: NDArray[np.int64], groups: NDArray[Any] | None, confidence: float
-) -> Agreement:
+def _of_raters(labels: RowLabels, groups: Ints | None, confidence: float) -> Agreement:
     """The agreement of the raters of all rows with a label; with groups, of those that belong to rows of scores."""
+    ratings, paired = labels.ratings, labels.rows >= 0
     if groups is not None:
-        ratings = {name: column.take(pa.array(rows[rows >= 0])) for name, column in ratings.items()}
-    return agreement(ratings, raters=list(ratings), confidence=confidence, clusters=groups)
+        ratings = {name: column.take(pa.array(labels.rows[paired])) for name, column in ratings.items()}
+    return agreement(
+        ratings, raters=list(ratings), confidence=confidence, clusters=None if groups is None else groups[paired]
+    )
 
 
 def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:
@@ -357,7 +342,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     """Whether the metrics rank the labels the wrong way."""
     left_out: Sequence[str] = ()
     """The columns that could not be read, with the reasons."""
-    rows: tuple[pa.Table, _Labelled] | None = field(default=None, repr=False, compare=False, metadata=HIDDEN)
+    rows: tuple[pa.Table, RowLabels] | None = field(default=None, repr=False, compare=False, metadata=HIDDEN)
     """The scores and the labels that charts show."""
 
     @property
@@ -387,7 +372,8 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             for m in self.metrics.values()
             for name, one in m.thresholds.items()
         }
-        notes += [f"{note}; of each metric by itself" for note in promised.values()]
+        together = f"; of all {len(self.metrics)} metrics together" if len(self.metrics) > 1 else ""
+        notes += [f"{note}{together}" for note in promised.values()]
         if self.best is not None:
             choice = f"the strongest of {self.best.n_metrics:,} metrics: {self.best.metric}, {self.best.figure}"
             beyond = "" if self.best.beyond_chance else "; none of them is shown to rank better than chance"
@@ -446,7 +432,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         axes = figure.add_subplot()
         axes.set_prop_cycle(color=PALETTE)
         for name in names[:MOST]:
-            scores, truth, _ = labels.beside(scored.column(name))
+            scores, truth, _ = labels.of_both(scored.column(name))
             is_positive = truth >= self.positive
             if not 0 < is_positive.sum() < len(is_positive):
                 continue

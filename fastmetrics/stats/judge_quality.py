@@ -284,8 +284,6 @@ class Pairwise(FigureTable):
     """Rows judged in one order only."""
     n_none: int
     """Rows without a verdict."""
-    wins: Mapping[str, int]
-    """How often each pair of verdicts occurs: ``A, tie`` is A in one order and a tie in the other."""
 
 
 def pairwise(
@@ -345,13 +343,10 @@ def pairwise(
     for row, pair in zip(names, zip(first, second, strict=True), strict=True):
         pairs_of_row.setdefault(row, []).append(pair)
     same = {row for row, equal in zip(names, marks, strict=True) if equal}
-    counts: dict[str, int] = {}
     wins, flips, first_shown = [], [], []
     none = 0
     for row, pairs in pairs_of_row.items():
         complete = [(x, y) for x, y in pairs if x is not None and y is not None]
-        for x, y in complete:
-            counts[f"{x}, {y}"] = counts.get(f"{x}, {y}", 0) + 1
         if complete:
             wins.append(sum(worth[x] + worth[y] for x, y in complete) / (2 * len(complete)))
             flips += [] if row in same else [sum(x != y for x, y in complete) / len(complete)]
@@ -369,7 +364,6 @@ def pairwise(
         n_identical=len(same),
         n_one_order=len(pairs_of_row) - len(wins) - none,
         n_none=none,
-        wins=dict(sorted(counts.items())),
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from fastmetrics.base.arrays import is_text, narrowest, rounded
+from fastmetrics.base.arrays import Flags, Floats, Ints, is_list, is_text, narrowest, rounded
 from fastmetrics.base.column_names import is_id
 from fastmetrics.base.columns import as_array, as_numbers, index_columns
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
@@ -20,7 +20,67 @@ ROW = "row"
 """The column of row numbers, from 0, in a sheet of rows without ids."""
 
 
-def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.int64], str]:
+@dataclass(frozen=True)
+class RowLabels:
+    """The label of each row of scores, NaN for none."""
+
+    name: str
+    truth: Floats
+    rows: Ints
+    """The row of its label, or −1."""
+    joined_by: str
+    """``position``, or the column that pairs labels and scores."""
+    n_unmatched: int
+    """Labels that belong to no row of scores."""
+    ratings: Mapping[str, pa.ChunkedArray]
+    """The columns of several raters, whose mean is the label."""
+    precision: type[np.floating] | None
+    """The narrowest floating type of the labels below float64."""
+
+    @classmethod
+    def of(
+        cls,
+        scores: pa.Table,
+        labels: pa.Table | None,
+        *,
+        label: str | None = None,
+        on: str | None = None,
+        raters: Sequence[str] = (),
+        others: Collection[str] = (),
+    ) -> RowLabels:
+        """From a table of labels, or without one from a column of the scores; ``others`` are columns without labels."""
+        table = scores if labels is None else labels
+        rows, joined_by = (np.arange(scores.num_rows), "position") if labels is None else join(scores, table, on)
+        name, ratings = _ratings_of(table, label, raters, [*others, *([on] if on is not None else [])])
+        every = _truth_of(table, name, ratings)
+        truth = np.full(len(rows), np.nan)
+        truth[rows >= 0] = every[rows[rows >= 0]]
+        kinds = [table.column(name).type] if name in table.column_names else [one.type for one in ratings.values()]
+        precision = narrowest([kind.value_type if is_list(kind) else kind for kind in kinds])
+        unmatched = int((~np.isnan(every)).sum() - (~np.isnan(truth)).sum())
+        return cls(name, truth, rows, joined_by, unmatched, ratings, precision)
+
+    def beside(self, column: pa.ChunkedArray) -> tuple[Floats, Floats]:
+        """The scores of a column and the labels, both in the narrower of their precisions: equal values are equal."""
+        narrow = self._precision_beside(column)
+        return rounded(as_numbers(column), narrow), rounded(self.truth, narrow)
+
+    def of_both(self, column: pa.ChunkedArray) -> tuple[Floats, Floats, Flags]:
+        """The scores and the labels of the rows that have both, and which rows these are."""
+        scores, truth = self.beside(column)
+        both = np.isfinite(scores) & ~np.isnan(truth)
+        return scores[both], truth[both], both
+
+    def threshold(self, positive: float | None, column: pa.ChunkedArray) -> float | None:
+        """The lowest positive score in the same precision."""
+        return None if positive is None else float(rounded(np.array([positive]), self._precision_beside(column))[0])
+
+    def _precision_beside(self, column: pa.ChunkedArray) -> type[np.floating] | None:
+        own = [] if self.precision is None else [pa.from_numpy_dtype(self.precision)]
+        return narrowest([column.type, *own])
+
+
+def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[Ints, str]:
     """For each row of the scores the row of its labels, or −1; and the matching column."""
     if on is None and "id" in left.column_names and "id" in right.column_names:
         on = "id"
@@ -51,7 +111,7 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[NDArray[np.in
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
 
 
-def _join_numbers(left: pa.Table, right: pa.Table) -> NDArray[np.int64]:
+def _join_numbers(left: pa.Table, right: pa.Table) -> Ints:
     """Matching by the numbers of rows that a sheet of labels has."""
     numbers = as_array(right.column(ROW), ROW)
     if not pa.types.is_integer(numbers.type) or numbers.null_count:
@@ -62,7 +122,7 @@ def _join_numbers(left: pa.Table, right: pa.Table) -> NDArray[np.int64]:
     return rows.fill_null(-1).to_numpy().astype(np.int64)
 
 
-def _join_rows(left: pa.Table, right: pa.Table) -> tuple[NDArray[np.int64], str]:
+def _join_rows(left: pa.Table, right: pa.Table) -> tuple[Ints, str]:
     """Matching without ids: by position, or by the pandas index if both tables have it in different order."""
     if left.num_rows != right.num_rows:
         lengths = f"{left.num_rows:,} rows of scores and {right.num_rows:,} of labels"
@@ -103,7 +163,7 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(listed and _is_label(kind.value_type))
 
 
-def ratings_of(
+def _ratings_of(
     table: pa.Table, label: str | None, raters: Sequence[str], others: Collection[str]
 ) -> tuple[str, dict[str, pa.ChunkedArray]]:
     """The name of the label, excluding the columns ``others``, and a column for each rater, if several."""
@@ -137,7 +197,7 @@ def _spread(name: str, column: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
     return {f"{name}[{place}]": pa.chunked_array([pa.array(values)]) for place, values in enumerate(spread)}
 
 
-def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]) -> NDArray[np.float64]:
+def _truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]) -> Floats:
     """The labels as numbers, NaN where missing."""
     if label in table.column_names and not _is_list(table.column(label).type):
         columns = {label: table.column(label)}
@@ -161,30 +221,24 @@ def truth_of(table: pa.Table, label: str, ratings: Mapping[str, pa.ChunkedArray]
     return np.where(count > 0, np.where(present, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
-def same_precision(
-    first: NDArray[np.float64], kind: pa.DataType, second: NDArray[np.float64], other: pa.DataType
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two columns of numbers in the narrower of their floating types, so that equal values are equal."""
-    narrow = narrowest([kind, other])
-    return rounded(first, narrow), rounded(second, narrow)
+def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: Ints) -> Ints | None:
+    """The group number of each row of scores, by the column ``name`` of the labels, or of the scores.
 
-
-def clusters_of(tables: Mapping[str, pa.Table], name: str | None, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The group number of each labelled row of scores, by the column ``name`` of the labels, or of the scores.
-
-    ``rows`` has, for each row of the scores, the row of its labels, or −1.  Groups are numbered in ascending order.
+    ``rows`` has, for each row of the scores, the row of its labels, or −1, which then is its group, too.  Groups are
+    numbered in ascending order.
     """
     if name is None:
         return None
-    what = next((what for what, table in tables.items() if name in table.column_names), None)
-    if what is None:
-        names = dict.fromkeys(column for table in tables.values() for column in table.column_names)
-        raise ColumnError(f"cluster: {UnknownNameError.of('column', name, names)}")
+    what = next(what for what, table in tables.items() if name in table.column_names)
     places = rows[rows >= 0] if what == "labels" else np.flatnonzero(rows >= 0)
-    return group_numbers(as_array(tables[what].column(name), name), f"column {name!r} of the {what}", places)
+    groups = np.full(len(rows), -1)
+    groups[rows >= 0] = group_numbers(
+        as_array(tables[what].column(name), name), f"column {name!r} of the {what}", places
+    )
+    return groups
 
 
-def group_numbers(column: pa.Array, name: str, places: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def group_numbers(column: pa.Array, name: str, places: Ints | None = None) -> Ints:
     """The number of the group of each row, or of the rows at ``places``, in ascending order of the groups."""
     kind = column.type
     if not (_is_label(kind) or is_text(kind) or pa.types.is_temporal(kind)):
@@ -197,6 +251,6 @@ def group_numbers(column: pa.Array, name: str, places: NDArray[np.int64] | None 
     return np.asarray(pc.rank(groups, tiebreaker="dense").to_numpy(), np.int64) - 1
 
 
-def positive_from(truth: NDArray[np.float64]) -> float | None:
+def positive_from(truth: Floats) -> float | None:
     """The lowest positive label: 1 for labels 0 and 1; None for grades, of which a sample may have two."""
     return 1.0 if np.isin(truth, (0.0, 1.0)).all() else None

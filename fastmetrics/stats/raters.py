@@ -19,7 +19,7 @@ from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns
 from fastmetrics.base.display import FigureTable, Grid, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Real, argument
-from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.figures import UNKNOWN, Influence, Pairs, of_sums
 from fastmetrics.stats.labels import group_numbers
 
@@ -319,6 +319,12 @@ class Agreement(FigureTable):
             for pair in self.pairs
         ]
         return [*super().grids(), Grid(("first", "second", "n", *_KAPPAS), lines, label_columns=2)]
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The figures of two raters with their intervals, by name."""
+        named = [(name, self.pairs[0]) for name in _KAPPAS] + [(name, self) for name in _ALPHAS]
+        return {name: Estimate.of(getattr(of, name), of.intervals.get(name, UNKNOWN)) for name, of in named}
 
     @property
     def figures(self) -> dict[str, float]:

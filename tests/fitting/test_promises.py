@@ -126,3 +126,17 @@ def test_validate_finds_cuts_of_any_metric():
     assert any("at least 90% are positive, with confidence 0.95" in note for note in found.notes)
     with pytest.raises(fm.errors.OptionError, match="precision= needs labels of two classes"):
         fm.validate(rows, rng.integers(0, 4, 300), promises=fm.stats.CutPromises(precision=0.9))
+
+
+def test_the_promise_of_a_table_holds_for_all_its_metrics_together():
+    rng = np.random.default_rng(3)
+    good = rng.random(400) < 0.7
+    rows = {f"my_{place}": rng.normal(good * place / 8, 1) for place in range(20)}
+    asked = fm.stats.CutPromises(precision=0.8)
+    found = fm.validate(rows, good.astype(int), promises=asked)
+    for name in ("my_0", "my_12", "my_19"):
+        alone = fm.validate({name: rows[name]}, good.astype(int), promises=asked, confidence=1 - 0.05 / 20)
+        own, other = found[name].thresholds["precision"], alone[name].thresholds["precision"]
+        assert (own.cut, own.rows, own.hits, own.confidence) == (other.cut, other.rows, other.hits, 0.95)
+    assert found["my_19"].thresholds["precision"].cut is not None
+    assert any("with confidence 0.95; of all 20 metrics together" in note for note in found.notes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
@@ -73,15 +72,15 @@ def test_every_figure_is_that_of_its_own_function():
     both = np.flatnonzero(known[:40])
     a, b = scores[both], TRUE[both]
     people = one.people
-    assert (people.n, people.pearson) == (len(both), pytest.approx(stats.pearsonr(a, b).statistic))
-    assert people.kendall == pytest.approx(stats.kendalltau(a, b).statistic)
+    assert (people.n, people.pearson.value) == (len(both), pytest.approx(stats.pearsonr(a, b).statistic))
+    assert people.kendall.value == pytest.approx(stats.kendalltau(a, b).statistic)
     doubled = [(2 * side).astype(int) for side in (a, b)]  # means of two repeats are halves
     expected = cohen_kappa_score(*doubled, weights="quadratic", labels=range(2, 11))
-    assert people.kappa_quadratic == pytest.approx(expected, abs=1e-12)
-    assert people.alpha_interval == fm.stats.krippendorff_alpha([a, b], level="interval")
+    assert people.kappa_quadratic.value == pytest.approx(expected, abs=1e-12)
+    assert people.alpha_interval.value == fm.stats.krippendorff_alpha([a, b], level="interval")
     decisions = fm.stats.judge_decisions(a >= 4, b >= 4)
-    assert (people.accuracy, people.f1) == (decisions.accuracy.value, pytest.approx(decisions.f1.value))
-    assert (people.precision, people.recall) == (decisions.precision.value, decisions.recall.value)
+    assert (people.accuracy, people.f1) == (decisions.accuracy, decisions.f1)
+    assert (people.precision, people.recall) == (decisions.precision, decisions.recall)
 
 
 @pytest.mark.parametrize(("rubric", "calls"), [("safety", 3), ("preference", 6), ("show_answer", 3)])
@@ -120,8 +119,8 @@ def test_judges_are_compared_with_each_other():
     x, y = (np.array(one["judge_relevance"].to_numpy()) for one in (a, b))
     both = ~np.isnan(x)
     assert (pair.first, pair.second, pair.n) == ("one", "two", int(both.sum()))
-    assert pair.spearman == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
-    assert pair.kappa == fm.stats.cohen_kappa(np.floor(x[both]), np.floor(y[both]))  # the lower of two verdicts
+    assert pair.spearman.value == pytest.approx(stats.spearmanr(x[both], y[both]).statistic)
+    assert pair.kappa.value == fm.stats.cohen_kappa(np.floor(x[both]), np.floor(y[both]))  # the lower of two verdicts
     assert not fm.judge_report([a, judged(2, "judge_safety")]).pairs
 
 
@@ -129,9 +128,9 @@ def test_labels_off_the_scale_have_correlations_only():
     people = PEOPLE.set_column(1, "good", pa.array((TRUE[:40] >= 4).astype(float)[::-1]))
     found = fm.judge_report(judged(1), people)
     result = found.axes[0].people
-    assert math.isnan(result.kappa)
-    assert math.isnan(result.accuracy)
-    assert result.spearman > 0.5
+    assert math.isnan(result.kappa.value)
+    assert math.isnan(result.accuracy.value)
+    assert result.spearman.value > 0.5
     assert found.notes[-1] == "run 1: judge_relevance has no accuracy and kappa: labels are outside its range of 1 to 5"
 
 
@@ -255,9 +254,6 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     preference, show = report.axes
     expected = fm.stats.pairwise(["A", "A", "tie", "A", "tie"], ["B", "B", "tie", "B", "tie"])
     assert preference.systems == ("answer", "other_answer")
-    names = {"A": "answer", "B": "other_answer", "tie": "tie"}
-    wins = {", ".join(names[verdict] for verdict in both.split(", ")): n for both, n in expected.wins.items()}
-    expected = dataclasses.replace(expected, wins=wins)
     assert (preference.orders, preference.consistency, preference.decisions) == (expected, None, None)
     assert (expected.flips.value, expected.first_place.value, expected.win_rate.value) == (0.6, 1.0, 0.5)
     wanted = fm.stats.judge_decisions([1, 0, 0, 1, 1], labels["right"], latency_ms=show.latency and _times(found))
@@ -306,11 +302,11 @@ def test_weighted_kappa_takes_the_scale_of_the_rubric():
     people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
     for weights in ("linear", "quadratic"):
         expected = cohen_kappa_score(np.array(judge, int), human, labels=range(1, 6), weights=weights)
-        assert getattr(people, f"kappa_{weights}") == pytest.approx(expected, abs=1e-12)
+        assert getattr(people, f"kappa_{weights}").value == pytest.approx(expected, abs=1e-12)
     judged["judge_x"] = [1.0, 4.5, 3.0, 1.0, 5.0, 3.0]
     people = fm.judge_report(judged, {"id": list(range(6)), "human": human}).axes[0].people
     doubled = cohen_kappa_score([2, 9, 6, 2, 10, 6], [2, 6, 6, 2, 10, 10], labels=range(2, 11), weights="linear")
-    assert people.kappa_linear == pytest.approx(doubled, abs=1e-12)
+    assert people.kappa_linear.value == pytest.approx(doubled, abs=1e-12)
 
 
 def repeated(scores, **settings):
@@ -329,24 +325,26 @@ def test_the_verdict_of_repeats_is_their_median():
     labels = {"id": list(range(6)), "human": [5, 2, 4, 3, 1, 4]}
     (axis,) = fm.judge_report(judged, labels, positive=4).axes
     medians, human = [5, 2, 4, 3, 3], [5, 2, 4, 3, 4]
-    assert (axis.n, axis.people.n, axis.people.accuracy) == (5, 5, 0.8)
+    assert (axis.n, axis.people.n, axis.people.accuracy.value) == (5, 5, 0.8)
     assert axis.mean == pytest.approx(np.mean([11 / 3, 3, 13 / 3, 3, 3.5]))
-    assert axis.people.kappa == fm.stats.cohen_kappa(medians, human)
-    assert axis.people.alpha_nominal == fm.stats.krippendorff_alpha([medians, human], level="nominal")
+    assert axis.people.kappa.value == fm.stats.cohen_kappa(medians, human)
+    assert axis.people.alpha_nominal.value == fm.stats.krippendorff_alpha([medians, human], level="nominal")
     scores = [11 / 3, 3, 13 / 3, 3, 3.5]
-    assert axis.people.alpha_interval == pytest.approx(fm.stats.krippendorff_alpha([scores, human], level="interval"))
+    assert axis.people.alpha_interval.value == pytest.approx(
+        fm.stats.krippendorff_alpha([scores, human], level="interval")
+    )
     assert axis.people.confusion.labels == ["2", "3", "4", "5"]
     (pair,) = fm.judge_report(
         [judged, judged.drop_columns("judge_x").append_column("judge_x", judged["judge_x"])]
     ).pairs
-    assert pair.kappa == 1
+    assert pair.kappa.value == 1
 
 
 @pytest.mark.parametrize(("kind", "even", "n"), [("decision", math.nan, 2), ("pairwise", 0.5, 3)])
 def test_the_verdict_of_decisions_and_comparisons_is_the_side_of_most_repeats(kind, even, n):
     judged = repeated([[1, 1, 0, 1], [0, 0, 0, 1], [1, 0, 1, 0]], kind=kind, range=[0, 1], repeats=4)
     (axis,) = fm.judge_report(judged, {"id": [0, 1, 2], "human": [1.0, 0.0, 0.5]}, positive=1).axes
-    assert (axis.people.kappa, axis.people.accuracy, axis.people.n) == (1, 1, n)
+    assert (axis.people.kappa.value, axis.people.accuracy.value, axis.people.n) == (1, 1, n)
 
 
 def test_a_json_column_of_null_tokens_counts_none(tmp_path):
@@ -360,8 +358,8 @@ def test_verdicts_need_the_repeats():
     judged = repeated([[4, 5], [2, 2], [3, 5], [1, 1]], repeats=2).drop_columns("judge_x_scores")
     report = fm.judge_report(judged, {"id": [0, 1, 2, 3], "human": [4, 2, 4, 1]})
     people = report.axes[0].people
-    assert (math.isnan(people.kappa), math.isnan(people.accuracy), people.n) == (True, True, 4)
-    assert people.kappa_quadratic > 0.9
+    assert (math.isnan(people.kappa.value), math.isnan(people.accuracy.value), people.n) == (True, True, 4)
+    assert people.kappa_quadratic.value > 0.9
     assert report.notes == ["run 1: judge_x has no accuracy and kappa: its repeats are missing, judge_x_scores"]
 
 
@@ -410,7 +408,7 @@ def test_labels_are_matched_by_the_named_column():
     judged = {"row": [0, 1, 2, 3], "judge_x": [1.0, 2.0, 4.0, 5.0], "judge_x_status": ["ok"] * 4}
     labels = {"row": [3, 2, 1, 0], "human": [5, 4, 2, 1]}
     people = fm.judge_report(judged, labels, label="human", on="row").axes[0].people
-    assert (people.n, people.spearman) == (4, pytest.approx(1.0))
+    assert (people.n, people.spearman.value) == (4, pytest.approx(1.0))
 
 
 def test_the_answers_of_a_bot_are_no_scores() -> None:
@@ -428,6 +426,6 @@ def test_repeats_of_a_decision_are_counted_once_by_most_of_them():
     [axis] = fm.judge_report(judged, {"id": list(range(6)), "label": [1, 1, 1, 1, 0, 1]}).axes
     decisions, people = axis.decisions, axis.people
     assert (decisions.tp, decisions.fp, decisions.fn, decisions.tn, decisions.n_left_out) == (2, 0, 1, 1, 2)
-    assert (people.n, people.accuracy, people.precision) == (4, 0.75, 1.0)
-    assert people.recall == decisions.recall.value == pytest.approx(2 / 3)
-    assert people.f1 == decisions.f1.value
+    assert (people.n, people.accuracy.value, people.precision.value) == (4, 0.75, 1.0)
+    assert people.recall.value == decisions.recall.value == pytest.approx(2 / 3)
+    assert people.f1.value == decisions.f1.value

@@ -120,9 +120,9 @@ def test_a_sheet_of_rows_without_ids_finds_them_again():
     assert sheet["answer"].to_pylist() == ["abcdef"[row] for row in rows]
     labelled = sheet.set_column(2, "human", pa.array([judged["judge_x"][row] for row in rows]))
     report = fm.judge_report(judged, labelled)
-    assert (report.axes[0].people.n, report.axes[0].people.accuracy) == (4, 1.0) or report.axes[
+    assert (report.axes[0].people.n, report.axes[0].people.accuracy.value) == (4, 1.0) or report.axes[
         0
-    ].people.spearman == 1.0
+    ].people.spearman.value == 1.0
     assert fm.results.estimate(judged, labelled).n_labelled == 4
     [texts] = [fm.results.sample_rows({"judge_x": judged["judge_x"]}, n=4, seed=1, score="judge_x", texts=judged)]
     assert texts["answer"].to_pylist() == sheet["answer"].to_pylist()

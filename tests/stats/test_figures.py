@@ -145,6 +145,38 @@ def test_a_perfect_figure_has_an_interval_below_it():
     assert 0.2 < agreed.pairs[0].intervals["kappa"].low < 0.97
 
 
+@pytest.mark.parametrize(("rho", "n"), [(0.99, 20), (0.5, 50), (0.0, 100)])
+def test_pearson_of_normal_values_has_fishers_interval(rho, n):
+    """That of SciPy, or wider by what the rows say beyond it."""
+    wider = []
+    for seed in range(20):
+        x, y = np.random.default_rng([seed, n]).multivariate_normal([0, 0], [[1, rho], [rho, 1]], n).T
+        found, peer = associate(x, y).pearson, scipy.stats.pearsonr(x, y).confidence_interval()
+        assert (found.low <= peer.low + 1e-12, found.high >= peer.high - 1e-12) == (True, True)
+        wider.append((math.atanh(found.high) - math.atanh(found.low)) / (math.atanh(peer.high) - math.atanh(peer.low)))
+    assert np.median(wider) < 1.06
+
+
+def test_a_correlation_that_few_rows_make_says_so():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 100))
+    assert associate(x, y).pearson.note is None
+    x[:2], y[:2] = (20, 30), (25, 25)
+    assert associate(x, y).pearson.note == "approximate: few rows far from the others decide the figure"
+    assert associate(x, y).pearson.low < 0.7 < 0.9 < associate(x, y).pearson.value
+
+
+@pytest.mark.parametrize(("figure", "rho", "n"), [("spearman", 0.99, 10), ("pearson", 0.9, 10), ("kendall", 0.9, 20)])
+def test_correlations_of_few_normal_values_hold_their_level(figure, rho, n, full):
+    rng, held, trials = np.random.default_rng(n), 0, 1_000 if full else 200
+    r = {"pearson": rho, "spearman": 6 / math.pi * math.asin(rho / 2), "kendall": 2 / math.pi * math.asin(rho)}[figure]
+    for _ in range(trials):
+        x, y = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], n).T
+        found = getattr(associate(x, y), figure)
+        held += found.low <= r <= found.high
+    assert held / trials >= 0.92
+
+
 RARE = [(60, 0.1, 0.1, 0.0), (60, 0.1, 0.1, 0.4), (200, 0.05, 0.05, 0.0), (100, 0.3, 0.3, 0.8), (200, 0.5, 0.5, 0.4)]
 
 
