@@ -174,7 +174,9 @@ class ScoreTable:
         The first batch is empty, so that the columns of an empty file are known too.
         """
         assert self.source is not None
-        source, chosen = self.source, self.summed_columns if names is None else names
+        source, stored = self.source, set(self.source.schema.names)
+        # numbers of rows, say, are columns of the table alone
+        chosen = [name for name in self.summed_columns if name in stored] if names is None else names
         listed = [] if source.has_types else [*self._lists, *self._counts]  # in CSV, known by their values
         plain: dict[str, pa.DataType | None] = {**dict.fromkeys(listed), **self.looks}
         selection = source.select(_kinds(source, chosen, self.scores, self.looks))

@@ -330,6 +330,14 @@ def test_tables_without_ids_meet_their_texts_and_the_baseline_by_position(tmp_pa
     assert without.count("answer 3") == with_ids.count("answer 3")
 
 
+def test_files_of_several_runs_without_ids_meet_by_position(tmp_path):
+    for seed in (1, 2):
+        pq.write_table(made(6, seed=seed).drop_columns("id"), tmp_path / f"{seed}.parquet")
+    said = fm.report([tmp_path / "1.parquet", tmp_path / "2.parquet"], tmp_path / "r.html")
+    assert said.n_shown == 6
+    assert len(read(tmp_path / "r.html")[2]["rows"]) == 6
+
+
 def test_texts_have_the_columns_that_the_run_named(tmp_path):
     rows = {"nr": ["x", "y"], "frage": ["Who is it?", "What?"], "antwort": ["a b", "c"], "reference": ["a", "c"]}
     named = {"id": "nr", "question": "frage", "answer": "antwort"}
