@@ -26,8 +26,9 @@ from fastmetrics.plans.score_batch import map_batches, slices
 from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.encoders import KEY, dump, undefined_as_null, writing
 from fastmetrics.tables.good_rows import good_rows, raw_text
-from fastmetrics.tables.outputs import Output, PartsFolder, compare, describe_inputs
+from fastmetrics.tables.outputs import Output
 from fastmetrics.tables.readers import BEGINNING, Chunk, Limits, Position, Reject, batch_of, divided
+from fastmetrics.tables.resume import PartsFolder, compare, describe_inputs
 from fastmetrics.tables.sources import FrameSource, TableSource
 
 # Making the columns of one chunk of rows; a batch that fails is divided down to the row at fault.

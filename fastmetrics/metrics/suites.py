@@ -16,7 +16,7 @@ from fastmetrics.metrics.source_names import instead, named
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "lexical": ("lexical", "squad", "abstention"),
-    "matching": ("matching", "choices", "numbers", "algebra"),
+    "matching": ("matching", "choices", "numbers", "math_match"),
     "edit_distance": ("edit_distance", "ter"),
     "structure": ("structure",),
     "tools": ("tool_calls",),

@@ -44,7 +44,8 @@ from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.good_rows import Piece, gathered, whole_table
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.outputs import differences, page_target, read_metadata, table_target, write_whole
+from fastmetrics.tables.outputs import page_target, read_metadata, table_target, write_whole
+from fastmetrics.tables.resume import differences
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of
 from fastmetrics.vectors.neighbors import Index

@@ -29,7 +29,7 @@ from fastmetrics.results.row_groups import (
 from fastmetrics.results.score_table import ScoreTable, infinite_notes
 from fastmetrics.stats.attempts import QuestionScores, question_scores
 from fastmetrics.stats.fingerprints import text_hashes
-from fastmetrics.tables.outputs import differences
+from fastmetrics.tables.resume import differences
 
 # Why rows have no score: the run failed there, or the metric is undefined there.
 

@@ -30,8 +30,8 @@ from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, par
 from fastmetrics.tables.formats import FORMATS
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.opening import expand
-from fastmetrics.tables.outputs import described_inputs
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
+from fastmetrics.tables.resume import described_inputs
 
 # Listing the runs in a folder by their metadata, and choosing the last of them.
 

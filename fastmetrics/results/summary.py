@@ -60,7 +60,7 @@ from fastmetrics.stats.attempts import question_scores
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.sums import State, exact_mean, named_statistics, percentiles
 from fastmetrics.tables.opening import is_paths
-from fastmetrics.tables.outputs import RunDifference, described_inputs, differences
+from fastmetrics.tables.resume import RunDifference, described_inputs, differences
 
 
 def systems_of(piece: Piece) -> list[str]:

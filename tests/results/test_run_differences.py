@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.outputs import compare, differences
+from fastmetrics.tables.resume import compare, differences
 from tests.support.program import jsonl, program
 
 RUN = {

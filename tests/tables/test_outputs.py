@@ -16,8 +16,9 @@ import pytest
 
 from fastmetrics.base.errors import OptionError, OutputError
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.outputs import describe_inputs, read_metadata
+from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.tables.readers import Limits
+from fastmetrics.tables.resume import describe_inputs
 from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
