@@ -154,10 +154,10 @@ def _embed(rows: Rows) -> Any:
 
 
 FITTED = """
-format = 1
+format = 2
 fastmetrics = "0"
 name = "fitted"
-kind = "splines"
+kind = "logistic"
 better = "higher"
 bounds = [0.0, 1.0]
 intercept = -0.5
@@ -170,11 +170,6 @@ missing = 0.0
 undefined = 0.0
 edges = [0.5]
 shares = [0.5, 0.5, 0.0, 0.0]
-
-[calibration]
-kind = "platt"
-slope = 1.0
-offset = 0.0
 
 [labels]
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from fastmetrics.base.arrays import Floats
 from fastmetrics.fitting.evaluation import held_out, ranking, ranking_alone, ranking_difference, ranking_estimate
 from fastmetrics.fitting.fit import fit_rows
-from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of
+from fastmetrics.fitting.labelled_rows import LabelledRows, filled, folds_of
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.stats.promises import CutPromises, promises_of
 
@@ -68,8 +68,8 @@ def trial(n: int, number: int) -> dict[str, int]:
 
 def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
     """Whether the interval of AUC holds 0.5, and whether the fit claims to be better than the best metric."""
-    folds = folds_of(labelled.labels, labelled.groups, FOLDS, number)
-    figure = ranking(held_out(labelled, "splines", (0.0, 1.0), number, folds).scores, labelled, folds)
+    folds = folds_of(labelled.labels, labelled.groups, number)
+    figure = ranking(held_out(labelled, (0.0, 1.0), number, folds).scores, labelled, folds)
     area = ranking_estimate(figure, CONFIDENCE, fitted=True)
     alone = [ranking_alone(filled(*values), labelled, folds)[0] for values in labelled.values]
     gain = ranking_difference(figure, max(alone, key=lambda single: single.value), labelled, CONFIDENCE)
@@ -84,7 +84,7 @@ def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
 def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, int]:
     """Whether a fit has cuts, and whether other rows break their promises."""
     counts = {"trials of cuts": 1}
-    fitted = fit_rows(rows(rng, n), "splines", promises=promises_of(CutPromises(**TARGETS)), seed=number, curves=False)
+    fitted = fit_rows(rows(rng, n), promises=promises_of(CutPromises(**TARGETS)), seed=number, curves=False)
     fresh = rows(rng, FRESH)
     values, good = fitted.score.score(fresh.values), fresh.labels > 0
     for promise in promises_of(CutPromises(**TARGETS)):

@@ -74,7 +74,7 @@ MORE = (
 HALF_OF_GRADES = 0.5
 
 HEAD = f"""{TITLE}
-Written by `scripts/validity_fits`: `fit` with its defaults (splines) on samples of whole groups, with the figures on
+Written by `scripts/validity_fits`: `fit` with its defaults on samples of whole groups, with the figures on
 groups held out beside those of the best single metric, naive overlap and length alone, each in the direction that fits
 the labels.  The texts that answers are compared with are the contexts joined; the right answer is not read, as it gives
 the label away, except on `evouna_qa` and `summeval_scores`, which have no contexts.  High is good: the label is
@@ -95,8 +95,8 @@ the claims.  On the other sets, which had no part in it, the fit is better
 the gain over the best single metric may be chance.  Further metrics of this package ({n_more}, with embeddings of
 sentences among them) do not reach what the five alone do, on the same held-out folds:
 
-| inputs | splines | boosting |
-|---|---|---|
+| inputs | fitted |
+|---|---|
 {otherwise}
 
 With the unedited summary as the reference, the fit reaches {with_reference}.
@@ -160,7 +160,7 @@ def _sample(table: pa.Table) -> pa.Table:
     return table.filter(pc.is_in(table["group"], pa.array(drawn, table["group"].type)))
 
 
-def fitted(table: pa.Table, metrics: Sequence[str], place: Path | None = None, learner: str = "splines") -> FitResult:
+def fitted(table: pa.Table, metrics: Sequence[str], place: Path | None = None) -> FitResult:
     """A score fitted to the labels of these rows."""
     return fm.fit(
         table,
@@ -169,7 +169,6 @@ def fitted(table: pa.Table, metrics: Sequence[str], place: Path | None = None, l
         metrics=list(metrics),
         output=place,
         overwrite=True,
-        learner=learner,
         threads=1,
     )
 
@@ -263,7 +262,7 @@ def measured(folder: Path) -> dict[str, Any]:
 
 
 def other_inputs(table: pa.Table) -> dict[str, list[float]]:
-    """The held-out figures of fits to the same rows with other inputs and learners."""
+    """The held-out figures of fits to the same rows with other inputs."""
     usual, before = metrics_of(table), without_novelty(table)
     inputs = {
         "metrics without novelty": before,
@@ -273,9 +272,8 @@ def other_inputs(table: pa.Table) -> dict[str, list[float]]:
     }
     results = {}
     for name, metrics in inputs.items():
-        for learner in ("splines", "boosting"):
-            results[f"{name}, {learner}"] = bounds(fitted(table, metrics, learner=learner).evaluation.ranking)
-            print(name, learner, results[f"{name}, {learner}"], flush=True)
+        results[name] = bounds(fitted(table, metrics).evaluation.ranking)
+        print(name, results[name], flush=True)
     return results
 
 
@@ -307,10 +305,6 @@ def section(results: dict[str, Any]) -> str:
         noted=sum(entry["noted"] for entry in others),
     )
     otherwise = results["summedits otherwise"]
-    inputs = dict.fromkeys(name.partition(",")[0] for name in otherwise)
-    by_input = {
-        name: [_interval(otherwise[f"{name}, {learner}"]) for learner in ("splines", "boosting")] for name in inputs
-    }
     changes = [
         abs(entry["figures"]["fitted"][0] - entry["figures"]["without novelty"][0])
         for name, entry in results["fits"].items()
@@ -320,7 +314,7 @@ def section(results: dict[str, Any]) -> str:
         most_change=f"{max(changes):.3f}",
         with_reference=_interval(results["summedits with reference"]),
         n_more=len(MORE),
-        otherwise="\n".join(f"| {name} | {' | '.join(figures)} |" for name, figures in by_input.items()),
+        otherwise="\n".join(f"| {name} | {_interval(figures)} |" for name, figures in otherwise.items()),
     )
     return "\n" + HEAD + table + read + "\n".join(grid) + "\n" + tail
 

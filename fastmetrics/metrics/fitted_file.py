@@ -1,13 +1,12 @@
-"""A fitted score: curves or trees over other scores with a calibration, and the TOML file that holds it."""
+"""A fitted score: a sum of curves over other scores, and the TOML file that holds it."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.errors import FileFormatError, shown
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.specs import Side
-from fastmetrics.kernels.fitted_scores import add_curve, add_trees, calibrate, count_parts, logistic, terms
+from fastmetrics.kernels.fitted_scores import add_curve, count_parts, logistic, terms
 from fastmetrics.stats.promises import Threshold
 from fastmetrics.tables.input_files import read_text
 
-# A fitted score: the curves or trees over other scores, the calibration, and what its file says beside them.
+# A fitted score: the curves over other scores, and what its file says beside them.
 
 
 RowScores = tuple[Floats, Flags]
@@ -64,56 +63,24 @@ class Feature:
     name: str
     is_column: bool
     spread: ScoreShares
-    curve: Curve | None = None
-    """None for trees."""
-    weight: float | None = None
-    """The weight in a weighted mean."""
+    curve: Curve
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
-    """Decision trees over the scores, and over flags of undefined scores, which follow the scores in number."""
-
-    nodes: Ints
-    """For each node the number of its score or −1 for a leaf, the nodes to the left and right, and 1 if NaN goes left.
-    """
-    splits: Floats
-    """The largest score that goes left, or the value of a leaf."""
-    roots: Ints
-
-    def add(self, scores: Sequence[RowScores], sums: Floats) -> None:
-        """Add the values of the leaves to the sums of the rows."""
-        add_trees(columns_of_trees(scores), self.nodes, self.splits, self.roots, sums)
-
-
-def columns_of_trees(scores: Sequence[RowScores]) -> Floats:
-    """A row for each score, NaN where it is missing or undefined, and a row that flags where it is undefined."""
-    columns = np.empty((2 * len(scores), len(scores[0][0])))
-    for place, (values, present) in enumerate(scores):
-        columns[place] = np.where(present, values, np.nan)
-        columns[len(scores) + place] = present & np.isnan(values)
-    return columns
-
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """The map from sums to scores: ``platt`` (a logistic curve), ``isotonic`` (rising lines) or ``line``."""
-
-    kind: str
-    slope: float = 1.0
-    offset: float = 0.0
-    knots: Floats = field(default_factory=lambda: np.zeros(0))
-    heights: Floats = field(default_factory=lambda: np.zeros(0))
-
-    def apply(self, sums: Floats) -> None:
-        """Replace sums by scores."""
-        if self.kind == "platt":
-            logistic(sums, self.slope, self.offset, terms())
-        elif self.kind == "isotonic":
-            calibrate(sums, self.knots, self.heights)
-        else:
-            sums *= self.slope
-            sums += self.offset
+def summed_curves(
+    curves: Sequence[Curve],
+    scores: Sequence[RowScores],
+    intercept: float,
+    bounds: tuple[float, float],
+    *,
+    logistic_link: bool,
+) -> Floats:
+    """The sums of rows within bounds; a sum that is the log-odds of a positive label becomes its probability."""
+    sums = np.full(len(scores[0][0]), intercept)
+    for curve, values in zip(curves, scores, strict=True):
+        curve.add(values, sums)
+    if logistic_link:
+        logistic(sums, 1.0, 0.0, terms())
+    return np.clip(sums, *bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +89,11 @@ class FittedModel:
 
     name: str
     kind: str
-    """``splines``, ``boosting`` or ``weights``."""
+    """``logistic``, or ``linear`` for labels that are no classes."""
     better: Side
     bounds: tuple[float, float]
     intercept: float
     features: Sequence[Feature]
-    trees: Trees | None
-    calibration: Calibration
     thresholds: Mapping[str, Threshold]
     labels: Mapping[str, Any]
     """What it was fitted on: the column, numbers of rows and groups, the fingerprint."""
@@ -141,48 +106,28 @@ class FittedModel:
         """The number of independent labelled rows: of groups, if there are any."""
         return max(int(self.labels.get("groups", self.labels.get("rows", 1))), 1)
 
-    def sums(self, scores: Sequence[RowScores]) -> Floats:
-        """The sums of the rows before calibration."""
-        sums = np.full(len(scores[0][0]), self.intercept)
-        if self.trees is not None:
-            self.trees.add(scores, sums)
-        for feature, values in zip(self.features, scores, strict=True):
-            if feature.curve is not None:
-                feature.curve.add(values, sums)
-        return sums
-
     def score(self, scores: Sequence[RowScores]) -> RowScores:
         """The scores of the rows, from those of the features; missing where all of them are missing."""
         present = np.logical_or.reduce([present for _, present in scores])
-        values = self.sums(scores)
-        self.calibration.apply(values)
-        return np.where(present, np.clip(values, *self.bounds), np.nan), present
+        curves = [feature.curve for feature in self.features]
+        is_odds = self.kind == "logistic"
+        values = summed_curves(curves, scores, self.intercept, self.bounds, logistic_link=is_odds)
+        return np.where(present, values, np.nan), present
 
 
 # The file of a fitted score: TOML, written and read; every number is in it, and no code.
 
 
-FORMAT = 1
+FORMAT = 2
 """The version of the structure of the file."""
 SUFFIX = ".toml"
-KINDS = ("splines", "boosting", "weights")
+KINDS = ("logistic", "linear")
 LARGEST = 1e150
-"""The largest number in a file, except for the splits of trees: differences and products of such numbers are finite."""
-CALIBRATIONS = ("platt", "isotonic", "line")
+"""The largest number in a file: differences and products of such numbers are finite."""
 
 
 def text_of(model: FittedModel) -> str:
     """The text of the file of a fitted score."""
-    calibration: dict[str, Any] = {"kind": model.calibration.kind}
-    if model.calibration.kind == "isotonic":
-        calibration |= {"knots": model.calibration.knots.tolist(), "heights": model.calibration.heights.tolist()}
-    else:
-        calibration |= {"slope": model.calibration.slope, "offset": model.calibration.offset}
-    trees = None
-    if model.trees is not None:
-        feature, left, right, nan_left = model.trees.nodes.T.tolist()
-        trees = {"feature": feature, "left": left, "right": right, "nan_left": nan_left}
-        trees |= {"split": model.trees.splits.tolist(), "roots": model.trees.roots.tolist()}
     values = {
         "format": FORMAT,
         "fastmetrics": model.version,
@@ -192,8 +137,6 @@ def text_of(model: FittedModel) -> str:
         "bounds": list(model.bounds),
         "intercept": model.intercept,
         "features": [_feature(feature) for feature in model.features],
-        "trees": trees,
-        "calibration": calibration,
         "thresholds": {name: asdict(threshold) for name, threshold in model.thresholds.items()} or None,
         "labels": model.labels,
         "evaluation": model.evaluation,
@@ -209,12 +152,16 @@ def _without_none(value: Any) -> Any:
 
 
 def _feature(feature: Feature) -> dict[str, Any]:
-    values: dict[str, Any] = {"column" if feature.is_column else "metric": feature.name, "weight": feature.weight}
-    if feature.curve is not None:
-        curve = feature.curve
-        values |= {"knots": curve.knots.tolist(), "heights": curve.heights.tolist()}
-        values |= {"missing": curve.missing, "undefined": curve.undefined}
-    return {**values, "edges": feature.spread.edges.tolist(), "shares": feature.spread.shares.tolist()}
+    curve, spread = feature.curve, feature.spread
+    return {
+        "column" if feature.is_column else "metric": feature.name,
+        "knots": curve.knots.tolist(),
+        "heights": curve.heights.tolist(),
+        "missing": curve.missing,
+        "undefined": curve.undefined,
+        "edges": spread.edges.tolist(),
+        "shares": spread.shares.tolist(),
+    }
 
 
 def load(path: str | os.PathLike[str]) -> FittedModel:
@@ -259,8 +206,6 @@ def _model(values: Mapping[str, Any]) -> FittedModel:
         bounds=(_number(bounds[0], "bounds"), _number(bounds[1], "bounds")),
         intercept=_number(values["intercept"], "intercept"),
         features=[_feature_of(feature) for feature in values["features"]],
-        trees=_trees_of(values["trees"]) if "trees" in values else None,
-        calibration=_calibration_of(values["calibration"]),
         thresholds={name: _threshold(entry) for name, entry in values.get("thresholds", {}).items()},
         labels=_about(values["labels"]),
         evaluation=_one_of_type(values["evaluation"], "evaluation", dict),
@@ -270,29 +215,11 @@ def _model(values: Mapping[str, Any]) -> FittedModel:
 
 def _feature_of(values: Mapping[str, Any]) -> Feature:
     is_column = "column" in values
-    curve = None
-    if "knots" in values:
-        knots, heights = _numbers(values["knots"], "knots"), _numbers(values["heights"], "heights")
-        curve = Curve(knots, heights, _number(values["missing"], "missing"), _number(values["undefined"], "undefined"))
+    knots, heights = _numbers(values["knots"], "knots"), _numbers(values["heights"], "heights")
+    curve = Curve(knots, heights, _number(values["missing"], "missing"), _number(values["undefined"], "undefined"))
     spread = ScoreShares(_numbers(values["edges"], "edges"), _numbers(values["shares"], "shares"))
     kind = "column" if is_column else "metric"
-    name = _one_of_type(values[kind], kind, str)
-    return Feature(name, is_column, spread, curve, _number(values["weight"], "weight") if "weight" in values else None)
-
-
-def _trees_of(values: Mapping[str, Any]) -> Trees:
-    nodes = [np.asarray(values[name], np.int64) for name in ("feature", "left", "right", "nan_left")]
-    splits = _numbers(values["split"], "split", math.inf)
-    return Trees(np.stack(nodes, axis=1), splits, np.asarray(values["roots"], np.int64))
-
-
-def _calibration_of(values: Mapping[str, Any]) -> Calibration:
-    kind = _choice(values["kind"], "kind", CALIBRATIONS)
-    if kind == "isotonic":
-        return Calibration(
-            kind, knots=_numbers(values["knots"], "knots"), heights=_numbers(values["heights"], "heights")
-        )
-    return Calibration(kind, _number(values["slope"], "slope"), _number(values["offset"], "offset"))
+    return Feature(_one_of_type(values[kind], kind, str), is_column, spread, curve)
 
 
 def _threshold(values: Mapping[str, Any]) -> Threshold:
@@ -310,13 +237,10 @@ def _about(labels: Any) -> Mapping[str, Any]:
 
 def _checked(model: FittedModel) -> FittedModel:
     """The model if its parts fit together; raises ``ValueError`` otherwise."""
-    curves = [(feature.name, feature.curve) for feature in model.features if feature.curve is not None]
-    lines = [(name, curve.knots, curve.heights) for name, curve in curves]
-    if model.calibration.kind == "isotonic":
-        lines.append(("calibration", model.calibration.knots, model.calibration.heights))
-    for name, knots, heights in lines:
-        if not len(knots) or len(knots) != len(heights) or (np.diff(knots) <= 0).any():
-            raise ValueError(f"{name}: knots must rise, and each has a height")
+    for feature in model.features:
+        knots = feature.curve.knots
+        if not len(knots) or len(knots) != len(feature.curve.heights) or (np.diff(knots) <= 0).any():
+            raise ValueError(f"{feature.name}: knots must rise, and each has a height")
     if not model.features or model.bounds[0] >= model.bounds[1]:
         raise ValueError("expected features, and bounds that rise")
     spreads = [feature.spread for feature in model.features]
@@ -324,29 +248,13 @@ def _checked(model: FittedModel) -> FittedModel:
         raise ValueError("expected a share for each part between edges, of missing and of undefined scores")
     if any((np.diff(spread.edges) <= 0).any() or (spread.shares < 0).any() for spread in spreads):
         raise ValueError("edges must rise, and no share is below 0")
-    if model.trees is None and len(curves) != len(model.features):
-        raise ValueError("a feature has no curve")
-    if model.trees is not None:
-        _check_trees(model.trees, 2 * len(model.features))
     return model
 
 
-def _check_trees(trees: Trees, n_columns: int) -> None:
-    """Raise ``ValueError`` for trees that lead nowhere: children come after their parent, so that all walks end."""
-    feature, left, right = trees.nodes[:, 0], trees.nodes[:, 1], trees.nodes[:, 2]
-    inner = np.flatnonzero(feature >= 0)
-    children = np.stack([left[inner], right[inner]])
-    ends = (children <= inner).any() or (children >= len(feature)).any() or (feature >= n_columns).any()
-    roots = (trees.roots < 0).any() or (trees.roots >= len(feature)).any()
-    leaves = (np.abs(trees.splits[feature < 0]) > LARGEST).any() if len(trees.splits) == len(feature) else True
-    if ends or roots or leaves:
-        raise ValueError("the nodes of the trees do not fit together")
-
-
-def _numbers(values: Any, name: str, largest: float = LARGEST) -> Floats:
+def _numbers(values: Any, name: str) -> Floats:
     numbers = np.asarray(values, np.float64)
-    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.abs(numbers) > largest).any():
-        raise ValueError(f"{name}: expected a list of finite numbers up to {largest:g}, got {shown(values)}")
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.abs(numbers) > LARGEST).any():
+        raise ValueError(f"{name}: expected a list of finite numbers up to {LARGEST:g}, got {shown(values)}")
     return numbers
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import OptionError, shown
 from fastmetrics.base.options import NotAllowedError, Real, Several
-from fastmetrics.metrics import fitted_file
 from fastmetrics.metrics.metric import metric
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.metrics.prose import (
@@ -60,35 +59,23 @@ _SHORT = dict(zip(("coherence", "completeness", "length", "structure", "vocabula
 """The scores by the names that the source's map of weights has."""
 
 
-class _WeightsOrFile(Several):
-    """Five weights in this order or by name, or the file of a score that was fitted with the learner ``weights`` to
-    these five scores."""
+class _FiveWeights(Several):
+    """Five weights in this order or by name."""
 
     def take(self, value: Any) -> tuple[Any, ...]:
-        """The weights; raises ``OptionError`` for a fitted score of other metrics."""
+        """The weights in this order."""
         if isinstance(value, Mapping):
             names = [_SHORT.get(name, name) for name in value]
             if len(value) != len(PARTS) or set(names) != set(PARTS):
                 raise NotAllowedError(f"or a map of {', '.join(_SHORT)}")
             by_name = dict(zip(names, value.values(), strict=True))
             return super().take([by_name[name] for name in PARTS])
-        if not isinstance(value, str):
-            return super().take(value)
-        if not value.endswith(fitted_file.SUFFIX):
-            raise NotAllowedError("or the .toml file of a fitted score")
-        model = fitted_file.load(value)
-        weights = {feature.name: feature.weight for feature in model.features}
-        if set(weights) != set(PARTS) or None in weights.values():
-            raise OptionError(
-                f"overall_quality: {value} is a fitted score ({model.kind}) of {', '.join(weights)}; expected one of "
-                f"{', '.join(PARTS)} with the learner 'weights'"
-            )
-        return tuple(weights[name] for name in PARTS)
+        return super().take(value)
 
 
 Weights = Annotated[
     tuple[float, ...],
-    _WeightsOrFile(len(WEIGHTS), Real(0.0, 1.0)),
+    _FiveWeights(len(WEIGHTS), Real(0.0, 1.0)),
     "the weights of coherence, completeness, length, structure and vocabulary",
 ]
 
@@ -225,9 +212,8 @@ def overall_quality(
 
     0.25 · coherence + 0.25 · writing_completeness + 0.20 · length_score + 0.15 · structure_score +
     0.15 · vocabulary_score.  The options of these scores apply to all that have them.
-    ``weights`` may also be a map of the five, ``{"coherence": 0.25, "completeness": 0.25, …}``, or the file that
-    ``fm.fit(…, metrics=[these five], learner="weights")`` wrote from human grades; the name of the score then has the
-    weights in it.  Raises ``OptionError`` for weights that do not sum to 1, and for a file of other metrics.
+    ``weights`` may also be a map of the five, ``{"coherence": 0.25, "completeness": 0.25, …}``.  Raises ``OptionError``
+    for weights that do not sum to 1.
 
     >>> import fastmetrics as fm
     >>> fm.overall_quality(["What is AI?"], ["AI is artificial intelligence that simulates human thinking."]).round(3)

@@ -27,41 +27,20 @@ def exponential(x):
     return total * 2.0**power
 
 
-def leaf(trees, root, values):
-    """The value of the leaf that a row reaches."""
-    node = root
-    while trees["feature"][node] >= 0:
-        value = values[trees["feature"][node]]
-        left = trees["nan_left"][node] == 1 if math.isnan(value) else value <= trees["split"][node]
-        node = trees["left"][node] if left else trees["right"][node]
-    return trees["split"][node]
-
-
 def score(text, row):
     """The score of a row: its features in order, None where missing, NaN where undefined."""
     file = tomllib.loads(text)
     if all(value is None for value in row):
         return None
     total = file["intercept"]
-    if "trees" in file:
-        undefined = [float(value is not None and math.isnan(value)) for value in row]
-        values = [math.nan if value is None else value for value in row] + undefined
-        for root in file["trees"]["roots"]:
-            total += leaf(file["trees"], root, values)
     for feature, value in zip(file["features"], row, strict=True):
-        if "knots" in feature:
-            if value is None:
-                total += feature["missing"]
-            elif math.isnan(value):
-                total += feature["undefined"]
-            else:
-                total += curve(value, feature["knots"], feature["heights"])
-    calibration = file["calibration"]
-    if calibration["kind"] == "isotonic":
-        total = curve(total, calibration["knots"], calibration["heights"])
-    else:
-        total = calibration["slope"] * total + calibration["offset"]
-    if calibration["kind"] == "platt":
+        if value is None:
+            total += feature["missing"]
+        elif math.isnan(value):
+            total += feature["undefined"]
+        else:
+            total += curve(value, feature["knots"], feature["heights"])
+    if file["kind"] == "logistic":
         power = exponential(-abs(min(max(total, -700.0), 700.0)))
         total = 1 / (1 + power) if total >= 0 else power / (1 + power)
     low, high = file["bounds"]

@@ -3,20 +3,15 @@
 import numpy as np
 
 from fastmetrics.metrics.fitted_file import (
-    Calibration,
     Curve,
     Feature,
     FittedModel,
     ScoreShares,
-    Trees,
     text_of,
 )
 from fastmetrics.stats.promises import Threshold
 
 SPREAD = ScoreShares(np.array([0.2, 0.5]), np.array([0.3, 0.3, 0.4, 0.0, 0.0]))
-PLATT = Calibration("platt", 1.7, -0.3)
-ISOTONIC = Calibration("isotonic", knots=np.array([-2.0, 0.1, 0.4]), heights=np.array([0.1, 0.15, 0.9]))
-LINE = Calibration("line", 0.5, 0.25)
 CUTS = {"precision": Threshold(0.95, 0.95, 0.6, 100, 98), "recall": Threshold(0.9, 0.95, 0.4, 50, 48)}
 
 
@@ -25,38 +20,20 @@ def curve(knots=(0.0, 0.5, 1.0), heights=(-1.0, 0.2, 1.0)):
     return Curve(np.array(knots), np.array(heights), 0.1, -0.7)
 
 
-def features(names, curves=True):
+def features(names):
     """Features by name; names that begin with ``judge`` are columns."""
-    return [Feature(name, name.startswith("judge"), SPREAD, curve() if curves else None) for name in names]
+    return [Feature(name, name.startswith("judge"), SPREAD, curve()) for name in names]
 
 
-def trees():
-    """Two trees over two features and the flags of undefined scores."""
-    nodes = [
-        (0, 1, 2, 1),
-        (-1, 0, 0, 0),
-        (3, 3, 4, 0),
-        (-1, 0, 0, 0),
-        (-1, 0, 0, 0),
-        (1, 6, 7, 0),
-        *[(-1, 0, 0, 0)] * 2,
-    ]
-    splits = [0.5, -0.3, 0.5, 0.2, 0.9, 2.5, -0.1, 0.4]
-    return Trees(np.array(nodes), np.array(splits), np.array([0, 5]))
-
-
-def model(names=("token_f1", "judge_x"), calibration=PLATT, **changes):
+def model(names=("token_f1", "judge_x"), **changes):
     """A fitted score of these features."""
-    boosted = changes.get("trees") is not None
     values = {
         "name": "mine",
-        "kind": "boosting" if boosted else "splines",
+        "kind": "logistic",
         "better": "higher",
         "bounds": (0.0, 1.0),
         "intercept": -0.3,
-        "features": features(names, curves=not boosted),
-        "trees": None,
-        "calibration": calibration,
+        "features": features(names),
         "thresholds": {},
         "labels": {"column": "good", "rows": 100},
         "evaluation": {"measure": "auc"},

@@ -30,7 +30,7 @@ NEVER = (
     "better of segment other require title vectors_column method column color lists label raters "
     "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
     "chunk_column source_column failure prune thresholds query "
-    "vector id text where query_column pgvector sweep database label group learner judge_model judge_base_url "
+    "vector id text where query_column pgvector sweep database label group judge_model judge_base_url "
     "delimiter encoding records sheet extract normalize main predicted expected success "
     "blank no_relevant duplicates missing interval correction "
     "pairing turn unpaired decimal flags"
