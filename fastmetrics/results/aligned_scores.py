@@ -322,6 +322,8 @@ class AlignedScores:
 
     infinite: dict[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
     """The numbers of infinite scores by run and metric, of the metrics that have been read."""
+    precisions: dict[str, type[np.floating] | None] = field(default_factory=dict, compare=False, repr=False)
+    """The precision of each metric that has been read."""
 
     @property
     def repeat_notes(self) -> list[str]:
@@ -345,7 +347,9 @@ class AlignedScores:
 
     def alone(self, run: int) -> AlignedScores:
         """One of the runs alone, with the questions in the common order."""
-        return replace(self, runs=[self.runs[run]], rows=[self.rows[run]], repeated=[self.repetition(run)])
+        return replace(
+            self, runs=[self.runs[run]], rows=[self.rows[run]], repeated=[self.repetition(run)], precisions={}
+        )
 
     def scores(self, run: int, metric: str) -> Floats:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
@@ -378,9 +382,16 @@ class AlignedScores:
 
         The scores of all runs are compared in this type: 0.7 of float32 equals 0.7 of float64.
         """
-        repeated = [self.repetition(at) for at in range(len(self.runs))]
-        runs = [run if several is None else several.run for run, several in zip(self.runs, repeated, strict=True)]
-        return narrowest([run.type_of(metric) for run in runs])
+        if metric not in self.precisions:
+            runs = [
+                run if several is None else several.run for run, several in zip(self.runs, self._answers, strict=True)
+            ]
+            self.precisions[metric] = narrowest([run.type_of(metric) for run in runs])
+        return self.precisions[metric]
+
+    @property
+    def _answers(self) -> Sequence[RepeatedRun | None]:
+        return self.repeated or [None] * len(self.runs)
 
     @cached_property
     def questions(self) -> Ints | None:

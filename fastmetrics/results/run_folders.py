@@ -181,7 +181,9 @@ def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: boo
     of = runs[-1].metadata
     metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
     name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
-    together = ScoreTable(name, list(dict.fromkeys([*columns, numbered])), scores, metadata, read, is_part=True)
+    together = ScoreTable(
+        name, list(dict.fromkeys([*columns, numbered])), scores, metadata, runs[-1].declared, read, is_part=True
+    )
     notes = check_settings(runs, scores, allow)
     order = "by file name" if listed[0]["began"] is None else "by their start"
     return together, [f"the baseline is the mean of {', '.join(run.name for run in runs)} ({order})", *notes]

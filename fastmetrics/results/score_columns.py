@@ -9,6 +9,7 @@ from typing import TypeVar, cast, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import is_list, is_number
 from fastmetrics.base.column_names import is_axis, is_cost, is_id, is_repeat, is_round, is_setting
@@ -214,8 +215,12 @@ def check_bounds(
     """
     if not is_number(column.type):
         return
-    values, (low, high) = as_numbers(column, name), bounds
+    low, high = bounds
     noise = _NOISE * (high - low if math.isfinite(high - low) else 1.0)
+    ends = pc.min_max(column).as_py().values()
+    if all(end is None or low - noise <= end <= high + noise for end in ends):
+        return
+    values = as_numbers(column, name)
     outside = np.isfinite(values) & ((values < low - noise) | (values > high + noise))
     if outside.any():
         place = int(outside.argmax())

@@ -92,6 +92,8 @@ class ScoreTable:
     columns: Sequence[str]
     scores: Sequence[str]
     metadata: ScoreMetadata
+    declared: Mapping[str, Declared]
+    """The declarations of its scores: stored, where their names do not tell them, or those of their metrics."""
     read: Callable[[Sequence[str]], pa.Table]
     source: FileSource | None = None
     """The file, folder or address that was opened."""
@@ -228,11 +230,6 @@ class ScoreTable:
         if not unread or n_rows is None or not self._is_whole:
             return []
         return [f"{self.name}: {note}" for note in unread_notes(unread, n_rows)]
-
-    @cached_property
-    def declared(self) -> dict[str, Declared]:
-        """The stored declarations of its scores, where their names do not tell them."""
-        return stored_declarations(self.metadata)
 
     def spec(self, name: str) -> str:
         """The metric of a score with its options."""
@@ -614,8 +611,8 @@ def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -
         selected = source.select(_kinds(source, names, scores, looks)).schema
         types = dict(zip(selected.names, selected.types, strict=True))
     name = metadata.name or without_suffix(last_name(address))
-    read = _within_bounds(plain, name, scores, metadata)
-    return ScoreTable(name, names, scores, metadata, read, source, address, looks, types=types)
+    declarations, read = _within_bounds(plain, name, scores, metadata)
+    return ScoreTable(name, names, scores, metadata, declarations, read, source, address, looks, types=types)
 
 
 def _kinds(
@@ -658,19 +655,21 @@ def _of_table(table: Any, name: str) -> ScoreTable:
             whole = with_index(whole, frame.index.map(str))
     scores = stored_scores(metadata) or score_columns(whole.schema)
     scores = [score for score in scores if score in whole.column_names]
-    read = _within_bounds(whole.select, name, scores, metadata)
+    known, read = _within_bounds(whole.select, name, scores, metadata)
     index = tuple(sorted(index_columns(whole.schema)))
-    return ScoreTable(name, whole.column_names, scores, metadata, read, index=index)
+    return ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index)
 
 
 def _within_bounds(
     read: Callable[[Sequence[str]], pa.Table], run: str, scores: Sequence[str], metadata: ScoreMetadata
-) -> Callable[[Sequence[str]], pa.Table]:
-    """A reader that checks each column of scores once: its values lie within the bounds that its metric declares.
+) -> tuple[dict[str, Declared], Callable[[Sequence[str]], pa.Table]]:
+    """The declarations of scores, and a reader that checks each column of them once: its values lie within its bounds.
 
     The reader raises ``InputError`` for a score outside them: a mean, an interval or a rule would be of another scale.
     """
-    bounds = declared_bounds(scores, stored_declarations(metadata))
+    stored = stored_declarations(metadata)
+    known = {**stored, **declared(scores, stored)}
+    bounds = {name: known[name].bounds for name in scores if name in known}
 
     def checked(names: Sequence[str]) -> pa.Table:
         table = read(names)
@@ -678,7 +677,7 @@ def _within_bounds(
             check_bounds(table.column(name), name, bounds.pop(name), 0, run)
         return table
 
-    return checked
+    return known, checked
 
 
 def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
@@ -697,7 +696,7 @@ def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
         metadata = replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
         scores = [score for score in whole.scores if score != system]
         read = lambda columns: whole.read(columns).filter(rows)  # noqa: E731
-        return ScoreTable(name, whole.columns, scores, metadata, read, is_part=True)
+        return ScoreTable(name, whole.columns, scores, metadata, whole.declared, read, is_part=True)
 
     return [run(name) for name in pc.unique(names).to_pylist()]
 
