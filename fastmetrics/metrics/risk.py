@@ -16,7 +16,7 @@ from fastmetrics.metrics.batch import Number, Options, Raw
 from fastmetrics.metrics.metric import REGISTRY, Corpus, RowHooks, metric
 from fastmetrics.metrics.source_names import named
 from fastmetrics.stats.risk import Pairs, risks
-from fastmetrics.stats.sums import State
+from fastmetrics.stats.sums import exact_mean
 
 Quality = Annotated[str, LimitedText(1_000, "the name of a metric"), "the metric that says how right an answer is"]
 
@@ -64,12 +64,9 @@ class Aurc:
 
 
 def _finish(rows: Pairs, *, quality: str) -> Aurc:
-    """The area of all rows; their scores may be read several times."""
-    state, last = State(), math.nan
-    for piece in risks(rows):
-        state.add(piece)
-        last = float(piece[-1])
-    return Aurc(state.mean, last, state.n)
+    """The area of all rows."""
+    curve = risks(rows)
+    return Aurc(exact_mean(curve), float(curve[-1]) if len(curve) else math.nan, len(curve))
 
 
 def _over(options: Options) -> tuple[str, str]:
@@ -101,8 +98,7 @@ def aurc(
 
     It is computed from two score columns, ``confidence`` and the quality, which a run adds if they are not requested,
     and which a summary needs.  The sum is exact and rounded once, so it does not depend on batches, threads or
-    engines.  At most about 2,097,152 rows are in memory at once; for more rows, the two columns are read again, once
-    for each 1,048,576 rows and at most seven more times.  ``fm.stats.risk_coverage`` gives the curve.  Returns an
+    engines.  Both columns are in memory at once.  ``fm.stats.risk_coverage`` gives the curve.  Returns an
     ``Aurc``, with the number of rows and the risk of all rows.
 
     >>> import fastmetrics as fm

@@ -58,7 +58,7 @@ from fastmetrics.results.score_table import (
 )
 from fastmetrics.stats.attempts import question_scores
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
-from fastmetrics.stats.sums import State, exact_mean, named_statistics, percentiles
+from fastmetrics.stats.sums import State, exact_mean, named_statistics, read_values
 from fastmetrics.tables.opening import is_paths
 from fastmetrics.tables.resume import RunDifference, described_inputs, differences
 
@@ -539,8 +539,9 @@ def summarize(
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
-    ``statistics`` adds the ``sum`` or percentiles of columns (``p50``, ``p99.9``: interpolated like
-    ``numpy.percentile``), ``labels`` further names of statistics.  Both default to the declarations of the metrics.
+    ``statistics`` adds the ``sum``, percentiles (``p50``, ``p99.9``: interpolated like ``numpy.percentile``) or the
+    ``trimmed`` mean of columns, without a tenth of the values at each end; ``labels`` further names of statistics.
+    Both default to the declarations of the metrics.
 
     Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
     ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and
@@ -604,7 +605,7 @@ def _of_pieces(
             specs = declared_specs(stored)
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
             of_rows = sums.states if any(map(is_id, piece.schema.names)) else sums.added
-            for name in {*(name for name, keys in asked.items() if percentiles(keys)), *of_rows, *corpus}:
+            for name in {*(name for name, keys in asked.items() if read_values(keys)), *of_rows, *corpus}:
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
 

@@ -3,8 +3,8 @@ rows.
 
 **Exact sums.** A summary adds integers (a float64 is a multiple of 2⁻¹⁰⁷⁴), so the order of rows and the split into
 batches cannot change it. Mean and standard deviation are rounded once, at the end. The standard deviation is that of
-the population (divided by n), since a table of scores is complete, not a sample. Percentiles are exact, interpolate as
-NumPy does, and take bounded memory.
+the population (divided by n), since a table of scores is complete, not a sample. Percentiles are exact and interpolate
+as NumPy does; they need all values of a column in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import doubles, numpy_values
-from fastmetrics.base.errors import InputError, OptionError, UnknownNameError, shown
+from fastmetrics.base.errors import InputError, UnknownNameError, shown
 from fastmetrics.kernels import exact_sums as sums
 
 # Exact, mergeable mean, standard deviation and extremes of a column, independent of the split and order of rows.
@@ -262,129 +262,12 @@ def _float64(column: Any) -> tuple[NDArray[np.float64], int]:
     return values, n_null
 
 
-# Exact quantiles of more values than fit in memory.
-
-
-Batches = Callable[[], Iterable[NDArray[np.float64]]]
-"""Returns the same values, in batches, at each call."""
-
-_DIGIT = 16
-_DIGITS = 64 // _DIGIT
-
-
-def quantiles(batches: Batches, qs: Sequence[float], budget: int = 1 << 22) -> NDArray[np.float64]:
-    """The quantiles ``qs`` (each from 0 to 1), interpolated linearly: the numbers of ``numpy.quantile``.
-
-    NaN and infinite values are ignored; without any other value the result is NaN.  At most about ``budget`` values are
-    held at once: beyond that, the order statistics are found digit by digit (a radix selection over keys that sort like
-    floats), with at most five passes over the ``batches``.
-
-    >>> quantiles(lambda: [np.array([3.0, 1.0]), np.array([2.0, np.nan])], [0.5, 0.75]).tolist()
-    [2.0, 2.5]
-
-    Raises ``OptionError`` for a quantile outside 0 to 1.
-    """
-    levels = np.asarray(qs, np.float64)
-    if not ((levels >= 0) & (levels <= 1)).all():
-        raise OptionError(f"expected quantiles from 0 to 1, got {list(qs)}")
-    chunks: list[NDArray[np.float64]] = []
-    n = 0
-    for batch in batches():
-        values = _defined(batch)
-        n += len(values)
-        if n <= budget:
-            chunks.append(values)
-        else:
-            chunks.clear()
-    if n == 0:
-        return np.full(len(levels), np.nan)
-    places = (n - 1) * levels
-    below = np.floor(places).astype(np.int64)
-    above = np.minimum(below + 1, n - 1)
-    ranks = sorted({*below.tolist(), *above.tolist()})
-    if n <= budget:
-        values = np.concatenate(chunks)
-        values.partition(ranks)
-        return _between(values[below], values[above], places - below)
-    ranked = order_statistics(lambda: map(_defined, batches()), ranks, budget)
-    low, high = (np.array([ranked[rank] for rank in side.tolist()]) for side in (below, above))
-    return _between(low, high, places - below)
-
-
-def _between(low: NDArray[np.float64], high: NDArray[np.float64], part: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values at a ``part`` of the way from ``low`` to ``high``, as NumPy rounds them.
-
-    ``numpy.quantile`` would import ``numpy.ma``.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # a way beyond the range of float64, as in NumPy
-        way = high - low
-        return np.where(part >= 0.5, high - way * (1 - part), low + way * part)
-
-
-def order_statistics(batches: Batches, ranks: Sequence[int], budget: int) -> dict[int, float]:
-    """The values at the ``ranks`` (from 0) of the sorted values, also infinite ones; see :func:`quantiles`."""
-    inside = {rank: (0, rank) for rank in ranks}  # rank -> leading digits of its key, rank among their values
-    for digit in range(_DIGITS):
-        counts = _histograms(batches, sorted({prefix for prefix, _ in inside.values()}), digit)
-        sizes = {}
-        for rank, (prefix, left) in inside.items():
-            ends = np.cumsum(counts[prefix])
-            bucket = int(np.searchsorted(ends, left, side="right"))
-            inside[rank] = (prefix << _DIGIT | bucket, left - int(ends[bucket] - counts[prefix][bucket]))
-            sizes[inside[rank][0]] = int(counts[prefix][bucket])
-        if digit + 1 < _DIGITS and sum(sizes.values()) <= budget:
-            return _sort_within(batches, inside, digit + 1)
-    keys = np.array([prefix for prefix, _ in inside.values()], np.uint64)
-    return dict(zip(inside, _values(keys).tolist(), strict=True))
-
-
-def _histograms(batches: Batches, prefixes: Sequence[int], digit: int) -> dict[int, NDArray[np.int64]]:
-    counts = {prefix: np.zeros(1 << _DIGIT, np.int64) for prefix in prefixes}
-    for batch in batches():
-        head = _keys(_ordered(batch)) >> np.uint64(64 - _DIGIT * (digit + 1))
-        for prefix, count in counts.items():
-            chosen = head[head >> np.uint64(_DIGIT) == np.uint64(prefix)] if digit else head
-            count += np.bincount((chosen & np.uint64(0xFFFF)).astype(np.int64), minlength=1 << _DIGIT)
-    return counts
-
-
-def _sort_within(batches: Batches, inside: dict[int, tuple[int, int]], digits: int) -> dict[int, float]:
-    prefixes = np.array(sorted({prefix for prefix, _ in inside.values()}), np.uint64)
-    shift = np.uint64(64 - _DIGIT * digits)
-    chunks = []
-    for batch in batches():
-        keys = _keys(_ordered(batch))
-        chunks.append(keys[np.isin(keys >> shift, prefixes)])
-    keys = np.sort(np.concatenate(chunks))
-    starts = dict(zip(prefixes.tolist(), np.searchsorted(keys >> shift, prefixes).tolist(), strict=True))
-    return {
-        rank: float(_values(keys[starts[p] + left : starts[p] + left + 1])[0]) for rank, (p, left) in inside.items()
-    }
-
-
-def _defined(batch: NDArray[np.float64]) -> NDArray[np.float64]:
-    values = np.asarray(batch, np.float64)
-    return values[np.isfinite(values)] + 0.0  # makes −0.0 equal to 0.0 bit by bit
-
-
-def _ordered(batch: NDArray[np.float64]) -> NDArray[np.float64]:
-    values = np.asarray(batch, np.float64)
-    return values[~np.isnan(values)] + 0.0
-
-
-def _keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    bits = values.view(np.uint64)
-    return np.where(bits >> np.uint64(63) == 1, ~bits, bits | np.uint64(1 << 63))
-
-
-def _values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-    return np.where(keys >> np.uint64(63) == 1, keys ^ np.uint64(1 << 63), ~keys).view(np.float64)
-
-
 # Statistics of a column by name, in addition to mean, standard deviation and extremes: the sum, and percentiles.
 
 
-SUM = "sum"
+SUM, TRIMMED = "sum", "trimmed"
+CUT = 0.1
+"""The share of the values that a trimmed mean leaves out at each end."""
 
 
 def percentiles(statistics: Sequence[str]) -> dict[str, float]:
@@ -395,7 +278,7 @@ def percentiles(statistics: Sequence[str]) -> dict[str, float]:
 
     Raises ``UnknownNameError`` for an unknown statistic.
     """
-    return {name: _share(name) for name in statistics if name != SUM}
+    return {name: _share(name) for name in statistics if name not in (SUM, TRIMMED)}
 
 
 def _share(name: str) -> float:
@@ -404,15 +287,48 @@ def _share(name: str) -> float:
     except ValueError:
         percent = math.nan
     if not name.startswith("p") or not 0 <= percent <= 100:
-        raise UnknownNameError(f"unknown statistic {shown(name)}; known: sum, and p0 to p100, as in p50 or p99.9")
+        raise UnknownNameError(
+            f"unknown statistic {shown(name)}; known: sum, trimmed, and p0 to p100, as in p50 or p99.9"
+        )
     return percent / 100
 
 
-def named_statistics(
-    state: State, statistics: Sequence[str], batches: Callable[[], Iterable[Any]], budget: int = 1 << 22
-) -> dict[str, float]:
-    """The ``statistics`` by name, of the column accumulated in ``state``; ``batches`` returns its values."""
-    shares = percentiles(statistics)
-    results = quantiles(batches, list(shares.values()), budget).tolist() if shares else []
-    values = dict(zip(shares, results, strict=True))
-    return {name: state.sum if name == SUM else values[name] for name in statistics}
+def read_values(statistics: Sequence[str]) -> bool:
+    """Whether some of the ``statistics`` need all values; raises ``UnknownNameError`` for an unknown one."""
+    return bool(percentiles(statistics)) or TRIMMED in statistics
+
+
+def trimmed(values: NDArray[np.float64]) -> float:
+    """The mean of the middle 80 % of the values, without a tenth of them (rounded down) at each end; NaN without any.
+
+    >>> trimmed(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1000.0]))
+    5.5
+    """
+    cut = int(CUT * len(values))
+    return exact_mean(np.sort(values)[cut : len(values) - cut])
+
+
+def named_statistics(state: State, statistics: Sequence[str], batches: Callable[[], Iterable[Any]]) -> dict[str, float]:
+    """The ``statistics`` by name, of the column accumulated in ``state``; ``batches`` returns its values.
+
+    Percentiles are interpolated: the numbers of ``numpy.quantile``.  NaN and infinite values are ignored.
+    """
+    if not read_values(statistics):
+        return dict.fromkeys(statistics, state.sum)
+    values = np.concatenate([np.zeros(0), *(np.asarray(batch, np.float64) for batch in batches())])
+    values = np.sort(values[np.isfinite(values)] + 0.0)  # makes −0.0 equal to 0.0 bit by bit
+    found = {name: _quantile(values, share) for name, share in percentiles(statistics).items()}
+    found |= {SUM: state.sum} | ({TRIMMED: trimmed(values)} if TRIMMED in statistics else {})
+    return {name: found[name] for name in statistics}
+
+
+def _quantile(in_order: NDArray[np.float64], share: float) -> float:
+    """The quantile of sorted values as NumPy, which would import ``numpy.ma``, rounds it; NaN without any."""
+    if not len(in_order):
+        return math.nan
+    place = (len(in_order) - 1) * share
+    below = math.floor(place)
+    low, high = in_order[below], in_order[min(below + 1, len(in_order) - 1)]
+    with np.errstate(over="ignore", invalid="ignore"):  # a way beyond the range of float64, as in NumPy
+        way, part = high - low, place - below
+        return float(high - way * (1 - part) if part >= 0.5 else low + way * part)

@@ -1,19 +1,17 @@
-"""Statistics at their edges: deviations between two floats, signs of zero, empty parts, bounded memory."""
+"""Statistics at their edges: deviations between two floats, signs of zero, empty parts."""
 
 from __future__ import annotations
 
 import json
 import math
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.results.summary import summarize
-from fastmetrics.stats import sums as module
-from fastmetrics.stats.sums import State, quantiles
+from fastmetrics.stats.sums import State
 
 SMALLEST = 5e-324
 
@@ -71,7 +69,6 @@ def test_minus_zero_is_zero(values):
     for number in (state.mean, state.std, state.min, state.max):
         assert math.copysign(1.0, number) == 1.0
     assert state == state_of([0.0] * len(values))
-    assert quantiles(lambda: [np.array(values)], [0.0, 1.0], 0).tolist() == [0.0, 0.0]
 
 
 def test_missing_rows_need_consistent_counts():
@@ -90,38 +87,6 @@ def test_incomplete_state_raises(absent):
     del fields[absent]
     with pytest.raises(InputError, match="expected the state of a column"):
         State.from_json(json.dumps(fields))
-
-
-def test_quantiles_hold_no_more_values_than_allowed_and_read_no_more_often_than_said(monkeypatch):
-    """Values alike in their leading digits, so that the digits must be looked at one after the other."""
-    values = 1.0 + np.random.default_rng(0).integers(0, 1 << 30, 9000) * 2.0**-52
-    passes, sorted_within = [0], []
-
-    def batches():
-        passes[0] += 1
-        return np.array_split(values, 11)
-
-    def watched(some, inside, digits):
-        prefixes = np.array(sorted({prefix for prefix, _ in inside.values()}), np.uint64)
-        keys = module._keys(values) >> np.uint64(64 - 16 * digits)
-        sorted_within.append(int(np.isin(keys, prefixes).sum()))
-        return within(some, inside, digits)
-
-    within = module._sort_within
-    monkeypatch.setattr(module, "_sort_within", watched)
-    for budget in (0, 1, 10, 100, 1000, 8999, 9000):
-        passes[0] = 0
-        found = quantiles(batches, [0.0, 0.3, 0.5, 1.0], budget)
-        assert found.tolist() == np.quantile(values, [0.0, 0.3, 0.5, 1.0]).tolist()
-        assert passes[0] <= 5
-        assert all(size <= budget for size in sorted_within)
-        sorted_within.clear()
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
-def test_one_share_out_of_range_among_others_is_refused(share):
-    with pytest.raises(Exception, match="expected quantiles from 0 to 1"):
-        quantiles(lambda: [np.ones(3)], [0.5, share])
 
 
 def part(values: list, counts: tuple[int, int, int], corpus: list[int] | None = None, rejected: int = 0) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Exact percentiles of streams of values, against NumPy."""
+"""Percentiles and trimmed means of streams of values, against NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import trim_mean
 
-from fastmetrics.base.errors import OptionError
-from fastmetrics.stats.sums import quantiles
+from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.stats.sums import State, named_statistics
 from tests.results.test_summary import FLOATS
 
 
@@ -20,26 +21,26 @@ def same(left: float, right: float) -> bool:
 
 @given(
     st.lists(st.one_of(FLOATS, st.floats(), st.integers(0, 3).map(float)), max_size=60),
-    st.lists(st.floats(0, 1), min_size=1, max_size=4),
-    st.integers(0, 70),
+    st.lists(st.floats(0, 100), min_size=1, max_size=4),
     st.integers(1, 20),
 )
-def test_quantiles_equal_numpy(values: list[float], qs: list[float], budget: int, step: int) -> None:
+def test_percentiles_equal_numpy(values: list[float], percents: list[float], step: int) -> None:
     batches = [np.array(values[start : start + step]) for start in range(0, len(values), step)]
-    found = quantiles(lambda: batches, qs, budget)
+    names = [f"p{percent:.9f}" for percent in percents]
+    found = named_statistics(State(), names, lambda: batches)
     defined = np.array([value for value in values if math.isfinite(value)])
+    shares = [float(name[1:]) / 100 for name in names]
     with np.errstate(all="ignore"):
-        expected = np.quantile(defined, qs) if len(defined) else np.full(len(qs), np.nan)
-    assert all(same(a, b) for a, b in zip(found.tolist(), expected.tolist(), strict=True))
+        expected = np.quantile(defined, shares) if len(defined) else np.full(len(shares), np.nan)
+    assert all(same(found[name], value) for name, value in zip(names, expected.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("budget", [0, 100, 5_000, 1 << 20])
-def test_percentiles_of_many_values(budget: int) -> None:
-    values = np.random.default_rng(1).lognormal(6, 1, 20_000)
-    qs = [0.5, 0.9, 0.95, 0.99, 0.0, 1.0]
-    assert quantiles(lambda: np.array_split(values, 7), qs, budget).tolist() == np.quantile(values, qs).tolist()
+def test_trimmed_mean_equals_scipy() -> None:
+    values = np.random.default_rng(1).lognormal(6, 1, 1_003)
+    found = named_statistics(State(), ["trimmed"], lambda: np.array_split(np.append(values, np.nan), 7))
+    assert found["trimmed"] == pytest.approx(trim_mean(values, 0.1), rel=1e-14)
 
 
-def test_quantile_above_one_raises() -> None:
-    with pytest.raises(OptionError, match="from 0 to 1"):
-        quantiles(lambda: [np.ones(2)], [1.5])
+def test_percentile_above_100_raises() -> None:
+    with pytest.raises(UnknownNameError, match="p0 to p100"):
+        named_statistics(State(), ["p101"], lambda: [np.ones(2)])

@@ -30,10 +30,6 @@ def columns(rows):
     return [pa.array([row[at] for row in rows], pa.float64()) for at in (0, 1)]
 
 
-def whole(pairs, budget=1 << 21):
-    return np.concatenate([np.zeros(0), *risks(pairs, budget)])
-
-
 def in_batches(rows, chance):
     """The rows in batches of any size, in any order."""
     mixed = chance.sample(rows, len(rows))
@@ -57,36 +53,12 @@ def test_equals_the_mean_over_all_orders_of_ties(rows):
     assert found.score == pytest.approx(oracle.aurc(confidence, quality), rel=1e-14, abs=1e-15, nan_ok=True)
 
 
-@given(many, st.integers(2, 30), st.randoms(use_true_random=False))
-def test_order_batches_and_memory_do_not_change_results(rows, budget, chance):
+@given(many, st.randoms(use_true_random=False))
+def test_order_and_batches_do_not_change_results(rows, chance):
     held = [tuple(column.to_numpy(zero_copy_only=False) for column in columns(rows))]
-    expected = whole(lambda: held)
+    expected = risks(lambda: held)
     parts = in_batches(rows, chance)
-    assert whole(lambda: parts).tobytes() == expected.tobytes()
-    assert whole(lambda: parts, budget).tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize("values", [[0.5], [0.5, 0.5, 0.6], [-math.inf, math.inf], [math.inf], [-math.inf, 0.0]])
-def test_memory_is_bounded_for_many_ties(values):
-    """Many more rows of one confidence than may be held."""
-    chance = np.random.default_rng(0)
-    confidence, quality = chance.choice(values, 4000), chance.random(4000)
-    batches = [(confidence[a : a + 300], quality[a : a + 300]) for a in range(0, 4000, 300)]
-    assert whole(lambda: batches, 16).tobytes() == whole(lambda: [(confidence, quality)]).tobytes()
-
-
-def test_memory_and_number_of_passes_are_bounded(monkeypatch):
-    chance = np.random.default_rng(1)
-    confidence, quality = chance.random(5000), chance.random(5000)
-    passes = 0
-
-    def pairs():
-        nonlocal passes
-        passes += 1
-        return ((confidence[a : a + 50], quality[a : a + 50]) for a in range(0, 5000, 50))
-
-    assert len(whole(pairs, 500)) == 5000
-    assert passes <= 5000 / 250 + 7
+    assert risks(lambda: parts).tobytes() == expected.tobytes()
 
 
 def test_long_table_equals_running_means():
@@ -147,7 +119,7 @@ def test_summaries_of_tables():
     )
 
 
-def test_pooled_parts_equal_the_whole():
+def test_pooled_parts_equal_the_risks():
     table = pa.table(TABLE)
     parts = [fm.score(table.slice(start, 13), "aurc") for start in range(0, 40, 13)]
     assert fm.summarize(parts).corpus == fm.summarize(fm.score(table, "aurc")).corpus
