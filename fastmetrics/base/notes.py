@@ -83,6 +83,7 @@ NAMES: Mapping[str, str] = {
     "worst_case": "the worst case of what was not seen",
     "t": "Student's t",
     "percentile": "percentile bootstrap",
+    "welch": "Welch's t",
     "combined": "the combined intervals of both runs",
     "normal": "normal approximation",
     "order": "order statistics",

@@ -132,24 +132,8 @@ class ScoreStates:
 
     def counting(self, score: float, rows: Ints) -> Floats:
         """The means of the rows with a score, their failed answers counted with this ``score``."""
-        failed = self.failed[rows]
-        return self._mixed(failed / np.maximum(self.scored[rows] + failed, 1), score, rows)
-
-    def counting_beyond(self, other: ScoreStates, score: float, rows: Ints) -> Floats:
-        """The means of the rows with a score; answers that only the ``other`` run scores count as this ``score``."""
-        return self._mixed(self.more_unscored(other, rows), score, rows)
-
-    def more_unscored(self, other: ScoreStates, rows: Ints) -> Floats:
-        """By how much the share of a row's answers without a score exceeds that of the ``other`` run."""
-        excess: Floats = np.maximum(self._share_unscored(rows) - other._share_unscored(rows), 0.0)
-        return excess
-
-    def _share_unscored(self, rows: Ints) -> Floats:
-        share: Floats = 1 - self.scored[rows] / np.maximum(self.answers[rows], 1)
-        return share
-
-    def _mixed(self, share: Floats, score: float, rows: Ints) -> Floats:
-        values = self.values[rows]
+        failed, values = self.failed[rows], self.values[rows]
+        share = failed / np.maximum(self.scored[rows] + failed, 1)
         return np.where(self.has[rows] & (share > 0), values + share * (score - values), values)
 
 

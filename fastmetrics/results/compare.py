@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints, rounding_error
+from fastmetrics.base.arrays import Ints, narrowest, rounding_error
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
@@ -47,6 +47,7 @@ from fastmetrics.stats.significance import (
     UNPAIRED_TESTS,
     compact_letters,
     corrected,
+    least_p,
     max_t_p,
 )
 from fastmetrics.stats.sums import exact_mean
@@ -161,15 +162,16 @@ class Cell:
                 "interval": interval.kind,
                 "interval_note": interval.note,
                 "n_clusters": change.n_clusters,
-                "detectable": change.detectable(how.corrected_alpha),
                 "all_baseline": self.data.value(a),
                 "all_other": self.data.value(b),
                 **change.signs(self.better),
                 **({} if how.margin is None else change.margins(self.better, how.margin)),
             }
+            units = change.n_clusters or n_paired
             for test in how.tests:
-                p = change.p(test, how)
+                p, is_within = change.p(test, how), least_p(test, units, how.resamples) <= how.corrected_alpha
                 tested: dict[str, Any] = {"test": test, "p": p, "p_corrected": p, "p_note": change.p_note(test)}
+                tested["detectable"] = change.detectable(how.corrected_alpha) if is_within else math.nan
                 yield Compared(self.metric, systems[a], systems[b], self.segment, **tested, **figures)
 
     def ranking(self, scores: Scores, systems: Sequence[str], how: HowToCompare) -> Ranking:
@@ -208,7 +210,7 @@ def compare(
     cluster: shared.Cluster = None,
     tests: Annotated[
         Sequence[str] | str | None,
-        Help("fisher (the default), t, mcnemar, wilcoxon; of runs that share no rows interval, welch."),
+        Help("fisher (the default: random signs), t, wilcoxon; of runs that share no rows welch."),
     ] = None,
     confidence: shared.Confidence = 0.95,
     interval: shared.Interval = "auto",
@@ -244,7 +246,8 @@ def compare(
 
     For each metric, over the n rows where both systems have a score: Δ = mean(other − baseline) with its interval, d_z
     = mean/sd of the differences, rows won, tied and lost, p of each of the ``tests``, corrected over metrics and pairs,
-    and ``detectable``, the smallest true difference that n such rows detect with power 0.8.  Rows with a score of one
+    and ``detectable``, the smallest true difference that n such rows detect with power 0.8; NaN where no p can be small
+    enough.  Rows with a score of one
     system only are counted.  The verdict on the ``main`` metric is the headline.  Corpus metrics need
     ``keep_counts=True`` of ``score``.  docs/comparing.md has the rest.  The same ``seed`` gives the same bits for any
     order of rows and number of ``threads``.
@@ -331,6 +334,7 @@ def compare(
         differences=[
             *notes,
             *paired.notes,
+            *_rounded_notes(loaded, names),
             *_segment_notes(paired, groupings, side is None),
             *paired.repeat_notes,
             *paired.infinite_notes,
@@ -443,6 +447,19 @@ def _cells(
         clusters = of.clusters_of(rows)
         counting = None if worst is None else replace(worst, clusters=clusters).part(rows)
         yield Cell(name, segment, better, replace(data, clusters=clusters).part(rows), counting)
+
+
+def _rounded_notes(runs: Sequence[ScoreTable], names: Sequence[str]) -> list[str]:
+    """Notes on metrics that one run stores in a narrower type than another, whose scores are compared in it."""
+    notes = []
+    for name in names:
+        kinds = [(run, run.type_of(name)) for run in runs if name in run.scores]
+        narrow = narrowest([kind for _, kind in kinds])
+        rounded = [run.name for run, kind in kinds if narrowest([kind]) == narrow]
+        if narrow is not None and len(rounded) < len(kinds):
+            what = f"{np.dtype(narrow).name} in {', '.join(rounded)}, wider in another run"
+            notes.append(f"{name}: {what}; all scores are rounded to it, and differences of its rounding count as none")
+    return notes
 
 
 def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:

@@ -18,7 +18,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
-from fastmetrics.stats.significance import EXACT, UNPAIRED_TESTS
+from fastmetrics.stats.significance import least_p
 
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
 
@@ -122,11 +122,8 @@ def least_rows(pair: Compared) -> int:
 
 def smallest_p(pair: Compared, resamples: int) -> float:
     """The smallest p that the test of a comparison can give for its number of rows or clusters; 0 if there is none."""
-    n = pair.n_clusters or pair.n_paired
-    if not least_rows(pair) or pair.test in ("t", *UNPAIRED_TESTS):
-        return 0.0
-    enumerated = n <= EXACT or pair.test in ("mcnemar", "wilcoxon")
-    return 2.0 ** max(1 - n, -1000) if enumerated else 1 / (resamples + 1)
+    least = least_p(pair.test, pair.n_clusters or pair.n_paired, resamples) if least_rows(pair) else 0.0
+    return min(least, pair.p)  # p of flags has no patterns
 
 
 def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None:
@@ -469,6 +466,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
             over = f"the number of comparisons, each group by itself: {', '.join(parts)}"
         by = f"by the test{'s' * (len(tests) != 1)} {', '.join(tests)}"
+        by = "by Welch's t where the interval is Welch's, else from the interval" if self.unpaired else by
         notes.append(f"p {by}, {how[self.correction]} for {over}{of}")
         if family > 1 and self.correction != "none":
             notes.append(
@@ -490,9 +488,6 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         notes += few_rows_note(
             {str(pair.segment) for pair in self._once if pair.segment and least_rows(pair) < FEW_ROWS}
         )
-        undefined = (pair.metric for pair in self.comparisons if pair.test == "mcnemar" and math.isnan(pair.p))
-        odd = [metric for metric in dict.fromkeys(undefined) if metric not in self.counted]
-        notes += [f"mcnemar needs scores of 0 and 1; not computed for {', '.join(odd)}"] if odd else []
         unsaid = [name for name, better in self.better.items() if better is None]
         notes += [f"neither better nor worse, as no direction is declared: {', '.join(unsaid)}"] if unsaid else []
         if self.counted:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from statistics import NormalDist
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
 
@@ -33,7 +34,7 @@ from fastmetrics.results.gate_metrics import (
     WorstPlaces,
     columns_read,
 )
-from fastmetrics.results.gate_rules import Rule, parse_rules, read_rules
+from fastmetrics.results.gate_rules import UNPAIRED, Rule, parse_rules, read_rules
 from fastmetrics.results.quantities import Method
 from fastmetrics.results.row_groups import Segment
 from fastmetrics.results.run_folders import latest_run, mean_of_runs
@@ -133,6 +134,47 @@ class CheckedRule:
         return abs(self.bound_at) if self.rule.reading == "equivalent" else self.bound_at
 
     @property
+    def false_alarms(self) -> float:
+        """The share of unchanged systems that a rule on a change fails at this number of rows; NaN for other rules.
+
+        Of normal changes with the standard error that the interval shows.
+        """
+        if not self.rule.is_change or self.interval in ("none", "worst_case") or not self._error > 0:
+            return math.nan
+        beyond = NormalDist().cdf(-self._room / self._error)
+        return min(1.0, 2 * beyond) if self.rule.reading == "equivalent" else beyond
+
+    @property
+    def _reach(self) -> float:
+        """How far the interval reaches to the side that the rule reads."""
+        return self.high - self.value if self.rule.compare in ("<", "<=") else self.value - self.low
+
+    @property
+    def _error(self) -> float:
+        return self._reach / NormalDist().inv_cdf((1 + self.confidence) / 2)
+
+    @property
+    def _room(self) -> float:
+        """How far the change may go before the rule fails."""
+        limit = self.rule.limit if self.rule.compare in ("<", "<=") else -self.rule.limit
+        return limit - (self._reach if self.rule.reads_interval else 0.0)
+
+    @property
+    def alarm_advice(self) -> str | None:
+        """What to require instead of a rule that fails unchanged systems often; None for other rules."""
+        if not self.false_alarms > _OFTEN:
+            return None
+        far = NormalDist().inv_cdf(1 - _SELDOM) * self._error
+        sign = "" if self.rule.compare in ("<", "<=") else "-"
+        limits = {self.rule.reading: far + self._reach, self.rule.point: far}
+        limits = limits if self.rule.reads_interval else {self.rule.point: far}
+        ways = (f"{self.metric}.{name} {self.rule.compare} {sign}{self._number(size)}" for name, size in limits.items())
+        return (
+            f"fails an unchanged system in about {100 * self.false_alarms:.0f} % of such runs; "
+            f"{' or '.join(ways)} in {100 * _SELDOM:.0f} %"
+        )
+
+    @property
     def crosses(self) -> bool:
         """Whether a rule reads a figure whose interval crosses the limit, so that the rows do not decide it."""
         reads_figure = not (self.rule.is_change or self.rule.reads_interval)
@@ -187,12 +229,16 @@ class CheckedRule:
         }
         asked |= {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent}
         found = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("rule", "why", "places")}
-        verdict = {"verdict": "met" if self.met else "not met", "crosses": self.crosses}
+        verdict = {"verdict": "met" if self.met else "not met", "crosses": self.crosses} | {
+            "false_alarms": self.false_alarms
+        }
         places = {"worst_rows": list(self.places.rows), "worst_segment": self.places.segment}
         return {**asked, **found, **verdict, "reason": None if self.met else self.reason, **places}
 
 
 _NOTED = 8
+_OFTEN, _SELDOM = 0.1, 0.05
+"""Shares of unchanged systems that a rule fails: from which on it is said, and that of the rules that are offered."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +249,6 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     checks: Sequence[CheckedRule]
     baseline: str | None
     confidence: float
-    correction: str = "none"
     notes: Sequence[str] = ()
 
     @property
@@ -247,6 +292,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
             *against,
             *_some(dict.fromkeys(text for check in self.checks for text in _unscored(check))),
             *_some(self._crossed()),
+            *_some(f"{check.title}: {text}" for check in self.checks if (text := check.alarm_advice)),
             *self._intervals(),
             *self.notes,
         ]
@@ -264,19 +310,12 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         )
 
     def _intervals(self) -> list[str]:
-        """The kinds of intervals that are shown, and their correction."""
+        """The kinds of intervals that are shown."""
         kinds: dict[float, list[tuple[str, CheckedRule]]] = {}
         for check in self.checks:
             if check.has_interval:
                 kinds.setdefault(check.confidence, []).append((check.metric, check))
-        notes = [note for level, several in kinds.items() for note in interval_notes(several, level)]
-        with_interval = sum(check.rule.reads_interval and check.why is None for check in self.checks)
-        if self.correction != "none" and with_interval:
-            notes.append(
-                f"{self.confidence * 100:g} % intervals corrected by Bonferroni for {with_interval:,} checks that "
-                "read one"
-            )
-        return notes
+        return [note for level, several in kinds.items() for note in interval_notes(several, level)]
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per rule and segment."""
@@ -349,7 +388,6 @@ class GateSettings:
     unpaired: str
     min_n: int | None
     confidence: float
-    correction: str
     seed: int
     threads: int | None
 
@@ -363,7 +401,7 @@ class GateSettings:
         """The number of clusters that a rule needs which reads an interval."""
         return min(LEAST_CLUSTERS, self.least(rule))
 
-    def counting(self, rule: Rule) -> str | float:
+    def counting(self, rule: Rule) -> str:
         """How rows without a score count in a rule."""
         return self.unpaired if rule.unpaired is None else rule.unpaired
 
@@ -389,25 +427,17 @@ class GateChecks:
     notes: list[str] = field(default_factory=list)
 
     def of(self, rules: Sequence[Rule]) -> list[CheckedRule]:
-        """The checks of all rules.
+        """The checks of all rules."""
+        return [
+            self._checked(tasks, segment, self._level(rule))
+            for rule in rules
+            for tasks in list(self._tasks(rule))
+            for segment in tasks.segments
+        ]
 
-        With a correction, each of the m intervals that rules read has the level 1 − (1 − confidence)/m (Bonferroni).
-        """
-        several = [tasks for rule in rules for tasks in self._tasks(rule)]
-        with_interval = sum(len(tasks.segments) for tasks in several if tasks.rule.reads_interval and tasks.why is None)
-        confidence = self.settings.confidence
-        corrected = (
-            1 - (1 - confidence) / max(with_interval, 1) if self.settings.correction == "bonferroni" else confidence
-        )
-        checks = []
-        for tasks in several:
-            level = self._level(tasks.rule, corrected)
-            checks += [self._checked(tasks, segment, level) for segment in tasks.segments]
-        return checks
-
-    def _level(self, rule: Rule, corrected: float) -> float:
+    def _level(self, rule: Rule) -> float:
         """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
-        confidence = corrected if rule.reads_interval else self.settings.confidence
+        confidence = self.settings.confidence
         if rule.is_margin and confidence <= 0.5:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
         return 2 * confidence - 1 if rule.is_margin else confidence
@@ -477,9 +507,7 @@ class GateChecks:
         if value.lacks_worst:
             rows = f"{row_count(value.n_worst)} {'has' if value.n_worst == 1 else 'have'} no score, and {name} has no "
             ignore = "add 'with unpaired=ignore' to the rule"
-            if not value.has_row_scores:
-                return f"{rows}scores of rows, of which one could count for them; {ignore}"
-            return f"{rows}worst score to count for them; {ignore}, or the score to count, 'with unpaired=NUMBER'"
+            return f"{rows}worst score to count for them; {ignore}"
         if value.n < least:
             way = (
                 "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
@@ -506,10 +534,6 @@ def _tail_note(checked: CheckedRule, interval: Interval) -> str | None:
 # Checking scores against rules.
 
 
-UNPAIRED = ("worst", "ignore")
-"""How rows without a score count in rules that do not say it."""
-
-
 def gate(
     scores: shared.Scores,
     require: Annotated[Sequence[str] | str, Help("A rule, repeatable: 'token_f1.mean >= 0.6'.")] = (),
@@ -530,9 +554,6 @@ def gate(
     better: shared.Better = None,
     cluster: shared.Cluster = None,
     confidence: shared.Confidence = 0.95,
-    correction: Annotated[
-        Literal["none", "bonferroni"], Help("Correction of the intervals for the number of rules that read one.")
-    ] = "none",
     on: shared.On = None,
     pairing: Annotated[
         Literal["id", "position"],
@@ -571,7 +592,6 @@ def gate(
     argument("last", last, Optional(Whole(1, 1_000)))
     argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("correction", correction, Choice("none", "bonferroni"))
     argument("pairing", pairing, Choice("id", "position"))
     argument("seed", seed, Seed)
     cores(threads)
@@ -594,7 +614,7 @@ def gate(
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run))
-    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, correction, seed, threads))
+    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, seed, threads))
     checked = checks.of(all_rules)
     notes = [
         *([] if chosen is None else [chosen]),
@@ -605,7 +625,7 @@ def gate(
     ]
     for each in (run, base):
         notes += [] if each is None else [*_missing_queries(each), *each.drift_notes, *each.unread_notes]
-    return Gate(run.name, checked, None if base is None else base.name, confidence, correction, notes)
+    return Gate(run.name, checked, None if base is None else base.name, confidence, notes)
 
 
 def _prefetched(run: ScoreTable, rules: Sequence[Rule], cluster: str | None, on: str | None) -> ScoreTable:

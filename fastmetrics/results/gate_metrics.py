@@ -50,7 +50,7 @@ from fastmetrics.results.summary import Summary
 from fastmetrics.stats.estimates import Bounds, Interval
 from fastmetrics.stats.mean_interval import FEWER
 from fastmetrics.stats.significance import PairedCounts
-from fastmetrics.stats.sums import exact_mean
+from fastmetrics.stats.sums import TRIMMED, exact_mean
 
 _NAMED = 5
 """The number of rows that a rule which is not met names."""
@@ -78,8 +78,6 @@ class Value:
     note: str | None = None
     lacks_worst: bool = False
     """Whether rows without a score could not be counted, so that there is no value."""
-    has_row_scores: bool = True
-    """Whether the metric has scores of rows, so that a rule can state the score that counts for rows without one."""
 
     @classmethod
     def nothing(cls) -> Value:
@@ -87,9 +85,9 @@ class Value:
         return cls(math.nan, NO_INTERVAL, 0)
 
     @classmethod
-    def uncounted(cls, n: int, n_failed: int, n_new: int = 0, *, has_row_scores: bool = True) -> Value:
+    def uncounted(cls, n: int, n_failed: int, n_new: int = 0) -> Value:
         """No value, since ``n_failed`` rows without a score cannot be counted."""
-        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True, has_row_scores=has_row_scores)
+        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True)
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class RowMetric:
     usual: str = "mean"
     """The figure that a rule reads which names none."""
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """What a rule reads over these rows."""
         if rule.is_count:
             count, total = self._count(str(rule.reading), rows)
@@ -114,7 +112,7 @@ class RowMetric:
     def _scores(self) -> ScoreStates:
         return self.rows.scores(self.name)
 
-    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
         has = self.rows.scores(self.name).has[rows]
         if rule.is_change:
@@ -122,13 +120,11 @@ class RowMetric:
             return int((before & has if unpaired == "ignore" else before).sum())
         return int((has if unpaired == "ignore" else has | self.without_score(rows)).sum())
 
-    def worst(self, rule: Rule, unpaired: str | float) -> float | None:
+    def worst(self, rule: Rule, unpaired: str) -> float | None:
         """The score that counts for a row without one; None if there is none.
 
         The worst by the direction of the metric, or without a direction the least favourable for the rule.
         """
-        if isinstance(unpaired, float):
-            return unpaired
         lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
         if self.bounds is None or (self.better is None and (rule.compare == "==" or rule.reading == "equivalent")):
             return None
@@ -152,7 +148,7 @@ class RowMetric:
         certain = ~scores.has & ((scores.failed > 0) | base_has)
         return certain, scores.doubtful & ~certain & ~base_undefined
 
-    def figure(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def figure(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
         reading = rule.figure or self.usual
         states, own, clusters = self._scores, rows, self.rows.clusters_of(rows)
@@ -164,14 +160,13 @@ class RowMetric:
             clusters = places if clusters is None else clusters[places]
             failed = (states.failed[own] > 0) | _first(states.doubtful[own], states.most_failed)
         has = states.has[own]
-        partly = int((states.failed[own[has]] > 0).sum())
-        n_failed = int(failed.sum()) + extra + partly
+        n_failed = int(failed.sum()) + extra
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
         used, values = has, states.values[own]
         if n_failed and unpaired != "ignore":
             if worst is None:
                 return Value.uncounted(int(has.sum()), n_failed)
-            used, values = has | failed, np.where(has, states.counting(worst, own), worst)
+            used, values = has | failed, np.where(has, values, worst)
         else:
             extra = 0
         values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
@@ -289,22 +284,21 @@ class RowMetric:
             return int(self.without_score(rows).sum()) + extra
         return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
 
-    def change(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
         before, after = self.rows.baseline(self.name), self.rows.scores(self.name)
         has_before, has_after = before.has[rows], after.has[rows]
         both = has_before & has_after
         n_new = int((~has_before & has_after).sum())
         lost = has_before & ~has_after
-        partly = both & (after.more_unscored(before, rows) > 0)
-        n_failed = int(lost.sum() + partly.sum())
+        n_failed = int(lost.sum())
         used, values = both, after.values[rows]
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
         if n_failed and unpaired != "ignore":
             if worst is None:
                 return Value.uncounted(int(both.sum()), n_failed, n_new)
             used = has_before
-            values = np.where(lost, worst, after.counting_beyond(before, worst, rows))
+            values = np.where(lost, worst, values)
         clusters = self.rows.clusters_of(rows)
         clusters = None if clusters is None else clusters[rows][used]
         rounding = rounding_error(self.rows.paired.precision(self.name))
@@ -372,12 +366,12 @@ class CountedMetric:
     bounds: Bounds | None
     rows: GateRows
 
-    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment."""
         has = self._counts[1][:, rows]
         return int((has[0] if rule.is_change and unpaired != "ignore" else has[-1]).sum())
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """What a rule reads over these rows: the change over those that both runs counted, or the value."""
         counts, has = self._counts
         counts, has = counts[:, rows], has[:, rows]
@@ -388,7 +382,7 @@ class CountedMetric:
         used = after & before if rule.is_change else after
         n_new = int((after & ~before).sum()) if rule.is_change else 0
         if lost and unpaired != "ignore":
-            return Value.uncounted(int(used.sum()), lost, n_new, has_row_scores=False)
+            return Value.uncounted(int(used.sum()), lost, n_new)
         clusters = self.rows.clusters_of(rows)
         clusters = None if clusters is None else clusters[rows][used]
         formula = partial(many_values, self.rows.run.spec(self.name))
@@ -421,11 +415,11 @@ class SummaryFigure:
     """The rows that are not behind it since they miss an input, or a score that the metric reads."""
     rows: GateRows
 
-    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows behind the figure."""
         return self.n
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The figure, unless rows are known to be left out of it."""
         if rule.where or rule.reads_interval:
             raise ColumnError(
@@ -434,7 +428,7 @@ class SummaryFigure:
             )
         lost = self.n_missing + int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
         if lost and unpaired != "ignore":
-            return Value.uncounted(self.n, lost, has_row_scores=False)
+            return Value.uncounted(self.n, lost)
         return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)
 
 
@@ -641,10 +635,10 @@ class AnyMetric(Protocol):
     @property
     def better(self) -> Better: ...
 
-    def n_considered(self, rule: Rule, rows: Ints, unpaired: str | float) -> int:
+    def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
 
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str | float, method: Method) -> Value:
+    def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """What a rule reads over these rows."""
 
 
@@ -695,13 +689,13 @@ class GateMetrics:
         figure = rule.figure or (metric.usual if isinstance(metric, RowMetric) else "mean")
         if figure in SHARES:
             name, bounds = figure, (0.0, 1.0)
-        elif not (rule.is_change or figure in ("mean", "min", "max") or re.match(r"p\d", figure)):
+        elif not (rule.is_change or figure in ("mean", "min", "max", TRIMMED) or re.match(r"p\d", figure)):
             return None
         if bounds is None or not all(map(math.isfinite, bounds)) or (rule.is_change and rule.percent):
             return None
         width = bounds[1] - bounds[0]
         low, high = (-width, width) if rule.is_change else bounds
-        if low <= rule.limit <= high or isinstance(rule.unpaired, float):
+        if low <= rule.limit <= high:
             return None
         what = "value"
         if rule.is_change:
@@ -742,7 +736,8 @@ class GateMetrics:
                 notes.append(f"{rule.text}: not {', '.join(neutral)}, whose values are neither better nor worse")
             shared = [name for name in shared if name not in neutral]
         if not rule.percent and rule.limit:  # an absolute limit means nothing for milliseconds
-            unlimited = [name for name in shared if not all(map(math.isfinite, self._bounds(name) or ()))]
+            limits = declared_bounds(shared, self._stored)
+            unlimited = [name for name in shared if not all(map(math.isfinite, limits.get(name, ())))]
             if unlimited:
                 notes.append(f"{rule.text}: not {', '.join(unlimited)}, without bounds; a limit in % covers them")
             shared = [name for name in shared if name not in unlimited]
@@ -798,7 +793,7 @@ class GateMetrics:
         return RowMetric(name, self._directions[name], self._bounds(name), self.rows)
 
     def _bounds(self, name: str) -> tuple[float, float] | None:
-        return bounds_of([self.rows.run], [name]).get(name) or declared_bounds([name], self._stored).get(name)
+        return bounds_of([self.rows.run], [name]).get(name)
 
     def _is_corpus(self, name: str) -> bool:
         return is_corpus(self.rows.run.spec(name))

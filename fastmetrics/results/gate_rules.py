@@ -5,12 +5,12 @@
     rule      = [name] ["." reading] compare number ["%"] ["where" column "=" value {"," column "=" value}]
                 ["with" condition {"," condition}]
     reading   = figure | bound | change
-    figure    = mean | std | min | max | sum | p0 … p100 | count | share
+    figure    = mean | std | min | max | sum | trimmed | p0 … p100 | count | share
     count     = n | n_missing | n_undefined | n_unread | n_error | n_unpaired
     share     = share_missing | share_undefined | share_unread | share_error | share_unpaired
-    bound     = low | high | percentile.low | percentile.high
+    bound     = low | high, also after trimmed or a percentile
     change    = delta | drop | delta.point | drop.point | equivalent | not_worse
-    condition = "n >=" whole | "unpaired =" (worst | ignore | number)
+    condition = "n >=" whole | "unpaired =" (worst | ignore)
 
 A number with ``%`` is a share of 1; for a change it is a share of the baseline's value.
 """
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.stats.sums import TRIMMED
 from fastmetrics.tables.input_files import read_text
 
 BOUNDS = ("low", "high")
@@ -36,15 +37,17 @@ CHANGES = ("delta", "drop", "delta.point", "drop.point", *MARGINS)
 """Readings that compare the scores with a baseline: by the bound of the interval, or as it is."""
 SHARES = {f"share_{what}": f"n_{what}" for what in ("missing", "undefined", "unread", "error", "unpaired")}
 COUNTS = ("n", *SHARES.values())
-READINGS = ("mean", "std", "min", "max", "sum", *COUNTS, *SHARES, *BOUNDS, *CHANGES)
+READINGS = ("mean", "std", "min", "max", "sum", TRIMMED, *COUNTS, *SHARES, *BOUNDS, *CHANGES)
 COMPARISONS = (">=", "<=", "==", ">", "<")
 
 _END = "expected 'where column=value', 'with n >= number', 'with unpaired=ignore' or the end"
-_EXPECTED_UNPAIRED = "expected unpaired=worst, unpaired=ignore or the score to count, as in unpaired=0"
+_EXPECTED_UNPAIRED = "expected unpaired=worst or unpaired=ignore"
+UNPAIRED = ("worst", "ignore")
+"""How rows without a score count in a rule."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?"
 _COMPARE = "|".join(COMPARISONS)
 _LIMIT = re.compile(rf"({_COMPARE})\s*({_NUMBER})(?=\s*$|\s+[^\W\d])")
-_PERCENTILE = r"p(?:100|\d?\d(?:\.\d+)?)(?:\.low|\.high)?"
+_PERCENTILE = rf"(?:p(?:100|\d?\d(?:\.\d+)?)(?:\.low|\.high)?|{TRIMMED}\.(?:low|high))"
 _READING = re.compile(rf"(.+?)\.({'|'.join(map(re.escape, READINGS))}|{_PERCENTILE})", re.DOTALL)
 _CONDITION = r"(?:n\s*>=\s*\d[\d_]*(?:,\d{3})*|unpaired\s*=\s*[^\s,]+)"
 _CONDITIONS = re.compile(rf"\s+with\s+({_CONDITION}(?:\s*,\s*{_CONDITION})*)\s*$")
@@ -66,8 +69,8 @@ class Rule:
     """Columns and their values; ``*`` is every value."""
     least: int | None = None
     """The minimum number of rows with a score; None for the default of the call."""
-    unpaired: str | float | None = None
-    """``worst``, ``ignore`` or the score to count for rows without one; None for the default of the call."""
+    unpaired: str | None = None
+    """How rows without a score count: ``worst`` or ``ignore``; None for the default of the call."""
     name: str | None = None
 
     @property
@@ -193,7 +196,7 @@ def _left_side(text: str, left: str) -> tuple[str | None, str | None]:
     return (name, None) if split is None else (split[1], split[2])
 
 
-def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str | float | None]:
+def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str | None]:
     """The conditions after the number: the rows of a rule, their minimum number, and how rows without a score count."""
     conditions_text, least, unpaired = text[start:], None, None
     conditions = _CONDITIONS.search(conditions_text)
@@ -204,8 +207,8 @@ def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str 
             if what == "n":
                 least = int(re.sub("[,_]", "", value))
             else:
-                unpaired = _unpaired(value)
-                if unpaired is None:
+                unpaired = value
+                if unpaired not in UNPAIRED:
                     raise _unreadable(text, place, _EXPECTED_UNPAIRED)
         conditions_text = conditions_text[: conditions.start()]
     if not conditions_text.strip():
@@ -222,14 +225,6 @@ def _conditions(text: str, start: int) -> tuple[dict[str, str], int | None, str 
         columns[column.strip()] = value.strip()
         place += len(piece) + 1
     return columns, least, unpaired
-
-
-def _unpaired(value: Any) -> str | float | None:
-    """How rows without a score count: ``worst``, ``ignore``, or as a score; None for anything else."""
-    if value in ("worst", "ignore"):
-        return str(value)
-    number = re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", str(value))
-    return None if number is None or not math.isfinite(float(number[0])) else float(number[0])
 
 
 def _unreadable(text: str, place: int, expected: str) -> OptionError:
@@ -249,7 +244,7 @@ def read_rules(path: str | Path) -> list[Rule]:
     """The rules of a TOML file: ``require = ["token_f1 >= 0.6"]``, or tables ``[[rule]]``.
 
     A table has ``require`` and optionally ``name``, ``where`` (a table of columns and values), ``n``, the minimum
-    number of rows, and ``unpaired``: ``worst``, ``ignore`` or a score.  Raises ``FileFormatError`` for anything else.
+    number of rows, and ``unpaired``: ``worst`` or ``ignore``.  Raises ``FileFormatError`` for anything else.
     """
     text = read_text(path)
     try:
@@ -273,7 +268,7 @@ def read_rules(path: str | Path) -> list[Rule]:
 
 
 def _of_table(table: Any) -> Rule:
-    types: dict[str, Any] = {"require": str, "name": str, "where": dict, "n": int, "unpaired": str | int | float}
+    types: dict[str, Any] = {"require": str, "name": str, "where": dict, "n": int, "unpaired": str}
     if not isinstance(table, Mapping) or "require" not in table:
         raise OptionError(f'a rule needs require = "token_f1 >= 0.6", got {table!r}')
     for key, value in table.items():
@@ -282,7 +277,7 @@ def _of_table(table: Any) -> Rule:
     rule = parse_rule(table["require"])
     where = {**rule.where, **{str(column): str(value) for column, value in table.get("where", {}).items()}}
     least = rule.least if "n" not in table else max(rule.least or 0, table["n"])
-    unpaired = _unpaired(table["unpaired"]) if "unpaired" in table else rule.unpaired
-    if unpaired is None and "unpaired" in table:
+    unpaired = table.get("unpaired", rule.unpaired)
+    if unpaired not in (None, *UNPAIRED):
         raise OptionError(f"rule {rule.text!r}: unpaired = {table['unpaired']!r}: {_EXPECTED_UNPAIRED}")
     return replace(rule, where=where, least=least, unpaired=unpaired, name=table.get("name"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,15 +15,15 @@ from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, cell, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import interval_notes, mark_of
-from fastmetrics.base.options import Choice, Real, Whole, argument
+from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.aligned_scores import AlignedScores, align, units_of
-from fastmetrics.results.quantities import IndependentMeans, PairedMeans, Scores
+from fastmetrics.results.aligned_scores import AlignedScores, align
+from fastmetrics.results.quantities import NO_INTERVAL
 from fastmetrics.results.row_groups import cluster_numbers
-from fastmetrics.results.score_table import are_several, bounds_of, open_runs, shared_metrics, two_runs
+from fastmetrics.results.score_table import bounds_of, open_runs, shared_metrics, two_runs
 from fastmetrics.stats.attempts import variance
-from fastmetrics.stats.estimates import Bounds, Sample
-from fastmetrics.stats.significance import Aim, variance_bound
+from fastmetrics.stats.estimates import Bounds, Interval, Sample
+from fastmetrics.stats.significance import Aim, variance_interval
 
 MOST = 1e300
 """The greatest variance or difference."""
@@ -42,43 +42,39 @@ class Pilot:
     """σ² of one answer of the baseline, and of the other system, within a question."""
     separated: bool = False
     """Whether ω² and σ² are known apart."""
-    samples: Sequence[Sample] = ()
-    """The differences of questions, or the scores of each run; none if the variances were given."""
-    factor: float = 1.0
-    """The variance of the difference over that of the samples."""
+    differences: Sample | None = None
+    """The differences of questions; None if the variances were given."""
     given: bool = False
     """Whether ω² was given."""
     bounds: Bounds | None = None
     """The smallest and the largest score that the metric declares."""
 
     @property
-    def n(self) -> int | None:
-        """The number of questions of the pilot."""
-        return min(sample.n for sample in self.samples) if self.samples else None
-
-    @property
     def cluster_size(self) -> float:
         """Questions per cluster, on average."""
-        return max((sample.n / len(sample.units) for sample in self.samples), default=1.0)
+        return 1.0 if self.differences is None else self.differences.n / len(self.differences.units)
 
     @property
     def design_effect(self) -> float:
         """The variance of Δ with clustered questions over that with independent ones."""
-        alone = sum(variance(sample.values) / sample.n for sample in self.samples)
-        return sum(sample.spread.error**2 for sample in self.samples) / alone if alone > 0 else 1.0
+        if self.differences is None or not (alone := variance(self.differences.values) / self.differences.n) > 0:
+            return 1.0
+        return self.differences.spread.error**2 / alone
 
     def of_question(self, repeats: int) -> float:
         """The effective variance of a question's difference with ``repeats`` answers of both systems."""
         return self.design_effect * (self.between + sum(self.within) / repeats)
 
-    def highest(self, total: float, confidence: float) -> tuple[float, str | None]:
-        """The upper bound of ``total``, which exceeds it by the same factor as in the pilot, and a note on it."""
-        if self.given or not self.samples:
-            return math.nan, None
-        bounds = [variance_bound(sample, confidence) for sample in self.samples]
-        high, own = sum(bound for bound, _ in bounds), sum(one.n * one.spread.error**2 for one in self.samples)
-        note = next((note for _, note in bounds if note is not None), None)
-        return (high * total / own if own > 0 else high * self.factor), note
+    def ends(self, total: float, confidence: float) -> Interval:
+        """The interval of ``total``, which exceeds it on both sides by the same factors as in the pilot."""
+        if self.given or self.differences is None:
+            return NO_INTERVAL
+        found, own = (
+            variance_interval(self.differences, confidence),
+            self.differences.n * self.differences.spread.error**2,
+        )
+        factor = total / own if own > 0 else 1.0
+        return replace(found, low=found.low * factor, high=found.high * factor)
 
 
 def _pilots(
@@ -88,8 +84,6 @@ def _pilots(
     names: tuple[str | None, str | None],
     on: str | None,
     system: str | None,
-    correlation: float,
-    pairing: str,
 ) -> tuple[list[Pilot], list[str]]:
     """The variances of each metric in the pilot, and notes on where they come from."""
     if pilot is None:
@@ -97,44 +91,33 @@ def _pilots(
             what = Argument("cluster", cluster) if cluster is not None else Argument("metrics", list(metrics))
             raise OptionError(what, ": needs a pilot")
         return [Pilot("–")], ["variances as given"]
-    several = are_several(pilot) or system is not None
-    runs = open_runs(pilot if several else [pilot], system, least=1)
-    runs = runs if len(runs) == 1 else list(two_runs(runs, *names))
+    runs = list(two_runs(open_runs(pilot, system), *names))
     chosen = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
     chosen = chosen if metrics else [name for name in chosen if name != cluster]
     keys = [name for run in runs for name in run.keys(on, cluster)]
     loaded = [run.by_column([*chosen, *keys]) for run in runs]
-    if len(loaded) == 1:
-        units, factor = units_of(loaded[0], on), 2 * (1 - correlation)
-        assumed = f"the other system is assumed to vary as much, with correlation {correlation:g}"
-        notes = [f"variances from one run, {runs[0].name}: {assumed}"]
-    else:
-        units, factor = align(loaded, on, pairing, repeats=True), 1.0
-        how = "runs that share no questions" if pairing == "none" else f"rows paired by {units.joined_by}"
-        notes = [f"variances from the pilot, {how}"]
+    units = align(loaded, on, repeats=True)
     groups = units.questions if cluster is None else cluster_numbers(cluster, units.column(cluster))
     bounds = bounds_of(loaded, chosen)
-    pilots = [_pilot(units, name, groups, bounds.get(name), factor) for name in chosen]
+    pilots = [_pilot(units, name, groups, bounds.get(name)) for name in chosen]
+    notes = [f"variances from the pilot, rows paired by {units.joined_by}"]
     return pilots, [*notes, *(run.describe() for run in units.repeated if run is not None)]
 
 
-def _pilot(units: AlignedScores, metric: str, groups: Ints | None, bounds: Bounds | None, factor: float) -> Pilot:
-    """The variance of the differences of a metric, or of the scores of each run, times the factor."""
-    values = np.stack([units.scores(run, metric) for run in range(len(units.runs))])
-    independent = units.joined_by == "none" or len(values) == 1
-    scores = Scores(values, groups, bounds, rounding_error(units.precision(metric)), independent)
-    change = scores.change(0, len(values) - 1)
-    samples = [change.differences] if isinstance(change, PairedMeans) else []
-    if isinstance(change, IndependentMeans):
-        samples = [change.first, change.second][: len(values)]
-    if (least := min(sample.n for sample in samples)) < 2:
-        raise InputError(f"{metric}: the pilot has {least} questions with scores; a variance needs 2 or more")
+def _pilot(units: AlignedScores, metric: str, groups: Ints | None, bounds: Bounds | None) -> Pilot:
+    """The variance of the differences of a metric."""
+    values = np.stack([units.scores(run, metric) for run in range(2)])
+    both = ~np.isnan(values).any(axis=0)
+    clusters = None if groups is None else groups[both]
+    rounding = rounding_error(units.precision(metric))
+    differences = Sample.between(values[0, both], values[1, both], clusters, bounds, rounding)
+    if differences.n < 2:
+        raise InputError(f"{metric}: the pilot has {differences.n} questions with scores; a variance needs 2 or more")
     answers = [run.scores(metric) for run in units.repeated if run is not None]
-    separated = bool(answers) and len(answers) == len(values)
     within = [0.0 if run is None else run.scores(metric).within for run in units.repeated] or [0.0]
     noise = sum(one.within * float(np.mean(1.0 / one.counts)) for one in answers)
-    between = factor * max(sum(variance(sample.values) for sample in samples) - noise, 0.0)
-    return Pilot(metric, between, (within[0], within[-1]), separated, samples, factor, bounds=bounds)
+    between = max(variance(differences.values) - noise, 0.0)
+    return Pilot(metric, between, (within[0], within[-1]), len(answers) == 2, differences, bounds=bounds)
 
 
 def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) -> Pilot:
@@ -154,7 +137,7 @@ def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) 
             argument("within", one, Real(0.0, MOST))
         rest = (
             pilot.between
-            if pilot.separated or pilot.given or not pilot.samples
+            if pilot.separated or pilot.given or pilot.differences is None
             else max(pilot.between - sum(both), 0.0)
         )
         pilot = replace(pilot, between=rest, within=(float(both[0]), float(both[1])))
@@ -176,10 +159,13 @@ class PowerPlan:
     """The true difference of the means that is detected, or the margin of equivalence."""
     n: int | None
     """Questions that both systems answer; None if no question of the pilot differs."""
-    n_high: int | None
-    """Questions if the variance is as high as the pilot allows at this confidence; None without a pilot."""
+    low: float | None
+    """What is planned, the questions or the difference, if the variance is at the low end of its interval at this
+    confidence; None without a pilot."""
+    high: float | None
+    """The same at the high end."""
     note: str | None
-    """Why ``n_high`` may hold another level than the confidence, or why there is none."""
+    """Why the interval may hold another level than the confidence, or why there is none."""
     repeats: int
     """Answers of each system to each question."""
     between: float
@@ -208,13 +194,13 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
 
     def grids(self) -> list[Grid]:
         """One row per metric and number of answers."""
-        most = ("at most", lambda plan: cell(plan.n_high) + mark_of(plan.note))
+        ends = ("from pilot", lambda plan: _ends(plan) + mark_of(plan.note))
         within = ("within σ²/K", lambda plan: (plan.within_baseline + plan.within_other) / plan.repeats)
         columns = (
             ("Δ", "delta"),
             ("answers K", "repeats"),
             ("questions", "n"),
-            most,
+            ends,
             ("between ω²", "between"),
             within,
         )
@@ -222,16 +208,21 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
 
     def remarks(self) -> Sequence[str]:
         """What is shown by which test, where the variances come from, and the notes on them."""
-        test = "by a paired, two-sided test" if self.aim.sides == 1 else "by Welch's two-sided test"
-        shown = f"Δ is detected with power {self.power:g} {test} at level {self.aim.level:.3g}"
+        shown = f"Δ is detected with power {self.power:g} by a paired, two-sided test at level {self.aim.level:.3g}"
         if self.aim.equivalent:
             shown = f"equivalence within ±Δ is shown with power {self.power:g} at level {self.aim.level:.3g} if Δ is 0"
         notes = interval_notes(((plan.metric, plan.note) for plan in self.plans), self.confidence)
-        return [shown, *self.notes, *notes]
+        what = "questions" if self.planned == "n" else "Δ"
+        ends = f"from pilot: {what} at the ends of the {self.confidence * 100:g} % interval of the variance"
+        return [shown, *self.notes, *([ends] if any(plan.high is not None for plan in self.plans) else []), *notes]
+
+
+def _ends(plan: PowerPlan) -> str:
+    return "–" if plan.high is None else f"{cell(plan.low)} to {cell(plan.high)}"
 
 
 def power(
-    pilot: Annotated[Any, Help("Score files or tables of one or two systems.")] = None,
+    pilot: Annotated[Any, Help("Score files or tables of two systems.")] = None,
     *,
     metrics: shared.OnlyMetrics = None,
     delta: Annotated[float | None, Help("The difference to detect; prints the questions needed.")] = None,
@@ -243,7 +234,6 @@ def power(
     within: Annotated[
         float | Sequence[float] | None, Help("Variance of one answer within a question; twice for two systems.")
     ] = None,
-    correlation: Annotated[float, Help("Correlation of two systems, for a pilot of one.")] = 0.0,
     repeats: Annotated[int, Help("Answers of each system to each question.")] = 1,
     power: Annotated[float, Help("Probability of detecting the difference.")] = 0.8,
     confidence: Annotated[float, Help("1 minus the level of the two-sided test.")] = 0.95,
@@ -251,12 +241,6 @@ def power(
     baseline: shared.Baseline = None,
     other: Annotated[str | None, Help("The name of the other run.")] = None,
     on: shared.On = None,
-    pairing: Annotated[
-        Literal["id", "none"],
-        Help(
-            "What pairs the rows: id (or the column of on), or none: runs that share no rows, as independent samples."
-        ),
-    ] = "id",
     system: shared.System = None,
 ) -> PowerReport:
     """Plan a comparison: the questions needed to detect ``delta``, or the difference that ``n`` questions detect.
@@ -266,10 +250,9 @@ def power(
     Δ is detected with probability ``power`` by a two-sided test at level 1 − ``confidence`` if Δ ≥ (t₁₋α/₂ +
     t_power)·s/√n.  With ``margin``, n shows equivalence if there is no difference: margin ≥ (t₁₋α + t₍₁₊power₎/₂)·s/√n.
 
-    The variances come from a ``pilot`` of two runs, or of one (the other system is assumed to vary as much, with the
-    ``correlation`` given), or are given: ``between`` (ω²) and ``within`` (σ²).  ``n_high`` is the number of questions
-    if the variance is at the upper bound that the pilot allows; a ``note`` says where rare large differences may be
-    missing.
+    The variances come from a ``pilot`` of two runs, or are given: ``between`` (ω²) and ``within`` (σ²).  A pilot knows
+    the variance up to an interval, and so what is planned: from ``low`` to ``high``; a ``note`` says where rare large
+    differences may be missing.
 
     >>> import fastmetrics as fm
     >>> fm.power(between=0.25, delta=0.05)[0].n
@@ -290,15 +273,13 @@ def power(
     argument("repeats", repeats, Whole(1, 1_000_000))
     argument("power", power, Real(0.0, 1.0, above=True, below=True))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("correlation", correlation, Real(-1.0, 1.0))
-    argument("pairing", pairing, Choice("id", "none"))
     for name, size in (("delta", delta), ("margin", margin)):
         if size is not None:
             argument(name, size, Real(0.0, MOST, above=True))
     if n is not None:
         argument("n", n, Whole(2, 10**12))
-    aim = Aim(1 - confidence, power, margin is not None, 2 if pairing == "none" else 1)
-    pilots, notes = _pilots(pilot, listed(metrics), cluster, (baseline, other), on, system, correlation, pairing)
+    aim = Aim(1 - confidence, power, margin is not None)
+    pilots, notes = _pilots(pilot, listed(metrics), cluster, (baseline, other), on, system)
     plans = []
     for measured in pilots:
         _check_reach(measured, delta, margin)
@@ -319,24 +300,28 @@ def _check_reach(pilot: Pilot, delta: float | None, margin: float | None) -> Non
 
 
 def _plan(pilot: Pilot, repeats: int, delta: float | None, n: int | None, aim: Aim, confidence: float) -> PowerPlan:
-    total, n_high, note = pilot.of_question(repeats), None, None
-    is_known = total > 0 or pilot.given or not pilot.samples
-    if delta is None:
-        delta = aim.difference(total, n or 0, pilot.cluster_size) if is_known else math.nan
-    else:
-        highest, note = pilot.highest(total, confidence)
-        n = aim.questions(total, delta, pilot.cluster_size) if is_known else None
-        n_high = None if math.isnan(highest) else aim.questions(highest, delta, pilot.cluster_size)
+    total = pilot.of_question(repeats)
+    is_known, ends = total > 0 or pilot.given or pilot.differences is None, pilot.ends(total, confidence)
+
+    def planned(variance: float) -> float | None:
+        if math.isnan(variance) or (variance == 0 and not is_known):
+            return None
+        if delta is None:
+            return aim.difference(variance, n or 0, pilot.cluster_size)
+        return aim.questions(variance, delta, pilot.cluster_size)
+
+    found, low, high = (planned(one) for one in (total, ends.low, ends.high))
     return PowerPlan(
         metric=pilot.metric,
-        delta=float(delta),
-        n=n,
-        n_high=n_high,
-        note=note,
+        delta=(math.nan if found is None else found) if delta is None else float(delta),
+        n=n if delta is None else None if found is None else int(found),
+        low=low,
+        high=high,
+        note=ends.note,
         repeats=repeats,
         between=pilot.between,
         within_baseline=pilot.within[0],
         within_other=pilot.within[1],
         design_effect=pilot.design_effect,
-        n_pilot=None if pilot.given else pilot.n,
+        n_pilot=None if pilot.given or pilot.differences is None else pilot.differences.n,
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,9 +27,10 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
+from fastmetrics.base.notes import Note
 from fastmetrics.base.specs import Better
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
-from fastmetrics.stats.mean_interval import mean_interval, percentile_interval
+from fastmetrics.stats.mean_interval import few_differ, mean_interval, percentile_interval, shape_note, trimmed_mean
 from fastmetrics.stats.significance import (
     At,
     Formula,
@@ -46,7 +48,7 @@ from fastmetrics.stats.significance import (
     value_interval,
     welch_spread,
 )
-from fastmetrics.stats.sums import State, exact_mean, percentiles
+from fastmetrics.stats.sums import TRIMMED, State, exact_mean, percentiles
 
 NO_INTERVAL = Interval(math.nan, math.nan, "none")
 
@@ -97,6 +99,11 @@ def figure_of(
         if method is not None:
             interval = percentile_interval(values, share, method.confidence, clusters, bounds)
         return Quantity(value, interval, len(values), n_clusters)
+    if reading == TRIMMED:
+        found = trimmed_mean(values, 0.95 if method is None else method.confidence, clusters)
+        if method is not None:
+            interval = Interval(found.low, found.high, found.interval, found.note)
+        return Quantity(found.value, interval, len(values), n_clusters)
     if reading == "mean":
         sample = Sample.of(values, clusters, bounds).ordered()
         if method is not None:
@@ -167,6 +174,21 @@ class Change(ABC):
         return {}
 
 
+_MOST_DOUBLED = 40
+
+
+def _crossing(excess: Callable[[float], float], start: float, step: float) -> float:
+    """The place above ``start`` where a function that falls from above 0 crosses it; infinite if it does not."""
+    from scipy.optimize import brentq
+
+    end = start + step
+    for _ in range(_MOST_DOUBLED):
+        if not excess(end) >= 0:
+            return float(brentq(excess, start, end, xtol=1e-7 * step, rtol=1e-9))
+        start, end = end, end + (end - start) * 2
+    return math.inf
+
+
 def _margins(interval: At, better: Better, margin: float) -> dict[str, float]:
     p_not_worse = not_worse_p(interval, margin, better == "lower")
     return {"p_equivalent": equivalence_p(interval, margin), "p_not_worse": p_not_worse}
@@ -215,25 +237,37 @@ class PairedMeans(Change):
     def relative(self, method: Method) -> tuple[float, Interval]:
         """The change and its interval as shares of the first mean, which is estimated from the same units.
 
-        The ratio r of two means has the interval of the mean of r + (d − r·b)/|mean(b)| over units with the change d
-        and the first score b (linearisation); if these agree, that of the change, divided by |mean(b)|.
+        A share r is in the interval if 0 is in that of the mean of d − r·b over units with the change d and the first
+        score b (Fieller 1954); the latter is of the kind that ``method`` asks for.  Where few units changed, it reaches
+        at least as far as the interval of the change, divided by the first mean.
         """
         if not len(self.first) or self.before == 0:
             return math.nan, NO_INTERVAL
-        size, ratio = abs(self.before), self.delta / abs(self.before)
-        own = ratio + (self.second - self.first - ratio * math.copysign(1.0, self.before) * self.first) / size
-        span = self.bounds[1] - self.bounds[0] if self.bounds is not None else math.inf
-        sample = Sample.of(own, self.clusters, (-span / size, span / size))
-        interval = mean_interval(sample, method.confidence, method.interval, **method.drawn)
-        if math.isnan(interval.low):
-            plain = self.interval(method)
-            return ratio, replace(plain, low=plain.low / size, high=plain.high / size)
-        return ratio, interval
+        size, plain = abs(self.before), self.interval(method)
+        ratio, sign = self.delta / size, math.copysign(1.0, self.before)
+
+        def of(share: float) -> Interval:
+            args = (self.first, self.second, self.clusters, self.bounds, self.rounding)
+            sample = Sample.between(*args, times=1 + sign * share)
+            return mean_interval(sample, method.confidence, method.interval, **method.drawn)
+
+        own, start = of(ratio), (plain.high - plain.low) / size / 2
+        divided = replace(plain, low=plain.low / size, high=plain.high / size)
+        if math.isnan(own.low) or not start > 0:
+            return ratio, divided
+        low = -_crossing(lambda share: -of(-share).low, -ratio, start)
+        high = _crossing(lambda share: of(share).high, ratio, start)
+        if few_differ(self.differences):
+            low, high = min(low, divided.low), max(high, divided.high)
+        if self.bounds is not None and self.bounds[0] >= 0:
+            low = max(low, -1.0)
+        first = Sample.of(self.first, self.clusters, self.bounds)
+        note = own.note or (shape_note(first) if first.kind == "open-ended" else None)
+        note = note if math.isfinite(low) and math.isfinite(high) else Note("open_side")
+        return ratio, replace(own, low=low, high=high, note=note)
 
     def p(self, test: str, method: Method) -> float:
         """The p of one of ``TESTS``."""
-        if test == "mcnemar" and self.differences.kind != "flag differences":
-            return math.nan
         return p_value(test, self.differences, method.resamples, method.seed, method.threads)
 
     def p_note(self, test: str) -> str | None:
@@ -289,8 +323,8 @@ class IndependentMeans(Change):
         return unpaired_interval(self.first, self.second, method.confidence, method.interval, **method.drawn)
 
     def p(self, test: str, method: Method) -> float:
-        """The p of one of ``UNPAIRED_TESTS``."""
-        return unpaired_p(test, self.first, self.second)
+        """The p that agrees with the interval."""
+        return unpaired_p(self.first, self.second, method.interval)
 
     def p_note(self, test: str) -> str | None:
         """The notes on the intervals of both means."""

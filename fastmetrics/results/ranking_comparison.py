@@ -26,7 +26,7 @@ def compare_rankings(
     measures: shared.Measures = MEASURES,
     *,
     baseline: shared.Baseline = None,
-    tests: Annotated[Sequence[str] | str, Help("fisher (the default), t, mcnemar, wilcoxon.")] = "fisher",
+    tests: Annotated[Sequence[str] | str, Help("fisher (the default: random signs), t, wilcoxon.")] = "fisher",
     confidence: shared.Confidence = 0.95,
     interval: shared.Interval = "auto",
     bootstrap: shared.Bootstrap = 2_000,

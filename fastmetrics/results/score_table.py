@@ -41,6 +41,7 @@ from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_colu
 from fastmetrics.plans.corpus_values import is_corpus, is_counted, lists_read
 from fastmetrics.plans.notes import unread_notes
 from fastmetrics.plans.stored_metadata import Declared
+from fastmetrics.results.main_metric import concern_of
 from fastmetrics.results.row_groups import Piece, SortedIds
 from fastmetrics.results.score_columns import (
     check_bounds,
@@ -435,9 +436,14 @@ def _has_answers(names: Iterable[str]) -> bool:
 
 
 def bounds_of(runs: Sequence[ScoreTable], names: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The smallest and the largest score of these columns: as declared, or 0 and 1 of columns of booleans."""
+    """The smallest and the largest score of these columns: as declared, or 0 and 1 of columns of booleans.
+
+    Latencies, tokens and prices have none: nothing limits how large the rare ones are, unlike the length of a text.
+    """
     found = declared_bounds(names, first_declared(runs))
     for name in names:
+        if any(name in run.scores and concern_of(name, run.spec(name)) == "cost" for run in runs):
+            found.pop(name, None)
         types = [run.type_of(name) for run in runs if name in run.scores]
         if types and all(map(pa.types.is_boolean, types)):
             found[name] = (0.0, 1.0)

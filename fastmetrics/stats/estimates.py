@@ -7,6 +7,7 @@ order, and equal sums compare as equal.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -61,7 +62,7 @@ def as_share(estimate: Estimate) -> Estimate:
     return replace(estimate, value=(1 + estimate.value) / 2, low=(1 + estimate.low) / 2, high=(1 + estimate.high) / 2)
 
 
-Kind: TypeAlias = Literal["numbers", "flags", "flag differences", "pseudo-values"]
+Kind: TypeAlias = Literal["numbers", "open-ended", "flags", "differences", "flag differences", "pseudo-values"]
 Bounds: TypeAlias = tuple[float, float]
 
 _BITS = 56
@@ -145,13 +146,19 @@ class Sample:
         clusters: Ints | None = None,
         bounds: Bounds | None = None,
         rounding: float = ROUNDING,
+        times: float = 1.0,
     ) -> Sample:
-        """From the finite scores of two systems: the differences ``second - first``.
+        """From the finite scores of two systems: the differences ``second - times * first``.
 
         ``rounding`` is the relative error of the scores, larger if they come from a narrower type.
         """
+        kind, limits = _kind(first, second, bounds)
+        if times != 1:
+            first, kind = times * first, "differences"
+            ends = (times * bound for bound in bounds or (-math.inf, math.inf))
+            limits = None if limits is None or bounds is None else apart(sorted(ends), bounds)
         error = rounding * np.maximum(np.abs(first), np.abs(second))
-        return cls._of(second - first, clusters, *_kind(first, second, bounds), error)
+        return cls._of(second - first, clusters, kind, limits, error)
 
     @classmethod
     def linearised(
@@ -259,19 +266,26 @@ class Sample:
 def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[Kind, Bounds | None]:
     """The kind of values, and their bounds; scores of 0 and 1 are flags if these are declared to be their bounds.
 
-    A sample cannot tell: of the numbers of retries 0, 1 and 50, most samples hold 0 and 1 alone.
+    A sample cannot tell: of the numbers of retries 0, 1 and 50, most samples hold 0 and 1 alone.  Nor can it tell how
+    large the rare values are that it lacks: amounts of one sign without any declared bound are open-ended.
     """
     limits = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
     both = [first] if second is None else [first, second]
     flags = bounds == _FLAGS and all(bool(np.isin(values, _FLAGS).all()) for values in both)
-    if second is None:
-        return "flags" if flags else "numbers", limits
-    return "flag differences" if flags else "numbers", None if limits is None else between(limits)
+    if second is not None:
+        return "flag differences" if flags else "differences", None if limits is None else between(limits)
+    open_ended = bounds is None and bool((first >= 0).all() or (first <= 0).all())
+    return "flags" if flags else "open-ended" if open_ended else "numbers", limits
 
 
 def between(bounds: Bounds) -> Bounds:
     """The bounds of a difference of two values with these bounds."""
-    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+    return apart(bounds, bounds)
+
+
+def apart(first: Sequence[float], second: Sequence[float]) -> Bounds:
+    """The bounds of the difference of a second value from a first one, from those of both."""
+    return second[0] - first[1], second[1] - first[0]
 
 
 def _equal(values: Floats, error: Floats) -> bool:

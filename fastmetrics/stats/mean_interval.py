@@ -17,6 +17,7 @@ from fastmetrics.base.notes import Note
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels.resampling import resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import UNDEFINED, Bounds, Estimate, Interval, Sample, Spread
+from fastmetrics.stats.sums import CUT, exact_mean
 
 # The bootstrap interval of a mean, over rows or clusters.
 
@@ -76,7 +77,8 @@ def drawn(
 #
 # - ``skew_t``: Student's t with a longer tail on the side to which the values are skewed
 # - ``exact``: for flags, scores of 0 and 1 alone whose declared bounds are these, Clopper and Pearson 1934
-# - ``bounded``: for differences of scores of 0 and 1, and if few values differ, from the bounds of the values
+# - ``bounded``: for differences of scores of 0 and 1, and if few values differ, from the bounds of the values, where
+#   that is not wider than t with as many degrees of freedom as values differ
 # - ``worst_case``: the same if all values agree
 
 
@@ -88,12 +90,14 @@ LEAST_ROWS, LEAST_CLUSTERS = 20, 12
 FEWER = 5
 """Below this number, none does."""
 _FEW_RESAMPLED = 100
-_FEW_OF_A_KIND = 30
-_FEW_UNBOUNDED = 100
-_FEW_UNLIKE = 30
-_LONG_TAIL = 0.1
-_FAR = 0.5
-"""Of how many standard errors times n a bound is so far that unseen values near it would move the mean too much."""
+_FEW_UNBOUNDED, _FEW_OPEN_ENDED = 100, 300
+_FEW_UNLIKE, _FEWEST_UNLIKE = 30, 6
+_LONG_TAIL, _LONG_TAIL_UNBOUNDED, _LONG_TAIL_BOUNDED, _LONG_TAIL_OF_FEW = 0.1, 0.15, 0.2, 0.35
+_FEW_NEAR_BOUND, _FAR, _FAR_OF_CHANGE = 100, 0.7, 1.2
+"""Of how many standard errors times n a bound is so far that unseen values near it would move the mean too much; from
+100 rows on, which show any kind of row that is not very rare, only if the rows that there are have a long tail."""
+_WIDER = 1.2
+"""Of how many widths of Student's t a safe interval is worth a remark."""
 _ARGUMENTS, _STEP = np.exp(np.linspace(-20.0, 16.0, 401)), 0.09
 _WEIGHT, _FLAT, _NORMAL = 0.85, 1.0, 3.0
 
@@ -123,8 +127,10 @@ def mean_interval(
     if count < 2:
         few = Note("no_spread", least=2, what="rows" if sample.sizes is None else "clusters")
         return Interval(math.nan, math.nan, "none", few if count else None)
-    if sample.agree or (kind == "auto" and sample.bounds is not None and _rests_on_bounds(sample)):
+    if sample.agree or (kind == "auto" and sample.kind == "flag differences" and sample.sizes is None):
         return _from_bounds(sample, confidence)
+    if kind == "auto" and sample.bounds is not None and sample.kind != "pseudo-values" and few_differ(sample):
+        return _of_few(sample, confidence)
     if kind in ("auto", "t"):
         interval = spread_interval(sample.mean, sample.spread, confidence, kind)
     else:
@@ -136,27 +142,47 @@ def mean_interval(
     return replace(interval, low=max(interval.low, low), high=min(interval.high, high), note=note)
 
 
-def _rests_on_bounds(sample: Sample) -> bool:
-    """Whether the spread of the rows says too little about the mean, or there is an exact method for their values."""
-    if sample.kind == "flag differences" and sample.sizes is None:
-        return True
-    return sample.kind != "pseudo-values" and _few_differ(sample)
+def _of_few(sample: Sample, confidence: float) -> Interval:
+    """The interval of rows of which few differ from the most frequent value: on each side the shorter of two.
+
+    One allows for values that no row has, up to the bounds; the other is t with the degrees of freedom of the rows that
+    differ, if these are not too few.
+    """
+    bounded, differing = _from_bounds(sample, confidence), sample.unlike
+    if differing < _FEWEST_UNLIKE or sample.sizes is not None:
+        return bounded
+    own = spread_interval(sample.mean, sample.spread, confidence, freedom=min(sample.n, differing) - 1)
+    if own.low <= bounded.low and own.high >= bounded.high:
+        return bounded
+    is_skewed = abs(own.skew) > _LONG_TAIL_OF_FEW
+    note = Note("few_unlike", least=_FEW_UNLIKE) if is_skewed else None
+    return replace(own, low=max(own.low, bounded.low), high=min(own.high, bounded.high), note=note)
 
 
-def _few_differ(sample: Sample) -> bool:
+def few_differ(sample: Sample) -> bool:
+    """Whether so few rows differ from the most frequent value that the spread says little."""
     return sample.unlike < min(_FEW_UNLIKE, sample.n / 2)
 
 
 def shape_note(sample: Sample) -> str | None:
-    """Why the interval of enough rows or clusters may not hold its level, by the shape of the values."""
-    what = "rows" if sample.sizes is None else "clusters"
-    if sample.bounds is None and len(sample.units) < _FEW_UNBOUNDED:
-        return Note("unbounded", least=_FEW_UNBOUNDED, what=what)
-    if _few_differ(sample):
+    """Why the interval of enough rows or clusters may not hold its level: by the kind of values, then by their shape.
+
+    Of amounts of one sign without bounds, such as latencies, a sample of few lacks the rare large ones: its own shape
+    cannot tell.
+    """
+    what, count, skew = "rows" if sample.sizes is None else "clusters", len(sample.units), abs(sample.spread.skew)
+    if sample.bounds is None and sample.kind != "pseudo-values":
+        least = _FEW_OPEN_ENDED if sample.kind == "open-ended" else _FEW_UNBOUNDED
+        if count < least:
+            return Note("unbounded", least=least, what=what)
+        if skew > _LONG_TAIL_UNBOUNDED:
+            return Note("long_tailed", what=what)
+    if few_differ(sample) and (sample.bounds is None or skew > _LONG_TAIL_OF_FEW or sample.kind == "pseudo-values"):
         return Note("few_unlike", least=_FEW_UNLIKE)
     if sample.bounds is not None and sample.kind != "pseudo-values":
         far = max(sample.mean - sample.bounds[0], sample.bounds[1] - sample.mean)
-        if far > _FAR * len(sample.units) * sample.spread.error:
+        reach = _FAR_OF_CHANGE if sample.kind == "differences" else _FAR
+        if far > reach * count * sample.spread.error and (count < _FEW_NEAR_BOUND or skew > _LONG_TAIL_BOUNDED):
             return Note("near_bound", what=what)
     return None
 
@@ -168,8 +194,7 @@ def exact_interval(hits: int, n: int, confidence: float) -> Interval:
     tail = (1 - confidence) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    few = min(hits, n - hits) < _FEW_OF_A_KIND
-    return Interval(low, high, "exact", Note("few_of_a_kind") if few else None)
+    return Interval(low, high, "exact")
 
 
 def _from_bounds(sample: Sample, confidence: float) -> Interval:
@@ -180,17 +205,19 @@ def _from_bounds(sample: Sample, confidence: float) -> Interval:
     1 it is the exact interval.  If all n values equal v, another value has a share of at most 1 − (α/2)^(1/n).
     """
     if sample.bounds is None:
-        return Interval(math.nan, math.nan, "none", Note("no_bounds"))
-    is_few = sample.agree or sample.unlike < _FEW_UNLIKE
-    note = Note("all_agree" if sample.agree else "few_differ") if is_few else None
+        is_rounded = sample.error > 0 and bool((sample.values != sample.values[0]).any())
+        return Interval(math.nan, math.nan, "none", Note("rounded" if is_rounded else "no_bounds"))
     if sample.agree:
         hidden = unseen(confidence, len(sample.units))
         low, high = (sample.mean + hidden * (bound - sample.mean) for bound in sample.bounds)
-        return Interval(low, high, "worst_case", note)
+        return Interval(low, high, "worst_case", Note("all_agree"))
     totals, sizes, counts = sample.groups
     tail, (least, most) = (1 - confidence) / 2, sample.bounds
     low = -_weighted_quantile(-totals, sizes, counts, -least, tail)
-    return Interval(low, _weighted_quantile(totals, sizes, counts, most, tail), "bounded", note)
+    high = _weighted_quantile(totals, sizes, counts, most, tail)
+    plain = spread_interval(sample.mean, sample.spread, confidence, "t")
+    is_wider = high - low > _WIDER * (plain.high - plain.low)
+    return Interval(low, high, "bounded", Note("few_differ") if is_wider else None)
 
 
 def _weighted_quantile(totals: Floats, sizes: Floats, counts: Ints, most: float, tail: float) -> float:
@@ -231,7 +258,9 @@ def unseen(confidence: float, count: int) -> float:
     return -math.expm1(math.log((1 - confidence) / 2) / count)
 
 
-def spread_interval(value: float, spread: Spread, confidence: float = 0.95, kind: str = "auto") -> Interval:
+def spread_interval(
+    value: float, spread: Spread, confidence: float = 0.95, kind: str = "auto", freedom: float | None = None
+) -> Interval:
     """Student's t, by default with a longer tail on the side to which the residuals are skewed.
 
     Hall 1992 corrects t for skewness: t + a·t² + a²·t³/3 + a/2 has quantiles close to those of Student's t, where a is
@@ -241,7 +270,8 @@ def spread_interval(value: float, spread: Spread, confidence: float = 0.95, kind
     """
     from scipy.special import stdtrit
 
-    quantile, count = float(stdtrit(spread.freedom, (1 + confidence) / 2)), spread.freedom + 1
+    freedom = spread.freedom if freedom is None else freedom
+    quantile, count = float(stdtrit(freedom, (1 + confidence) / 2)), spread.freedom + 1
     if kind == "t" or spread.count < FEWER:
         reach = quantile * spread.error
         return Interval(value - reach, value + reach, "t", skew=spread.skew)
@@ -279,7 +309,34 @@ def level_note(kind: str, freedom: float, count: int, clustered: bool = False) -
     return Note("uneven_clusters", least=least)
 
 
-# Percentiles, with exact confidence intervals.
+# The mean of the middle of the values, and percentiles, which rare large values do not move.
+
+
+def trimmed_mean(values: Floats, confidence: float = 0.95, clusters: Ints | None = None) -> Estimate:
+    """The mean of the middle 80 % of the values with its interval (Tukey and McLaughlin 1963).
+
+    The standard error is that of the mean of the values of which a tenth at each end is moved to the nearest other
+    value, divided by 0.8.  NaN without values.
+
+    >>> found = trimmed_mean(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1000.0]))
+    >>> found.value, round(found.low, 2), round(found.high, 2)
+    (5.5, 2.94, 8.06)
+    """
+    n, cut = len(values), int(CUT * len(values))
+    if not n:
+        return UNDEFINED
+    in_order = np.sort(values)
+    middle = in_order[cut : n - cut]
+    held = Sample.of(np.clip(values, middle[0], middle[-1]), clusters)
+    what = "rows" if held.sizes is None else "clusters"
+    if not held.spread.error > 0:
+        why = Note("no_spread", least=2, what=what) if len(held.units) < 2 else Note("no_bounds")
+        return Estimate(exact_mean(middle), math.nan, math.nan, "none", why)
+    freedom, count = held.spread.freedom * len(middle) / n, len(held.units)
+    spread = held.spread.corrected(n / len(middle), freedom)
+    interval = spread_interval(exact_mean(middle), spread, confidence, "t")
+    note = level_note("skew_t", freedom, count, clustered=clusters is not None)
+    return Estimate.of(exact_mean(middle), replace(interval, note=note))
 
 
 def percentile_interval(

@@ -25,7 +25,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.notes import Note, joined
 from fastmetrics.kernels.resampling import flipped_sums, resampled_clusters, resampled_sums
 from fastmetrics.stats.estimates import ROUNDING, Bounds, Interval, Sample, Spread, between, whole, without_noise
-from fastmetrics.stats.mean_interval import drawn, exact_interval, mean_interval, shape_note
+from fastmetrics.stats.mean_interval import LEAST_ROWS, drawn, few_differ, mean_interval, shape_note, spread_interval
 from fastmetrics.stats.sums import exact_sum
 
 # Packing several integer columns into 64-bit words, so that one sum of words gives the sums of several columns.
@@ -85,11 +85,12 @@ class Packed:
 # Paired tests for the mean difference between two systems, also for its equivalence.
 
 
-TESTS = ("fisher", "t", "mcnemar", "wilcoxon")
+TESTS = ("fisher", "t", "wilcoxon")
 """The tests for a pair of systems."""
 
-_SKEWED = 0.15
-"""From this skewness, divided by the root of the number of rows, p of random signs is up to twice its level."""
+_SKEWED, _SKEWED_OF_FEW = 0.15, 0.35
+"""From this skewness, divided by the root of the number of rows, p of random signs is up to twice its level; where few
+rows differ, chance alone makes the former."""
 EXACT = 20
 """Up to this number of rows (or clusters), all sign patterns are enumerated."""
 
@@ -124,15 +125,18 @@ def p_value(test: str, differences: Sample, resamples: int, seed: int, threads: 
         return math.nan
     if test == "fisher":
         return randomisation_p(differences, resamples, seed, threads)
-    return {"t": t_p, "mcnemar": mcnemar_p, "wilcoxon": wilcoxon_p}[test](differences)
+    return t_p(differences) if test == "t" else wilcoxon_p(differences)
 
 
 def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int | None) -> float:
     """Fisher's randomisation test: (1 + #{|Δ*| ≥ |Δ|})/(1 + N), where Δ* has random signs of the differences.
 
-    For 20 rows or fewer, all 2ⁿ sign patterns are enumerated instead.  Clusters flip together.
+    All 2ⁿ sign patterns count instead for 20 rows or fewer, and for flags, whose sums are binomial (McNemar 1947).
+    Clusters flip together.
     """
     units = differences.units
+    if differences.kind == "flag differences" and differences.sizes is None:
+        return _binomial_p(int((units > 0).sum()), int((units < 0).sum()))
     tolerance = len(units)  # each value was rounded by up to half a unit
     reached = abs(int(units.sum())) - tolerance
     if len(units) <= EXACT:
@@ -143,6 +147,13 @@ def randomisation_p(differences: Sample, resamples: int, seed: int, threads: int
         return 1.0 if reached <= 0 else int(above.sum() + below.sum()) / 2 ** len(units)
     totals = drawn(partial(flipped_sums, units), len(units), resamples, seed, threads)
     return (1 + int((np.abs(totals) >= reached).sum())) / (1 + resamples)
+
+
+def least_p(test: str, units: int, resamples: int) -> float:
+    """The smallest p that a test can give for so many rows or clusters; 0 if there is none."""
+    if test in ("t", *UNPAIRED_TESTS):
+        return 0.0
+    return 2.0 ** max(1 - units, -1000) if units <= EXACT or test == "wilcoxon" else 1 / (resamples + 1)
 
 
 def _signed_sums(units: Ints) -> Ints:
@@ -168,23 +179,38 @@ def t_p(differences: Sample) -> float:
     return float(2 * stdtr(spread.freedom, -abs(differences.mean / spread.error)))
 
 
-def mcnemar_p(differences: Sample) -> float:
-    """McNemar's exact test for scores of 0 and 1: a binomial test over the differing rows; 1 without any."""
+def _binomial_p(wins: int, losses: int) -> float:
+    """The two-sided p that rows rise and fall with equal probability; 1 without any."""
     from scipy.special import bdtr
 
-    wins, losses = int((differences.values > 0).sum()), int((differences.values < 0).sum())
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
 
 
+_MOST_RANKED = 200
+"""Up to this number of differences, sums of tied ranks are counted; beyond, the normal approximation is close."""
+
+
 def wilcoxon_p(differences: Sample) -> float:
-    """Wilcoxon's signed-rank test as in SciPy (without zeros); 1 if all differences are 0.
+    """Wilcoxon's signed-rank test without zeros: SciPy's, or with ties over all signs; 1 if all differences are 0.
 
     Differences that are equal but for the rounding of the scores are tied: 0.3 − 0.2 and 0.2 − 0.1.
     """
-    from scipy.stats import wilcoxon
+    from scipy.stats import rankdata, wilcoxon
 
     values = differences.rounded[differences.rounded != 0]
-    return float(wilcoxon(values).pvalue) if len(values) else 1.0
+    if not len(values):
+        return 1.0
+    doubled = np.rint(2 * rankdata(np.abs(values))).astype(np.int64)
+    if len(values) > _MOST_RANKED or len(np.unique(doubled)) == len(values):
+        return float(wilcoxon(values).pvalue)
+    shares = np.zeros(int(doubled.sum()) + 1)  # of all signs, by the sum of the doubled ranks of the rises
+    shares[0], reached = 1.0, 0
+    for rank in doubled.tolist():
+        shares[rank : reached + rank + 1] = (shares[rank : reached + rank + 1] + shares[: reached + 1]) / 2
+        shares[:rank] /= 2
+        reached += rank
+    rises = int(doubled[values > 0].sum())
+    return min(1.0, 2 * min(float(shares[: rises + 1].sum()), float(shares[rises:].sum())))
 
 
 def p_note(test: str, differences: Sample) -> str | None:
@@ -193,11 +219,11 @@ def p_note(test: str, differences: Sample) -> str | None:
     Random signs and t suppose that rises and falls of a size are equally likely, which differences of scores of 0 and 1
     always are without a true difference.
     """
-    if test == "mcnemar" or differences.kind == "flag differences" or len(differences.units) < 2:
+    if differences.kind == "flag differences" or len(differences.units) < 2:
         return None
     if not differences.units.any():  # p is 1: no row differs
         return None
-    if abs(differences.spread.skew) > _SKEWED:
+    if abs(differences.spread.skew) > (_SKEWED_OF_FEW if few_differ(differences) else _SKEWED):
         return Note("skewed_differences")
     return shape_note(differences)
 
@@ -410,11 +436,13 @@ def _without(pair: PairedCounts) -> Floats:
     return pair.differences(pair.first.sum(axis=0) - pair.first, pair.second.sum(axis=0) - pair.second)
 
 
-# Tests and the interval for the difference of the means of two independent samples: runs that share no rows.
+# The interval for the difference of the means of two independent samples, runs that share no rows, and its p.
 
 
-UNPAIRED_TESTS = ("interval", "welch")
-"""The tests for two runs without shared rows."""
+UNPAIRED_TESTS = ("welch",)
+"""The test for two runs without shared rows."""
+_STRAIGHT = 0.05
+"""Up to this skewness, divided by the root of the number of rows, Welch's t holds its level."""
 
 
 def unpaired_interval(
@@ -427,10 +455,11 @@ def unpaired_interval(
     seed: int = 0,
     threads: int | None = None,
 ) -> Interval:
-    """The interval of the difference of two means, from the interval of each (Newcombe 1998; Zou and Donner 2008).
+    """The interval of the difference of two means: Welch's where it holds, else from the interval of each.
 
-    Δ − √((m₂ − low₂)² + (high₁ − m₁)²) to Δ + √((high₂ − m₂)² + (m₁ − low₁)²): each side has the reach of both means
-    that makes it long, so skewed, rare and equal scores count as they do for one run.  NaN if one has no interval.
+    The latter (Newcombe 1998; Zou and Donner 2008) is Δ − √((m₂ − low₂)² + (high₁ − m₁)²) to
+    Δ + √((high₂ − m₂)² + (m₁ − low₁)²): each side has the reach of both means that makes it long, so skewed, rare and
+    equal scores count as they do for one run.  NaN if one has no interval.
 
     >>> scores = np.ones(40), np.repeat([1.0, 0.0], [980, 20])
     >>> found = unpaired_interval(*(Sample.of(each, None, (0.0, 1.0)) for each in scores), 0.95)
@@ -439,13 +468,25 @@ def unpaired_interval(
     """
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
     one, other = (mean_interval(sample, confidence, kind, **drawn) for sample in (first, second))
-    note = joined(one.note, other.note)
+    note, delta = joined(one.note, other.note), second.mean - first.mean
     if math.isnan(one.low) or math.isnan(other.low):
         return Interval(math.nan, math.nan, "none", note)
-    delta = second.mean - first.mean
+    if is_welch(first, second, kind):
+        spread = welch_spread(first, second)
+        return replace(spread_interval(delta, spread, confidence, "t"), kind="welch", note=note)
     below = math.hypot(second.mean - other.low, one.high - first.mean)
     above = math.hypot(other.high - second.mean, first.mean - one.low)
     return Interval(delta - below, delta + above, "combined", note)
+
+
+def is_welch(first: Sample, second: Sample, kind: str = "auto") -> bool:
+    """Whether Welch's t holds its level: of enough numbers in both runs that differ, without a long tail."""
+    spread = welch_spread(first, second)
+    if not spread.error > 0 or kind == "percentile":
+        return False
+    several = all(sample.kind != "flags" and not few_differ(sample) for sample in (first, second))
+    is_straight = several and spread.count >= LEAST_ROWS and abs(spread.skew) <= _STRAIGHT
+    return is_straight or (kind == "t" and not (first.agree or second.agree))
 
 
 def welch_spread(first: Sample, second: Sample) -> Spread:
@@ -457,19 +498,14 @@ def welch_spread(first: Sample, second: Sample) -> Spread:
     return second.spread.plus(first.spread, -1)
 
 
-def unpaired_p(test: str, first: Sample, second: Sample) -> float:
-    """The two-sided p of one of ``UNPAIRED_TESTS``: the α of the default interval that ends at 0, or Welch's t-test.
-
-    Welch's p is NaN below two rows each, and where neither sample varies.
-    """
+def unpaired_p(first: Sample, second: Sample, kind: str = "auto") -> float:
+    """The two-sided p of Welch's t where its interval is shown, else the α of the shown interval that ends at 0."""
     from scipy.special import stdtr
 
-    if test == "interval":
-        return interval_p(lambda confidence: unpaired_interval(first, second, confidence))
-    spread = welch_spread(first, second)
-    if not spread.error > 0:
-        return math.nan
-    return float(2 * stdtr(spread.freedom, -abs(second.mean - first.mean) / spread.error))
+    if is_welch(first, second, kind):
+        spread = welch_spread(first, second)
+        return float(2 * stdtr(spread.freedom, -abs(second.mean - first.mean) / spread.error))
+    return interval_p(lambda confidence: unpaired_interval(first, second, confidence))
 
 
 # Several tests at once: corrected p values, the test of all pairs of several systems, and their letters.
@@ -584,10 +620,6 @@ def max_t_p(
 # The size of an experiment: questions needed to detect a difference, and the difference that questions detect.
 
 
-_FEW_DECIDE = 0.25
-"""The skewness of the squares divided by the root of their number; of normal differences, that of 128."""
-
-
 @dataclass(frozen=True)
 class Aim:
     """What a plan is to show: a difference, or with ``equivalent`` that it lies within a margin if there is none."""
@@ -595,8 +627,6 @@ class Aim:
     level: float
     power: float
     equivalent: bool = False
-    sides: int = 1
-    """2 for runs that share no questions, each with its own mean."""
 
     def difference(self, variance: float, n: float, cluster_size: float) -> float:
         """The smallest true difference, or margin, for which ``n`` questions of this variance are enough.
@@ -606,8 +636,8 @@ class Aim:
         """
         from scipy.special import stdtrit
 
-        freedom = self.sides * (n / cluster_size - 1)
-        if freedom < self.sides:
+        freedom = n / cluster_size - 1
+        if freedom < 1:
             return math.nan
         tails = (1 - self.level, (1 + self.power) / 2) if self.equivalent else (1 - self.level / 2, self.power)
         return float(sum(stdtrit(freedom, tail) for tail in tails) * math.sqrt(variance / n))
@@ -633,23 +663,18 @@ class Aim:
         return high
 
 
-def variance_bound(differences: Sample, confidence: float) -> tuple[float, str | None]:
-    """The upper confidence bound of the variance of one question's difference, and why it may hold another level.
+def variance_interval(differences: Sample, confidence: float) -> Interval:
+    """The interval of the variance of one question's difference: that of a mean of squares.
 
-    The variance is a mean of squares, so the bound is that of their mean: exact for scores of 0 and 1, where it is that
-    of the share that differs, and else the larger of the interval of the mean of the squared residuals, which knows of
-    skewness and of the bounds of the scores, and of s²·f/χ²_f, which is exact for normal differences.  The squares of
-    clusters are of the sums of their residuals.  NaN for fewer than two rows or clusters, and if all values agree and
-    have no bounds.
+    Of differences of flags it is that of the share that differs.  Else it is the interval of the mean of the squared
+    residuals, which knows of skewness and of the bounds of the scores, and reaches at least as far as that by χ², which
+    is exact for normal differences.  The squares of clusters are of the sums of their residuals.
     """
     from scipy.special import chdtri
 
     count, n = len(differences.units), differences.n
-    if count < 2:
-        return math.nan, None
     if differences.kind == "flag differences" and differences.sizes is None:
-        interval = mean_interval(Sample.of(differences.values**2, None, (0.0, 1.0)), 2 * confidence - 1)
-        return interval.high, interval.note
+        return mean_interval(Sample.of(differences.values**2, None, (0.0, 1.0)), confidence)
     residuals, exponent = differences.residuals
     sizes = np.ones(count) if differences.sizes is None else differences.sizes
     squares = np.ldexp(residuals, exponent) ** 2 * count / (n - sizes)
@@ -658,15 +683,9 @@ def variance_bound(differences: Sample, confidence: float) -> tuple[float, str |
         low, high = differences.bounds
         largest = float(sizes.max())
         most = (max(high - differences.mean, differences.mean - low) * largest) ** 2 * count / (n - largest)
-    interval = mean_interval(Sample.of(squares, None, (0.0, most)), 2 * confidence - 1)
-    spread = differences.spread
-    normal = n * spread.error**2 * spread.freedom / float(chdtri(spread.freedom, confidence))
-    note = interval.note
-    if differences.kind == "flags" and differences.sizes is None and not differences.agree:
-        ones = int(differences.values.sum())
-        note = exact_interval(ones, n, confidence).note  # 0 and 1 are all values: none is missing near a bound
-    elif interval.kind == "worst_case" and not differences.agree:
-        note = Note("equally_far")
-    if note is None and interval.skew > _FEW_DECIDE:
-        note = Note("few_decide_variance")
-    return interval.high if math.isnan(interval.high) else max(interval.high, normal), note
+    interval = mean_interval(Sample.of(squares, None, (0.0, most)), confidence)
+    spread, tail = differences.spread, (1 - confidence) / 2
+    total = n * spread.error**2 * spread.freedom
+    low, high = (total / float(chdtri(spread.freedom, share)) if total > 0 else math.nan for share in (tail, 1 - tail))
+    low, high = np.fmin(max(interval.low, 0.0), low), np.fmax(interval.high, high)
+    return replace(interval, low=float(low), high=float(high))

@@ -482,14 +482,6 @@ def test_clusters_widen_the_interval():
         fm.compare([old, new], cluster="session", tests="wilcoxon")
 
 
-def test_mcnemar_notes_unsuitable_data():
-    flags = [run((values > 0.5).astype(float)) for values in (FIRST, SECOND)]
-    assert fm.compare(flags, tests="mcnemar")["token_f1"].p < 1
-    odd = fm.compare([OLD, NEW], tests="mcnemar", **SMALL)
-    assert math.isnan(odd["token_f1"].p)
-    assert "mcnemar needs scores of 0 and 1; not computed for token_f1" in odd.notes
-
-
 def test_bad_options_are_named():
     for options, message in [
         ({"tests": "fischer"}, "fisher"),
@@ -592,3 +584,22 @@ def test_too_few_rows_for_a_verdict_are_noted(rows, metrics, said):
     note = f"{rows} rows: the smallest possible p of fisher is {2.0 ** (1 - rows):.4g}{of}: no verdict can come"
     assert (note in found.notes) is said
     assert (found.verdict(found["m0"]) == "–") is said
+
+
+@pytest.mark.parametrize(("n", "detects"), [(5, False), (6, True)])
+def test_a_difference_is_detectable_only_where_p_can_be_small_enough(n, detects):
+    """With 5 rows, the smallest p of random signs is 2/32."""
+    rng = np.random.default_rng(n)
+    first = {"id": range(n), "token_f1": rng.uniform(0.4, 0.5, n)}
+    second = {"id": range(n), "token_f1": rng.uniform(0.8, 0.9, n)}
+    by_signs, by_t = fm.compare([first, second], tests="fisher,t")
+    assert (math.isnan(by_signs.detectable), by_signs.p <= 0.05) == (not detects, detects)
+    assert by_t.detectable > 0
+
+
+def test_runs_of_unequal_precision_are_said():
+    values = np.random.default_rng(0).random(40)
+    rows = [pa.table({"id": range(40), "token_f1": pa.array(values, kind)}) for kind in (pa.float32(), pa.float64())]
+    notes = fm.compare({"narrow": rows[0], "wide": rows[1]}).notes
+    assert any(note.startswith("token_f1: float32 in narrow, wider in another run;") for note in notes)
+    assert not any("float32" in note for note in fm.compare([rows[0], rows[0]]).notes)

@@ -100,13 +100,6 @@ def test_rows_without_a_score_make_a_system_worse():
     assert "12 rows have no score, and my_score has no worst score" in neutral.reason
 
 
-def test_corrections():
-    old, new = tables(BEFORE, BEFORE + CHANGE)
-    rules = ["token_f1.equivalent <= 0.1", "token_f1.drop <= 0.1"]
-    found = fm.gate(new, rules, baseline=old, correction="bonferroni")
-    assert [check.confidence for check in found] == pytest.approx([0.95, 0.975])
-
-
 def test_the_output_says_why():
     found = one("token_f1.equivalent <= 0.01")
     assert found.reason == (

@@ -112,11 +112,9 @@ def test_a_metric_without_a_worst_score_names_the_options():
         assert not found.passed
         assert found[0].reason == (
             "2 rows have no score, and latency_ms has no worst score to count for them; add 'with unpaired=ignore' to "
-            "the rule, or the score to count, 'with unpaired=NUMBER'"
+            "the rule"
         )
         assert fm.gate(scores, f"{rule} with unpaired=ignore").passed
-        assert not fm.gate(scores, f"{rule} with unpaired=60000, n >= 5").passed
-    assert fm.gate(scores, "latency_ms <= 30 with unpaired=40")[0].value == pytest.approx((28 * 15 + 80) / 30)
     base = {"id": range(30), "latency_ms": np.linspace(10, 20, 30)}
     assert not fm.gate(scores, "latency_ms.drop <= 100", baseline=base).passed
     assert fm.gate(scores, "latency_ms.drop <= 100 with unpaired=ignore", baseline=base).passed
@@ -128,13 +126,12 @@ def test_a_metric_without_a_worst_score_names_the_options():
 def test_a_corpus_metric_with_rows_without_a_score_names_the_only_option(keep_counts):
     rows = {"id": [1, 2], "answer": ["the cat sat on the mat", None], "reference": ["the cat sat on the mat", "x"]}
     scores = fm.score(rows, "corpus_bleu", keep_counts=keep_counts)
-    for rule in ("corpus_bleu >= 5 with n >= 1", "corpus_bleu >= 5 with n >= 1, unpaired=0"):
-        (one,) = fm.gate(scores, rule)
-        assert (one.met, one.reason) == (
-            False,
-            "1 row has no score, and corpus_bleu has no scores of rows, of which one could count for them; add 'with "
-            "unpaired=ignore' to the rule",
-        )
+    (one,) = fm.gate(scores, "corpus_bleu >= 5 with n >= 1")
+    assert (one.met, one.reason) == (
+        False,
+        "1 row has no score, and corpus_bleu has no worst score to count for them; add 'with unpaired=ignore' to the "
+        "rule",
+    )
     ignored = fm.gate(scores, "corpus_bleu >= 5 with n >= 1, unpaired=ignore")
     assert ignored.passed
     said = "corpus_bleu: 1 row without a score (failed, or an input is missing) is ignored (unpaired=ignore)"
@@ -220,28 +217,12 @@ def test_judged_rows_without_a_score_count_as_the_worst_of_the_rubric():
     assert fm.gate(table, ["judge_safety.n_error == 5", "judge_safety.n_missing == 0"]).passed
 
 
-def test_failed_answers_to_a_repeated_question_count():
+def test_a_question_has_the_mean_of_the_answers_with_a_score():
     old = {"id": [n for n in range(20) for _ in range(3)], "token_f1": [0.8, 0.9, 0.7] * 20}
     new = {**old, "token_f1": [0.8, None, None] * 20}
-    (one,) = fm.gate(new, "token_f1.drop <= 0.05", baseline=old)
-    assert (one.met, one.n, one.n_worst, one.value) == (False, 20, 20, pytest.approx(0.8 - 0.8 / 3))
-    (one,) = fm.gate(new, "token_f1 >= 0.7", baseline=old)
-    assert (one.met, one.value) == (False, pytest.approx(0.8 / 3))
-    assert fm.gate(new, "token_f1.drop.point <= 0.05", baseline=old, unpaired="ignore").passed
-    assert fm.gate(old, "token_f1.drop.point <= 0", baseline=old).passed
-    (same,) = fm.gate(new, "token_f1.drop.point <= 0", baseline=new)
-    assert (same.met, same.n_worst, same.value) == (True, 0, 0.0)
-    worse = {**new, "token_f1": [0.8, None, math.nan] * 20}
-    (same,) = fm.gate(pa.table(worse), "token_f1.drop.point <= 0", baseline=new)
-    assert (same.met, same.n_worst) == (True, 0)
-    (one,) = fm.gate(new, "token_f1.drop.point <= 0.2", baseline={**new, "token_f1": [0.8, 0.8, None] * 20})
-    assert (one.met, one.n_worst, one.value) == (False, 20, pytest.approx(0.8 / 3))
-    numbered = {"id": [0, 0, 0, *range(1, 20)], "repeat": [1, 2, 3, *[1] * 19], "token_f1": [0.8] * 22}
-    (one,) = fm.gate(numbered, "token_f1.drop.point <= 0.05", baseline={**old, "repeat": [1, 2, 3] * 20})
-    assert (one.met, one.n_worst) == (False, 19)
-    found = fm.gate(new, "token_f1.low >= 0.1")
-    assert (found.passed, found[0].n, found[0].n_worst, found[0].value) == (True, 20, 20, pytest.approx(0.8 / 3))
-    assert "scores: 3 answers to each of 20 questions; a question's score is their mean" in found.notes
+    (one,) = fm.gate(new, "token_f1.drop.point <= 1e-9", baseline=old)
+    assert (one.met, one.n, one.n_worst, one.value) == (True, 20, 0, pytest.approx(0, abs=1e-12))
+    assert fm.gate(new, "token_f1 >= 0.799").passed
 
 
 def test_corpus_metrics_refuse_lost_rows(tmp_path):
@@ -296,10 +277,7 @@ def test_the_program_ignores_unpaired_rows_on_request(tmp_path):
     assert "are ignored (unpaired=ignore)" in " ".join(ignored.out.split())
     told = json.loads(program(*command, "--json").out)["checks"][0]
     assert (told["n"], told["n_worst"], told["worst"], told["n_ignored"]) == (50, 50, 0.0, 0)
-    (tmp_path / "rules.toml").write_text(
-        '[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "ignore"\n'
-        '[[rule]]\nrequire = "token_f1 >= 0.2"\nunpaired = 0.1\n'
-    )
+    (tmp_path / "rules.toml").write_text('[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "ignore"\n')
     assert (
         program(
             "gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "--rules", tmp_path / "rules.toml"
@@ -349,14 +327,6 @@ def test_shares_are_of_the_rows_of_the_scores_and_those_that_scoring_rejected(tm
     )
     (one,) = fm.gate(tmp_path / "o.parquet", "token_f1.share_error <= 25%")
     assert (one.value, one.met) == (0.25, True)
-
-
-def test_a_null_beside_a_scored_answer_failed_if_the_metadata_leave_it_open(tmp_path):
-    rows = {"id": ["p", "p", "q", "q"], "repeat": [1, 2, 1, 2], "question": ["a", "a", "", "a"]}
-    for name, answers in (("old", ["a", "a", "a", "a"]), ("new", ["a", None, "", "a"])):
-        fm.score({**rows, "answer": answers}, "jaccard", output=tmp_path / f"{name}.parquet", keep="repeat")
-    (one,) = fm.gate(tmp_path / "new.parquet", "jaccard >= 0.9 with n >= 1", baseline=tmp_path / "old.parquet")
-    assert (one.value, one.n, one.n_worst, one.met) == (0.5, 2, 2, False)
 
 
 def test_an_infinite_score_is_no_failure_unless_the_baseline_has_one():

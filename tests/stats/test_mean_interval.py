@@ -12,8 +12,16 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
+from fastmetrics.base.notes import Note
 from fastmetrics.stats.estimates import Sample
-from fastmetrics.stats.mean_interval import INTERVALS, bootstrap_interval, has_long_tail, mean_interval
+from fastmetrics.stats.mean_interval import (
+    INTERVALS,
+    bootstrap_interval,
+    has_long_tail,
+    mean_interval,
+    spread_interval,
+    trimmed_mean,
+)
 
 RNG = np.random.default_rng(3)
 TRIALS = 1500
@@ -72,7 +80,23 @@ def test_paired_scores_of_0_and_1_have_the_worst_case_within_the_bounds(rises, f
     found = mean_interval(Sample.between(first, first + change, bounds=(0.0, 1.0)))
     assert between(found) == pytest.approx(weighted(change, (-1, 1)), abs=0.004)
     assert found.kind == ("bounded" if rises + falls else "worst_case")
-    assert (found.note is None) == (rises + falls >= 30)
+    wider = found.high - found.low > 1.2 * width(spread_interval(change.mean(), Sample.of(change).spread, kind="t"))
+    assert found.note == (Note("all_agree") if not change.any() else Note("few_differ") if wider else None)
+
+
+def width(interval):
+    return interval.high - interval.low
+
+
+@pytest.mark.parametrize("n", [50, 100, 150, 200])
+def test_few_differences_far_from_the_bounds_are_little_wider_than_t(n):
+    """A fifth of the pairs differs by about 0.1; to allow for the bounds −1 and 1 would be up to 6 times as wide."""
+    for _ in range(20):
+        change = np.zeros(n)
+        change[: n // 5] = RNG.normal(0, 0.1, n // 5)
+        sample = Sample.between(np.full(n, 0.5), 0.5 + change, bounds=(0.0, 1.0))
+        found, plain = mean_interval(sample), mean_interval(sample, kind="t")
+        assert 1 <= width(found) / width(plain) <= 1.25 or abs(sample.spread.skew) > 0.1
 
 
 def test_scores_with_few_others_have_the_worst_case_within_the_bounds():
@@ -143,35 +167,46 @@ def test_few_rows_have_a_note(n, note):
     assert (clustered.note is None) == (n >= 12)
 
 
-@pytest.mark.parametrize("bounds", [None, (0.0, math.inf)])
-def test_few_rows_without_bounds_have_a_note(bounds):
-    """Lognormal and Pareto scores: the rare large values are not in these rows."""
-    missing = "values without bounds, rare large ones may be missing"
-    assert mean_interval(Sample.of(RNG.random(100), bounds=bounds)).note is None
-    few, clustered = RNG.random(99), RNG.random(297)
-    assert mean_interval(Sample.of(few, bounds=bounds)).note == f"approximate: fewer than 100 rows of {missing}"
-    found = mean_interval(Sample.of(clustered, np.arange(297) // 3, bounds))
-    assert found.note == f"approximate: fewer than 100 clusters of {missing}"
+@pytest.mark.parametrize(("sign", "bounds", "least"), [(1, None, 300), (-1, None, 300), (1, (0.0, math.inf), 100)])
+def test_few_rows_without_bounds_have_a_note(sign, bounds, least):
+    """Latencies: the rare large values are not in these rows, whatever the rows look like."""
+    for n in (least - 1, least):
+        for draw in (lambda n: RNG.normal(800, 50, n), lambda n: RNG.uniform(100, 900, n)):
+            found = mean_interval(Sample.of(sign * draw(n), bounds=bounds))
+            assert found.note == (Note("unbounded", least=least, what="rows") if n < least else None)
+    clustered = mean_interval(Sample.of(sign * RNG.random(3 * least - 3), np.arange(3 * least - 3) // 3, bounds))
+    assert clustered.note == Note("unbounded", least=least, what="clusters")
+    either = RNG.normal(0, 1, 100)
+    assert mean_interval(Sample.of(either)).note is None
+    assert mean_interval(Sample.of(either[1:])).note.values["least"] == 100
+
+
+def test_a_few_large_values_of_many_have_a_note():
+    values = np.append(RNG.normal(800, 50, 990), np.full(10, 30_000.0))
+    assert mean_interval(Sample.of(values)).note == Note("long_tailed", what="rows")
 
 
 @pytest.mark.parametrize(("unlike", "note"), [(29, True), (30, False)])
 def test_few_rows_unlike_the_others_have_a_note(unlike, note):
-    values = RNG.permutation(np.r_[RNG.beta(2, 2, unlike), np.zeros(200 - unlike)])
-    found = mean_interval(Sample.of(values, bounds=(0.0, 1.0)))
-    assert (found.kind, found.note) == (
-        ("bounded", "wider than its level needs: few rows differ") if note else ("skew_t", None)
-    )
-    unbounded = mean_interval(Sample.of(values))
-    assert unbounded.note == ("approximate: fewer than 30 rows differ from the most frequent value" if note else None)
+    either = RNG.permutation(np.append(np.linspace(-1, 1, unlike), np.zeros(200 - unlike)))
+    assert mean_interval(Sample.of(either)).note == (Note("few_unlike", least=30) if note else None)
+    for n_unlike, kind in ((5, "bounded"), (6, "skew_t")):
+        some = np.zeros(200)
+        some[:n_unlike] = 0.3 + 0.01 * np.arange(n_unlike)
+        assert mean_interval(Sample.of(some, None, (-9.0, 9.0))).kind == kind
+    one_sided = np.append(RNG.exponential(0.05, 20), np.zeros(180))
+    assert mean_interval(Sample.of(one_sided, None, (-1.0, 1.0))).note == Note("few_unlike", least=30)
 
 
 def test_bounds_far_beyond_the_spread_have_a_note():
     """A rare failure of a system that mostly scores 0.8 to 0.9 may be in none of the rows."""
-    missing = "approximate: rare values near a bound may be missing from so few rows"
+    missing = Note("near_bound", what="rows")
     values = RNG.uniform(0.8, 0.9, 200)
-    assert mean_interval(Sample.of(values, bounds=(0.0, 1.0))).note == missing
-    assert mean_interval(Sample.of(values, bounds=(0.75, 0.95))).note is None
-    assert mean_interval(Sample.of(RNG.uniform(0, 1, 200), bounds=(0.0, 1.0))).note is None
+    assert mean_interval(Sample.of(values[:99], bounds=(0.0, 1.0))).note == missing
+    assert mean_interval(Sample.of(values[:99], bounds=(0.75, 0.95))).note is None
+    assert mean_interval(Sample.of(values[:100], bounds=(0.0, 1.0))).note is None
+    assert mean_interval(Sample.of(np.append(values[:100], 0.0), bounds=(0.0, 1.0))).note == missing
+    assert mean_interval(Sample.of(RNG.uniform(0, 1, 60), bounds=(0.0, 1.0))).note is None
 
 
 @given(st.integers(0, 10**6), st.integers(20, 300), st.booleans())
@@ -221,7 +256,7 @@ def test_coverage_is_nominal(draw, mean, n):
 def test_outputs_name_the_kind():
     scores = {"id": range(8), "token_f1": RNG.random(8), "exact_match": [1.0] * 8}
     summary = fm.results.summarize_by(scores)
-    assert [(one.interval, one.interval_note is None) for one in summary] == [("skew_t", False), ("exact", False)]
+    assert [(one.interval, one.interval_note is None) for one in summary] == [("skew_t", False), ("exact", True)]
     kinds = "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match)"
     assert kinds in summary.remarks()
     assert "† approximate: fewer than 20 rows (token_f1)" in str(summary)
@@ -245,8 +280,20 @@ def test_bootstrap_intervals_have_the_number_of_samples():
 
 
 @pytest.mark.parametrize("hits", [0, 29, 30, 70, 71, 100])
-def test_few_rows_of_either_kind_are_noted(hits):
-    """A share close to 1 has as few rows to tell it by as one close to 0."""
+def test_exact_intervals_need_no_note(hits):
     interval = mean_interval(Sample.of(np.repeat([1.0, 0.0], [hits, 100 - hits]), None, (0.0, 1.0)))
-    assert interval.kind == "exact"
-    assert (interval.note is not None) == (min(hits, 100 - hits) < 30)
+    assert (interval.kind, interval.note) == ("exact", None)
+
+
+def test_trimmed_mean_is_that_of_scipy_and_holds_its_level():
+    found = trimmed_mean(values := RNG.lognormal(6, 1, 203), 0.9)
+    held = np.clip(values, *np.sort(values)[[20, 182]])
+    reach = stats.t.ppf(0.95, 202 * 163 / 203) * held.std(ddof=1) * math.sqrt(203) / 163
+    assert found.value == pytest.approx(stats.trim_mean(values, 0.1))
+    assert between(found) == pytest.approx((found.value - reach, found.value + reach))
+    draws = np.where(RNG.random((400, 60)) < 0.02, 30_000, RNG.lognormal(6, 0.5, (400, 60)))
+    truth = stats.trim_mean(np.where(RNG.random(10**6) < 0.02, 30_000, RNG.lognormal(6, 0.5, 10**6)), 0.1)
+    ends = [trimmed_mean(rows) for rows in draws]
+    assert np.mean([one.low <= truth <= one.high for one in ends]) == pytest.approx(0.955, abs=0.03)
+    assert math.isnan(trimmed_mean(np.zeros(0)).value)
+    assert trimmed_mean(np.ones(9)).note == Note("no_bounds")
