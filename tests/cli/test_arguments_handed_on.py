@@ -90,7 +90,7 @@ def value_of(name: str, default: Any) -> Any:
         "metrics": ["jaccard"],
         "measures": ["mrr"],
         "tests": "t",
-        "correction": "bonferroni",
+        "correction": "bh",
         "resamples": 71,
         "bootstrap": 73,
         "confidence": 0.79,
