@@ -1,61 +1,17 @@
-"""Charts of the report: bars, lines and points; and its segments."""
+"""Line charts of the report, and its segments."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
-from fastmetrics.reporting.page_rows import short
+from fastmetrics.reporting.page_rows import shorts
 from fastmetrics.results.score_table import ScoreTable
-
-# Lists of names with a bar for the number of each, which templates draw without a script.
-
-
-_MOST = 15
-"""Maximum number of bars: the first ones."""
-_LABEL = 80
-"""Maximum characters of a name."""
-
-
-@dataclass(frozen=True)
-class BarList:
-    """Names with their numbers: the key of its title, and for each the name, the number, and its bar in percent."""
-
-    title: str
-    bars: list[tuple[str, str, float]]
-    n: int
-    """How many names there are, of which the first are shown."""
-
-    @classmethod
-    def of(cls, title: str, values: Iterable[tuple[Any, float]], most: int = _MOST) -> BarList | None:
-        """A bar for each of the first ``most`` values, on a scale from 0 to the largest; None without any.
-
-        >>> BarList.of("ratings", [(1, 4), (5, 8)]).bars
-        [('1', '4', 50.0), ('5', '8', 100.0)]
-        """
-        numbers = [(str(name), value) for name, value in values]
-        shown = numbers[:most]
-        largest = max((abs(value) for _, value in shown), default=0.0)
-        if not largest:
-            return None
-        bars = [(_name(name), _whole(value), round(100 * abs(value) / largest, 2)) for name, value in shown]
-        return cls(title, bars, len(numbers))
-
-
-def _name(name: str) -> str:
-    return name[:_LABEL] + ("…" if len(name) > _LABEL else "")
-
-
-def _whole(value: float) -> str:
-    return number(int(value) if float(value).is_integer() else value)
-
 
 # The segments of a report.
 
@@ -116,58 +72,19 @@ class LineChart:
 
     def data(self) -> dict[str, Any]:
         """The data for the script."""
-        lines = [{"name": visible(name), "y": list(map(short, values))} for name, values in self.lines.items()]
+        lines = [{"name": visible(name), "y": shorts(values)} for name, values in self.lines.items()]
         titles = {"name": visible(self.name), "x_title": visible(self.x_title), "words": self.words}
         labels = {} if self.x_labels is None else {"x_labels": list(map(visible, self.x_labels))}
         return {**titles, **labels, "x": list(self.x), "lines": lines}
-
-
-class Chart(Protocol):
-    """A chart that the page's script draws."""
-
-    def data(self) -> dict[str, Any]: ...
 
 
 class Charts:
     """The charts of a page, by the numbers that its templates use."""
 
     def __init__(self) -> None:
-        self.drawn: list[Chart] = []
+        self.drawn: list[LineChart] = []
 
-    def add(self, chart: Chart) -> int:
+    def add(self, chart: LineChart) -> int:
         """Store a chart; return its number."""
         self.drawn.append(chart)
         return len(self.drawn) - 1
-
-
-# Charts of systems as points, drawn by the page's script: what they cost, and how good they are.
-
-
-@dataclass(frozen=True)
-class ScatterChart:
-    """Points with names: ``x``, and for each metric ``y``, of which the page shows one at a time."""
-
-    name: str
-    """The text alternative of the chart, for screen readers."""
-    x_title: str
-    x: Mapping[str, float]
-    y: Mapping[str, Sequence[float]]
-    """For each metric the values of the points, in the order of ``x``."""
-    lower: Sequence[str]
-    """The metrics of which less is better."""
-    bounds: Mapping[str, tuple[float, float] | None]
-    """The bounds of the metrics, or None."""
-
-    def data(self) -> dict[str, Any]:
-        """The data for the script; less of ``x`` is better."""
-        metrics = [
-            {
-                "name": visible(name),
-                "lower": name in self.lower,
-                "bounds": None if (own := self.bounds.get(name)) is None or not all(map(math.isfinite, own)) else own,
-                "y": list(map(short, values)),
-            }
-            for name, values in self.y.items()
-        ]
-        points = [{"name": visible(name), "x": short(value)} for name, value in self.x.items()]
-        return {"name": visible(self.name), "x_title": visible(self.x_title), "points": points, "metrics": metrics}

@@ -4,7 +4,8 @@ reads."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks, embedded
-from fastmetrics.reporting.row_texts import Seen, row_texts, scores_of
-from fastmetrics.reporting.rows import PairedRows, judged_of_first
+from fastmetrics.reporting.row_texts import row_texts, scores_of
+from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.results.comparison import signed
 from fastmetrics.results.distributions import Correlations
 from fastmetrics.results.score_columns import declared_better
@@ -244,16 +245,13 @@ POOL = 1_000
 
 
 def page_rows(
-    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None = None
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of the page, most informative first, and its strata with the positions of their rows.
-
-    ``seen`` is called with the columns of all rows whose texts are read.
-    """
-    all_strata, texts, chosen = _strata(rows, paired, options, seen)
+    """The rows of the page, most informative first, and its strata with the positions of their rows."""
+    all_strata, texts, chosen = _strata(rows, paired, options)
     shown_rows: list[dict[str, Any]] = []
     weight = 0
-    for row in described_rows(rows, chosen, [texts[at] for at in chosen], options):
+    for row in described_rows(rows, chosen, [texts[at] for at in chosen]):
         weight += len(embedded(row).encode())
         if weight > BUDGET:
             break
@@ -264,12 +262,12 @@ def page_rows(
 
 def strata_of_all(rows: PairedRows, paired: Correlations | None, options: ReportOptions) -> list[dict[str, Any]]:
     """The strata with the numbers of their rows, for a page with all rows."""
-    all_strata, *_ = _strata(rows, paired, options, None)
+    all_strata, *_ = _strata(rows, paired, options)
     return [_stratum_data(stratum, {int(row): int(row) for row in stratum.places}) for stratum in all_strata]
 
 
 def _strata(
-    rows: PairedRows, paired: Correlations | None, options: ReportOptions, seen: Seen | None
+    rows: PairedRows, paired: Correlations | None, options: ReportOptions
 ) -> tuple[list[Stratum], dict[int, dict[str, Any]], list[int]]:
     """The strata, the texts that were read to find them, and the rows of a page, most informative first."""
     pairs = [(pair.a, pair.b) for pair in paired or () if pair.agreement < 1]
@@ -278,7 +276,7 @@ def _strata(
     pool = _hallucinating(rows)
     chosen = [] if options.folder else candidates([*all_strata, *_changes_of_pairs(rows, better)], rows.n)
     looked = pool if options.folder else list(dict.fromkeys([*chosen, *pool]))
-    texts = row_texts(rows.main, rows.ids, looked, rows.texts, seen) if looked or seen else []
+    texts = row_texts(rows.main, rows.ids, looked, rows.texts) if looked else []
     texts_by_row = dict(zip(looked, texts, strict=True))
     unsupported = _unsupported(pool, texts_by_row)
     chosen = list(dict.fromkeys([*(int(row) for stratum in unsupported for row in stratum.places), *chosen]))
@@ -296,41 +294,15 @@ def _changes_of_pairs(rows: PairedRows, better: Mapping[str, Better]) -> Iterato
 
 
 def described_rows(
-    rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]], options: ReportOptions
+    rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
-    after = [rows.main.values(name)[list(chosen)] for name in rows.names]
-    before = [None if (scores := rows.before(name)) is None else scores[list(chosen)] for name in rows.names]
-    further = [
-        [system.scores(name)[list(chosen)] if system.has(name) else None for name in rows.names]
-        for system in rows.further
-    ]
-    earlier = rows.earlier_answers(chosen)
-    others = rows.others.to(chosen)
-    columns = rows.shown_columns.to(chosen)
-    of_judges = judged_of_first(options, rows.of_system(options))
-    judged = [] if of_judges is None else of_judges.of(rows.labels, chosen)
-    for place, at in enumerate(chosen):
-        row: dict[str, Any] = {"at": int(at), "id": rows.label(int(at)), **rows.exact_id(int(at)), "t": texts[place]}
-        if columns[place]:
-            row["k"] = columns[place]
-        row["s"] = [short(float(values[place])) for values in after]
-        if further:
-            row["x"] = [_scores_at(system, place) for system in further]
-        if rows.base is not None:
-            row["b"] = _scores_at(before, place)
-            row["other"] = earlier[place]
-        if others[place]:
-            row["o"] = others[place]
-        if rows.segments.codes:
-            row["g"] = rows.segments.of_row(int(at))
-        if judged and judged[place]:
-            row["j"] = judged[place]
-        yield row
-
-
-def _scores_at(columns: Sequence[Floats | None], place: int) -> list[float | None]:
-    return [None if values is None else short(float(values[place])) for values in columns]
+    systems = [[None if one is None else shorts(one) for one in columns] for columns in rows.scores(chosen)]
+    described = rows.described(chosen, texts, rows.earlier_answers(chosen))
+    for place, (at, row) in enumerate(zip(chosen, described, strict=True)):
+        after, before, *further = [[None if one is None else one[place] for one in columns] for columns in systems]
+        row |= {"at": at, "id": rows.label(at), "s": after} | ({"x": further} if further else {})
+        yield row | ({"b": before} if rows.base is not None else {})
 
 
 def _hallucinating(rows: PairedRows) -> list[int]:
@@ -355,6 +327,11 @@ def _stratum_data(stratum: Stratum, place: Mapping[int, int]) -> dict[str, Any]:
     return {"kind": stratum.kind, "metrics": list(map(visible, stratum.metrics)), "n": stratum.n, "rows": positions}
 
 
-def short(value: float | None) -> float | None:
-    """The value with six significant digits; None if it is not finite."""
-    return None if value is None or not np.isfinite(value) else float(f"{value:.6g}")
+def shorts(values: Iterable[float | None]) -> list[float | None]:
+    """The values with six significant digits; None for those that are not finite.
+
+    >>> shorts([1 / 3, None, math.inf])
+    [0.333333, None, None]
+    """
+    numbers = values.tolist() if isinstance(values, np.ndarray) else values
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.6g}") for value in numbers]

@@ -21,11 +21,11 @@ from fastmetrics.base.specs import Better
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, fewer_segments
 from fastmetrics.reporting.compared_systems import compared
-from fastmetrics.reporting.page_rows import page_rows, short, strata_of_all, worst_of_systems
+from fastmetrics.reporting.page_rows import page_rows, shorts, strata_of_all, worst_of_systems
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
-from fastmetrics.reporting.row_texts import JUDGED, candidates, text_sources
+from fastmetrics.reporting.row_texts import TEXTS, candidates, text_sources
 from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     classes_section,
@@ -37,7 +37,7 @@ from fastmetrics.reporting.sections import (
     usage_section,
     vectors_section,
 )
-from fastmetrics.reporting.sections.section import Counter, Section, SectionInput, merged_notes
+from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
 from fastmetrics.results.aligned_scores import with_row_ids
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
@@ -265,11 +265,10 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     correlated = _correlated(runs)
     paired = correlated.get(runs.main.name)
     charts = Charts()
-    counters = {section.name: section.counter() for section in SECTIONS if section.counter is not None}
     others = [run for run in runs.systems[1 if base else 0 :] if run is not runs.main]
     everyone = PairedRows.of(runs.main, runs.systems[0] if base else None, names, options, others, runs.sources)
-    shown = _shown_rows(everyone, paired, options, list(counters.values()))
-    more = _sections(runs, everyone, options, counters, charts)
+    shown = _shown_rows(everyone, paired, options)
+    more = _sections(runs, everyone, options, charts)
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
     segmented = None
     if options.by and against is None:
@@ -421,25 +420,16 @@ class _ShownRows:
     page: Any
 
 
-def _shown_rows(
-    everyone: PairedRows, paired: Correlations | None, options: ReportOptions, counters: Sequence[Counter]
-) -> _ShownRows:
-    """Choose rows of the page, or write the files of all rows; the ``counters`` of sections count all rows."""
-
-    def count(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
-        for counter in counters:
-            counter.add(columns)
-
+def _shown_rows(everyone: PairedRows, paired: Correlations | None, options: ReportOptions) -> _ShownRows:
+    """Choose rows of the page, or write the files of all rows."""
     if options.folder is None:
-        rows, strata = page_rows(everyone, paired, options, count)
+        rows, strata = page_rows(everyone, paired, options)
         return _ShownRows(rows, strata, len(rows), None)
-    files = RowFiles(options.folder, everyone, options, count)
+    files = RowFiles(options.folder, everyone)
     return _ShownRows([], strata_of_all(everyone, paired, options), everyone.n, files.page)
 
 
-def _sections(
-    runs: _Runs, everyone: PairedRows, options: ReportOptions, counters: Mapping[str, Counter], charts: Charts
-) -> dict[str, Any]:
+def _sections(runs: _Runs, everyone: PairedRows, options: ReportOptions, charts: Charts) -> dict[str, Any]:
     """The contents of the sections that only some reports have, by name; empty ones are left out of the page."""
     base = None if runs.base is None else runs.summaries[runs.base.name]
     section_input = SectionInput(
@@ -447,14 +437,14 @@ def _sections(
     )
     contents: dict[str, Any] = {}
     for section in SECTIONS:
-        own = replace(section_input, counter=counters.get(section.name), earlier=contents)
+        own = replace(section_input, earlier=contents)
         contents[section.name] = section.content(own)
     return contents
 
 
 def _with_columns(run: ScoreTable, options: ReportOptions) -> ScoreTable:
     """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
-    texts = [column for name, column in resolve(run.columns, needed=()).items() if name in JUDGED]
+    texts = [column for name, column in resolve(run.columns, needed=()).items() if name in TEXTS]
     keys = [column for column in (run.id_column, run.question_column) if column]
     # formats that are read row by row are read once
     others = candidates(run) if run.types is None else []
@@ -492,7 +482,7 @@ def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
     """The histograms of a metric for the page's script: the edges of the bins, and what each system has in them."""
     edges = next((one.edges for one in of_systems if one.n), [])
     systems = [{"counts": one.counts, "n": one.n, "missing": one.n_missing} for one in of_systems]
-    return {"edges": list(map(short, edges)), "systems": systems}
+    return {"edges": shorts(edges), "systems": systems}
 
 
 def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> Any:
@@ -563,4 +553,4 @@ def _segment_columns(rows: PairedRows) -> list[str]:
 def _matrix(paired: Correlations, names: Sequence[str]) -> list[list[float | None]]:
     agreements = {(pair.a, pair.b): pair.agreement for pair in paired}
     values = [[1.0 if a == b else agreements.get((a, b), agreements.get((b, a), np.nan)) for b in names] for a in names]
-    return [[short(value) for value in line] for line in values]
+    return [shorts(line) for line in values]

@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.errors import InputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.reporting.report_options import ReportOptions
-from fastmetrics.reporting.row_texts import JUDGED, ScoredClaims, Seen, cut, shown_names, shown_texts, stored_texts
-from fastmetrics.reporting.rows import PairedRows, judged_of_first
+from fastmetrics.reporting.row_texts import TEXTS, ScoredClaims, cut, shown_names, shown_texts, stored_texts
+from fastmetrics.reporting.rows import PairedRows
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TextSource
 
@@ -30,8 +29,8 @@ from fastmetrics.results.worst_rows import TextSource
 class KeptTexts:
     """The texts stored in a run, in the order of ``places``."""
 
-    def __init__(self, run: ScoreTable, names: Sequence[str], places: Any = None, seen: Seen | None = None) -> None:
-        self.table = stored_texts(run, names, seen)
+    def __init__(self, run: ScoreTable, names: Sequence[str], places: Any = None) -> None:
+        self.table = stored_texts(run, names)
         self.places = places
 
     def rows(self, start: int, stop: int) -> list[Mapping[str, Any]]:
@@ -54,7 +53,6 @@ class SpilledTexts:
         texts: TextSource,
         names: Sequence[str],
         each: int,
-        seen: Seen | None = None,
     ) -> None:
         self.folder, self.each = folder, each
         self.folder.mkdir()
@@ -66,8 +64,6 @@ class SpilledTexts:
         pending: list[pa.Table] = []
         for piece in pieces:
             texts_of_piece = pa.table({name: piece.column(column) for name, column in columns.items()})
-            if seen is not None:
-                seen(dict(zip(texts_of_piece.column_names, texts_of_piece.columns, strict=True)))
             pending.append(texts_of_piece)
             if sum(part.num_rows for part in pending) >= SIZES.report_text_rows:
                 self._write_rows(pa.concat_tables(pending))
@@ -129,21 +125,17 @@ _EXACT = 2.0**24
 class RowFiles:
     """Writes all rows into a folder; ``page`` is the data that the script needs to read them."""
 
-    def __init__(self, folder: Path, rows: PairedRows, options: ReportOptions, seen: Seen | None) -> None:
+    def __init__(self, folder: Path, rows: PairedRows) -> None:
         self.folder, self.rows = folder / "rows", rows
         self.folder.mkdir()
         self.starts: list[int] = []
-        after = [self._column(f"score-{at}", rows.main.values(name)) for at, name in enumerate(rows.names)]
-        before = [
-            None if (values := rows.before(name)) is None else self._column(f"before-{at}", values)
-            for at, name in enumerate(rows.names)
-        ]
-        others = [
+        prefixes = ("score", "before", *(f"other-{place}" for place in range(len(rows.further))))
+        after, before, *others = [
             [
-                self._column(f"other-{place}-{at}", system.scores(name)) if system.has(name) else None
+                self._column(f"{prefix}-{at}", system.scores(name)) if system is not None and system.has(name) else None
                 for at, name in enumerate(rows.names)
             ]
-            for place, system in enumerate(rows.further)
+            for prefix, system in zip(prefixes, rows.systems, strict=True)
         ]
         for at, codes in enumerate(rows.segments.codes):
             self._column(f"segment-{at}", codes.astype(np.float64))
@@ -158,7 +150,7 @@ class RowFiles:
             "each": wide,
             "segments": len(rows.segments.codes),
         }
-        self._write_texts(options, seen, wide)
+        self._write_texts(wide)
         (folder / MARK).write_text(json.dumps({"report": "fastmetrics", "worst-rows": rows.n}) + "\n", encoding="utf-8")
 
     def _column(self, name: str, values: Floats) -> str:
@@ -167,30 +159,19 @@ class RowFiles:
         self._write(name, json.dumps(_encoded(values, kind)))
         return kind
 
-    def _write_texts(self, options: ReportOptions, seen: Seen | None, kind: str) -> None:
-        rows, n = self.rows, self.rows.n
+    def _write_texts(self, kind: str) -> None:
+        rows = self.rows
         work = self.folder / "work"
         work.mkdir()
-        texts = _source(work / "texts", rows, seen)
+        texts = _source(work / "texts", rows)
         earlier = _earlier(work / "earlier", rows)
-        judged = judged_of_first(options, rows.of_system(options))
         scored = ScoredClaims.of(rows.main)
-        for start in range(0, n, SIZES.report_part_rows):
-            stop = min(start + SIZES.report_part_rows, n)
-            row_data: list[dict[str, Any]] = [
-                {"t": row_texts} for row_texts in shown_texts(texts.rows(start, stop), scored)
-            ]
-            for row, other in zip(row_data, earlier.rows(start, stop) if earlier else [], strict=False):
-                row["other"] = None if (answer := other.get("answer")) is None else cut(answer)
-            beside = zip(rows.others.to(range(start, stop)), rows.shown_columns.to(range(start, stop)), strict=True)
-            for at, row, (answers, values) in zip(itertools.count(start), row_data, beside, strict=False):
-                row |= rows.exact_id(at) | ({"o": answers} if answers else {}) | ({"k": values} if values else {})
-                row |= {"g": rows.segments.of_row(at)} if rows.segments.codes else {}
-            for row, judgements in zip(
-                row_data, judged.of(rows.labels, range(start, stop)) if judged else [], strict=False
-            ):
-                row |= {"j": judgements} if judgements else {}
-            self._write_part(start, row_data, kind)
+        for start in range(0, rows.n, SIZES.report_part_rows):
+            stop = min(start + SIZES.report_part_rows, rows.n)
+            answers = [one.get("answer") for one in earlier.rows(start, stop)] if earlier else [None] * (stop - start)
+            before = [None if answer is None else cut(answer) for answer in answers]
+            described = rows.described(range(start, stop), shown_texts(texts.rows(start, stop), scored), before)
+            self._write_part(start, described, kind)
         shutil.rmtree(work)
 
     def _write_part(self, start: int, row_data: Sequence[Mapping[str, Any]], kind: str) -> None:
@@ -203,14 +184,15 @@ class RowFiles:
                 f"lines-{(start + first) // SIZES.report_lines}", _json(lines[first : first + SIZES.report_lines])
             )
         stop = start + len(row_data)
-        after = [self.rows.part(name, start, stop) for name in self.rows.names]
-        before = [self.rows.part_before(name, start, stop) for name in self.rows.names]
-        others = self.rows.parts_of_further(start, stop)
+        unknown = np.full(stop - start, np.nan)
+        systems = [
+            [unknown if one is None else one for one in columns] for columns in self.rows.scores(slice(start, stop))
+        ]
         for first, written in _by_weight([_json(row) for row in row_data]):
             here = slice(first, first + len(written))
-            scores = [_encoded(_matrix(columns, here), kind) for columns in (after, before, *others)]
+            scores = [_encoded(_matrix(columns, here), kind) for columns in systems]
             parts = f'"s":{json.dumps(scores[0])},"b":{json.dumps(scores[1] if self.rows.base else None)}'
-            parts += f',"x":{json.dumps(scores[2:])}' if others else ""
+            parts += f',"x":{json.dumps(scores[2:])}' if self.rows.further else ""
             self._write(f"texts-{len(self.starts)}", f'{{{parts},"rows":[{",".join(written)}]}}')
             self.starts.append(start + first)
 
@@ -225,11 +207,11 @@ def kind_of(values: Floats) -> str:
     return "f8" if len(finite) and float(np.abs(finite).max()) > _EXACT else "f4"
 
 
-def _source(folder: Path, rows: PairedRows, seen: Seen | None) -> KeptTexts | SpilledTexts:
+def _source(folder: Path, rows: PairedRows) -> KeptTexts | SpilledTexts:
     if rows.texts is None:
-        return KeptTexts(rows.main, JUDGED, seen=seen)
+        return KeptTexts(rows.main, TEXTS)
     assert rows.ids is not None
-    return SpilledTexts(folder, rows.ids, rows.texts, shown_names(rows.main), SIZES.report_part_rows, seen)
+    return SpilledTexts(folder, rows.ids, rows.texts, shown_names(rows.main), SIZES.report_part_rows)
 
 
 def _earlier(folder: Path, rows: PairedRows) -> KeptTexts | SpilledTexts | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -245,7 +245,7 @@ class KeptColumns:
 def candidates(run: ScoreTable) -> list[str]:
     """The columns of a run that are no ids, scores, counts of corpus metrics, texts that are shown, or embeddings."""
     columns = resolve(run.columns, needed=())
-    shown = {*run.scores, *map(counts_column, run.counted), *(columns[name] for name in JUDGED if name in columns)}
+    shown = {*run.scores, *map(counts_column, run.counted), *(columns[name] for name in TEXTS if name in columns)}
     return [name for name in run.columns if name not in {*shown, *_VECTORS, run.id_column}]
 
 
@@ -263,12 +263,7 @@ def _text(value: Any) -> str | None:
 # The texts of the rows in a report, truncated if long, with the support of their anchors and citations.
 
 
-Seen = Callable[[Mapping[str, pa.ChunkedArray]], None]
-"""Callback that receives the columns of all rows during reading."""
-
 TEXTS = ("question", "reference", "answer", "contexts", "retrieved_ids", "relevant_ids")
-
-JUDGED = (*TEXTS, "relevance")
 
 _CALLS = ("tool_calls", "expected_tool_calls", "messages", "trace", "traces", "spans")
 """What a system did for its answer, shown folded below a row."""
@@ -281,32 +276,26 @@ _MANY = 30
 
 def shown_names(run: ScoreTable) -> Sequence[str]:
     """The columns of a file of texts that rows show: its texts, and calls and traces that the run did not keep."""
-    return [*JUDGED, *(name for name in _CALLS if name not in run.columns)]
+    return [*TEXTS, *(name for name in _CALLS if name not in run.columns)]
 
 
-def stored_texts(run: ScoreTable, names: Sequence[str], seen: Seen | None = None) -> pa.Table:
-    """The texts of all rows that a run keeps, under their canonical names; ``seen`` is called with them."""
+def stored_texts(run: ScoreTable, names: Sequence[str]) -> pa.Table:
+    """The texts of all rows that a run keeps, under their canonical names"""
     canonical = resolve(run.columns, needed=())
     stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
-    table = run.read(list(stored.values())).rename_columns(list(stored))
-    if seen is not None:
-        seen(dict(zip(stored, table.columns, strict=True)))
-    return table
+    return run.read(list(stored.values())).rename_columns(list(stored))
 
 
 def row_texts(
-    run: ScoreTable, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None, seen: Seen | None = None
+    run: ScoreTable, ids: pa.Array | None, places: Sequence[int], texts: TextSource | None
 ) -> list[dict[str, Any]]:
-    """The texts of each row by name: from ``texts``, matched by id, else those stored in the run.
-
-    ``seen`` is called with the columns of all rows, piece by piece.
-    """
+    """The texts of each row by name: from ``texts``, matched by id, else those stored in the run."""
     at = pa.array(places, pa.int64())
     if texts is None:
-        table = stored_texts(run, JUDGED, seen).take(at)
+        table = stored_texts(run, TEXTS).take(at)
     else:
         assert ids is not None
-        table = texts.added(pa.table({"id": ids.take(at)}), shown_names(run), seen).drop_columns("id")
+        table = texts.added(pa.table({"id": ids.take(at)}), shown_names(run)).drop_columns("id")
     rows = table.to_pylist() if table.num_columns else [{} for _ in places]
     return shown_texts(rows, ScoredClaims.of(run))
 

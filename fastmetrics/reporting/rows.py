@@ -41,15 +41,16 @@ def partners(main: ScoreTable, base: ScoreTable) -> Ints:
     return partner
 
 
-# The scores of another run in the rows of a report.
+# The scores of a run in the rows of a report.
 
 
 @dataclass(frozen=True)
 class MatchedScores:
-    """Another run, and its row for each row of the main run: −1 for none, and None where ids match no rows."""
+    """A run, and its row for each row of the main run: −1 for none, and None where ids match no rows."""
 
     run: ScoreTable
     partner: Ints | None
+    is_main: bool = False
 
     @classmethod
     def of(cls, main: ScoreTable, run: ScoreTable) -> MatchedScores:
@@ -60,13 +61,16 @@ class MatchedScores:
 
     def has(self, name: str) -> bool:
         """Whether the run has scores of this metric that match rows."""
-        return self.partner is not None and name in self.run.scores
+        return name in self.run.scores and (self.is_main or self.partner is not None)
 
-    def scores(self, name: str, start: int = 0, stop: int | None = None) -> Floats:
-        """The scores of the rows from ``start`` to ``stop``, NaN if missing; the run ``has`` the metric."""
-        assert self.partner is not None
-        places = self.partner[start:stop]
-        return as_numbers(self.run.read([name]).column(0).take(pa.array(places, mask=places < 0)))
+    def scores(self, name: str, rows: slice | Sequence[int] = slice(None)) -> Floats:
+        """The scores of these rows, NaN if missing; the run ``has`` the metric."""
+        column = self.run.read([name]).column(0)
+        if self.is_main and isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(column))
+            return as_numbers(column.slice(start, stop - start))
+        places = np.asarray(rows, np.int64) if self.partner is None else self.partner[rows]
+        return as_numbers(column.take(pa.array(places, mask=places < 0)))
 
 
 # The answers of the other systems to the rows of a report, shown beside that of its main run.
@@ -236,10 +240,10 @@ def judged_files(options: ReportOptions) -> list[Any]:
     return list(judged.values() if isinstance(judged, Mapping) else judged)
 
 
-def judged_of_first(options: ReportOptions, of: tuple[str, str] | None) -> JudgedRows | None:
-    """The judgements of the run whose rows are shown."""
+def judged_of_first(options: ReportOptions, name: str) -> JudgedRows | None:
+    """The judgements of the run whose rows are shown; of a file of several systems, of the one with its name."""
     files = judged_files(options)
-    return JudgedRows(files[0], of) if files else None
+    return JudgedRows(files[0], None if options.system is None else (options.system, name)) if files else None
 
 
 def judged_by_run(options: ReportOptions, names: Sequence[str]) -> dict[str, JudgedRows]:
@@ -314,6 +318,8 @@ class PairedRows:
     others: OtherAnswers
     further: Sequence[MatchedScores]
     """The systems that are neither the main run nor the baseline."""
+    judged: JudgedRows | None
+    """The judgements of the main run."""
     shown_columns: KeptColumns
     texts: TextSource | None
     base_texts: TextSource | None
@@ -351,6 +357,7 @@ class PairedRows:
             RowSegments.of(main, options.by),
             OtherAnswers.of(ids, further, sources),
             further,
+            judged_of_first(options, main.name),
             KeptColumns.of(main, options.system),
             sources.get(main.name),
             None if base is None else sources.get(base.name),
@@ -361,36 +368,36 @@ class PairedRows:
         """Number of rows."""
         return int(self.main.read(self.names[:1]).num_rows) if self.names else 0
 
-    def of_system(self, options: ReportOptions) -> tuple[str, str] | None:
-        """The column that names the systems of one file, and the name of the main one."""
-        return None if options.system is None else (options.system, self.main.name)
+    @property
+    def systems(self) -> list[MatchedScores | None]:
+        """The main run, the baseline (None without one), and the further systems."""
+        base = None if self.base is None else MatchedScores(self.base, self.partner)
+        return [MatchedScores(self.main, None, is_main=True), base, *self.further]
 
     def before(self, name: str) -> Floats | None:
         """The baseline's scores of the rows, or None without a baseline or score."""
-        base = self._matched_base
+        base = self.systems[1]
         return base.scores(name) if base is not None and base.has(name) else None
 
-    @property
-    def _matched_base(self) -> MatchedScores | None:
-        return None if self.base is None else MatchedScores(self.base, self.partner)
+    def scores(self, rows: slice | Sequence[int]) -> list[list[Floats | None]]:
+        """For each of the ``systems`` its scores of these rows in each metric; None for a metric that it lacks."""
+        return [
+            [system.scores(name, rows) if system is not None and system.has(name) else None for name in self.names]
+            for system in self.systems
+        ]
 
-    def part(self, name: str, start: int, stop: int) -> Floats:
-        """The scores of the rows from ``start`` to ``stop``."""
-        return as_numbers(self.main.read([name]).column(0).slice(start, stop - start))
-
-    def part_before(self, name: str, start: int, stop: int) -> Floats:
-        """The baseline's scores of these rows, NaN if missing."""
-        return self._part_of(self._matched_base, name, start, stop)
-
-    def parts_of_further(self, start: int, stop: int) -> list[list[Floats]]:
-        """For each of the further systems, its scores of these rows in each metric, NaN if missing."""
-        return [[self._part_of(system, name, start, stop) for name in self.names] for system in self.further]
-
-    @staticmethod
-    def _part_of(matched: MatchedScores | None, name: str, start: int, stop: int) -> Floats:
-        if matched is None or not matched.has(name):
-            return np.full(stop - start, np.nan)
-        return matched.scores(name, start, stop)
+    def described(
+        self, places: Sequence[int], texts: Sequence[Mapping[str, Any]], earlier: Sequence[str | None]
+    ) -> list[dict[str, Any]]:
+        """Each row but its scores, as the script reads it: texts, answers of others, columns, judgements, segments."""
+        judged: Sequence[Any] = [()] * len(places) if self.judged is None else self.judged.of(self.labels, places)
+        beside = zip(self.others.to(places), self.shown_columns.to(places), judged, strict=True)
+        rows = []
+        for at, own, before, parts in zip(places, texts, earlier, beside, strict=True):
+            row = {**self.exact_id(at), "t": own} | {key: part for key, part in zip("okj", parts, strict=True) if part}
+            row |= {} if self.base is None else {"other": before}
+            rows.append(row | ({"g": self.segments.of_row(at)} if self.segments.codes else {}))
+        return rows
 
     @property
     def answering(self) -> list[str]:

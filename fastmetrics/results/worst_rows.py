@@ -236,19 +236,13 @@ class TextSource:
         self,
         rows: pa.Table,
         texts: Sequence[str] = TEXTS,
-        seen: Callable[[dict[str, pa.ChunkedArray]], None] | None = None,
     ) -> pa.Table:
-        """The rows, which have ids, or row numbers, with these texts; null for missing texts.
-
-        ``seen`` is called with the columns of each chunk of the texts as it is read.
-        """
+        """The rows, which have ids, or row numbers, with these texts; null for missing texts."""
         row_ids = rows["id"].combine_chunks()
         columns, pieces = self.pieces(texts)
         found = [name for name in texts if name in columns]
         matches = []
         for piece in pieces:
-            if seen is not None:
-                seen({name: piece.column(column) for name, column in columns.items()})
             ids = piece.column(columns["id"]).cast(pa.large_string())
             here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
             matches.append(pa.table({**{name: piece.column(columns[name]) for name in found}, "id": ids}).filter(here))

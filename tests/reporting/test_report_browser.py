@@ -20,7 +20,7 @@ from tests.support.browser import complaints, requests, visible_texts, width
 pytestmark = pytest.mark.slow
 
 ROWS = 300
-DRAWN = {"distributions": 2, "retrieval": 2, "usage": 1, "vectors": 1}
+DRAWN = {"distributions": 2, "retrieval": 1, "usage": 1, "vectors": 1}
 """Pages that draw charts, and how many pictures are there when they do."""
 PAGES = ("overview", "distributions", "comparison", "rows", "retrieval", "judges", "usage", "vectors", "runs", "tiers",
          "data")  # fmt: skip

@@ -47,13 +47,13 @@ def test_labels_of_few_values_have_a_page_with_the_matrix(tmp_path, kept):
     fm.report({"new": scores}, tmp_path / "r.html", by="part", texts=None if kept else table)
     part = section(tmp_path / "r.html")
     found = fm.classification(table)
-    lines = cells(part.partition('<table class="heat')[2])
+    lines = cells(part)
+    at = next(place for place, line in enumerate(lines) if line[0].startswith("expected"))
     matrix = found.confusion.matrix().tolist()
     labels = [name.replace("<", "&lt;") for name in found.confusion.labels]
-    for line, label, counts in zip(lines[1:4], labels, matrix, strict=True):
+    for line, label, counts in zip(lines[at + 1 : at + 4], labels, matrix, strict=True):
         assert line[0].replace("&gt;", ">") == label
         assert line[1:] == [*map(str, counts), str(sum(counts))]
-    assert part.count('class="heat3 marked"') == 3
     assert f"{found.macro_f1.value:.4f} [{found.macro_f1.low:.4f}, {found.macro_f1.high:.4f}]" in part
     assert "part=a" in part
     assert "part=b" in part

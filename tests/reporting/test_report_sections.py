@@ -16,19 +16,9 @@ from fastmetrics.results.run_folders import TrendPoint
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 
 
-class Counted:
-    """Counts the rows with a text in the column answer."""
-
-    def __init__(self):
-        self.rows = 0
-
-    def add(self, columns):
-        self.rows += len(columns["answer"]) - columns["answer"].null_count if "answer" in columns else 0
-
-
 def spread(given):
     means = {name: summary.metrics["token_f1"].mean for name, summary in given.summaries.items()}
-    return {"means": means, "answered": given.counter.rows, "rows": given.rows.n}
+    return {"means": means, "scored": given.rows.n - 1, "rows": given.rows.n}
 
 
 SPREAD = Section(
@@ -36,9 +26,8 @@ SPREAD = Section(
     labels={"answers": ("Answers", "Ответы"), "answered_rows": ("answered", "с ответом")},
     content=spread,
     template="<p>{% for name, mean in answers.means.items() %}{{ name }} {{ mean | number }}{% endfor %}, "
-    "{{ L.answered_rows }}: {{ answers.answered }} {{ L.of }} {{ answers.rows }}</p>",
-    counter=Counted,
-    data=lambda content, names: {"answers": [content["answered"], list(names)]},
+    "{{ L.answered_rows }}: {{ answers.scored }} {{ L.of }} {{ answers.rows }}</p>",
+    data=lambda content, names: {"answers": [content["scored"], list(names)]},
 )
 
 

@@ -1,4 +1,4 @@
-"""Quality against cost and latency: figures of each system, which ones no other beats, and the charts in a browser."""
+"""Quality against cost and latency: figures of each system, which ones no other beats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from axe_core_python.selenium import Axe
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import fastmetrics as fm
 from fastmetrics.base.display import number
-from tests.reporting.test_report import HOSTILE, read
-from tests.support.browser import complaints, width
+from tests.reporting.test_report import HOSTILE
 
 HOSTILE_NAME = HOSTILE[1]
 
@@ -39,19 +35,12 @@ def table_of(page: str) -> list[list[str]]:
 
 def test_figures_of_each_system_and_which_ones_no_other_beats(tmp_path):
     fm.report(RUNS, tmp_path / "r.html")
-    data = read(tmp_path / "r.html")[2]
     head, *lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert head == ["system", "token_f1", "hallucination", "total_tokens", "latency_ms (p50)",
                     "latency_ms (p95)", "not beaten"]  # fmt: skip
     p95 = float(np.percentile([10.0, 20.0, 90.0], 95))
     assert lines[0] == ["small", "0.4000", "0.1000", "100", "20", number(p95), "✓"]
     assert [line[-1] for line in lines] == ["✓", "✓", ""]
-    assert [chart["x_title"] for chart in data["charts"]] == ["total_tokens", "latency_ms (p50)"]
-    assert data["charts"][1]["points"][2] == {"name": "beaten", "x": 55.0}
-    assert data["charts"][0]["metrics"] == [
-        {"name": "token_f1", "lower": False, "bounds": [0.0, 1.0], "y": [0.4, 0.8, 0.4]},
-        {"name": "hallucination", "lower": True, "bounds": [0.0, 1.0], "y": [0.1, 0.4, 0.5]},
-    ]
 
 
 def test_a_column_of_prices_is_the_cost_where_the_runs_have_one(tmp_path):
@@ -86,22 +75,3 @@ def test_costs_of_no_row_leave_a_gap(tmp_path):
     fm.report({"a": RUNS["small"], "unknown": unknown}, tmp_path / "r.html")
     lines = table_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert lines[2][4:6] == ["–", "–"]
-    assert read(tmp_path / "r.html")[2]["charts"][1]["points"][1]["x"] is None
-
-
-@pytest.mark.slow
-def test_the_charts_show_the_chosen_metric_and_the_systems_that_no_other_beats(driver, tmp_path):
-    fm.report(RUNS, tmp_path / "r.html")
-    width(driver, 1280)
-    driver.get((tmp_path / "r.html").as_uri() + "#page=tradeoffs")
-    WebDriverWait(driver, 60).until(lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#tradeoffs svg.drawn")) == 2)
-    names = "return [...document.querySelectorAll('#tradeoffs .chart')].map((chart) => " \
-            "[...chart.querySelectorAll('.unbeaten text')].map((text) => text.textContent).sort())"  # fmt: skip
-    assert driver.execute_script(names) == [[HOSTILE_NAME, "small"], [HOSTILE_NAME, "small"]]
-    Select(driver.find_element(By.ID, "quality")).select_by_visible_text("hallucination")
-    assert driver.execute_script(names) == [["small"], ["small"]]
-    assert [one["id"] for one in Axe().run(driver)["violations"]] == []
-    assert driver.execute_script("return document.images.length") == 0
-    width(driver, 390)
-    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert complaints(driver) == []

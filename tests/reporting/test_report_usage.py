@@ -12,7 +12,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError
-from fastmetrics.reporting.charts import BarList, Charts
+from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.sections.usage_section import usage_parts
 from tests.reporting.test_report import HOSTILE, made, read
@@ -133,36 +133,11 @@ def test_usage_files_without_most_used_show_the_hubs(tmp_path, results):
     assert [row[0] for row in part.grids[1].rows] == [str(one) for one in results[0].hubs][:10]
 
 
-def test_lists_of_numbers_are_bars_and_days_a_chart(tmp_path):
+def test_days_are_a_chart(tmp_path):
     days = [datetime(2026, 1, 1) + timedelta(hours=9 * at) for at in range(40)]
-    log = {
-        "question": [f"{HOSTILE[1]} question {at % 3}" for at in range(40)],
-        "answer": ["yes"] * 40,
-        "rating": [at % 5 + 1 for at in range(40)],
-        "timestamp": days,
-        "retrieved_ids": [[f"d{at % 4}", HOSTILE[0]] for at in range(40)],
-        "question_embedding": np.random.default_rng(0).normal(size=(40, 3)).tolist(),
-    }
-    usage = [fm.logs.domain_analysis(log), fm.logs.chunk_utilization(log), fm.logs.topic_coverage(log, topics=3)]
-    domain, chunks, topics = usage_parts(usage, charts := Charts())
-    shown = {bars.title: bars.bars for bars in domain.bars}
-    assert shown["bars_ratings"][:2] == [("1", "8", 100.0), ("2", "8", 100.0)]
-    assert [name for name, _, _ in shown["bars_hours"]] == [f"{hour:02}" for hour in range(24)]
+    log = {"question": [f"{HOSTILE[1]} question {at % 3}" for at in range(40)], "timestamp": days}
+    usage = fm.logs.domain_analysis(log)
+    [domain] = usage_parts(usage, charts := Charts())
     assert charts.drawn[domain.days].data()["x_labels"][0] == "2026-01-01"
-    assert {"bars_words", "bars_scripts"} <= shown.keys()
-    [retrieved] = chunks.bars
-    assert retrieved.bars[0] == (HOSTILE[0], "40", 100.0)
-    assert topics.bars[0].title == "bars_topics"
-    assert sum(int(number) for _, number, _ in topics.bars[0].bars) == 40
     fm.report(made(3), tmp_path / "r.html", usage=usage)
-    page, reader, _ = read(tmp_path / "r.html")
-    assert page.count('<table class="bars">') == len(domain.bars) + 1 + len(topics.bars)
-    assert "img" not in reader.tags
-
-
-def test_bars_of_nothing_are_none():
-    assert BarList.of("bars_words", []) is None
-    assert BarList.of("bars_words", [("a", 0)]) is None
-    [bar] = BarList.of("bars_words", [("x" * 100, -2.5)]).bars
-    assert bar == ("x" * 80 + "…", "-2.500", 100.0)
-    assert BarList.of("bars_words", [(str(at), 1) for at in range(20)]).n == 20
+    assert "img" not in read(tmp_path / "r.html")[1].tags

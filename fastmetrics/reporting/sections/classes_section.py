@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,31 +27,11 @@ _NAMES = (*PREDICTED, *EXPECTED, "label", "answer", "reference")
 
 
 @dataclass(frozen=True)
-class SystemClasses:
-    """The figures of a system, and its matrix with a level of colour for each cell."""
-
-    name: str
-    found: Classification
-    matrix: Sequence[tuple[str, Sequence[tuple[str, int | None]]]]
-
-    @property
-    def header(self) -> Sequence[str]:
-        """The headings of the matrix."""
-        return self.found.confusion.grid().header
-
-    @property
-    def others(self) -> Sequence[Grid]:
-        """The tables beside the matrix: labels, of many the most frequent errors, and segments."""
-        _, labels, _, *others = self.found.grids()
-        return [labels, *others]
-
-
-@dataclass(frozen=True)
 class Classes:
     """The figures of all systems beside each other, those of each, and the notes."""
 
     figures: Grid
-    systems: Sequence[SystemClasses]
+    systems: Mapping[str, Classification]
     notes: Sequence[str]
 
 
@@ -71,7 +51,7 @@ def _content(given: SectionInput) -> Classes | None:
     notes = merged_notes({name: one.remarks() for name, one in found.items()})
     return Classes(
         Grid(("figure", *found), rows),
-        [SystemClasses(name, one, _matrix(one)) for name, one in found.items()],
+        found,
         notes,
     )
 
@@ -136,24 +116,6 @@ def _has_few(column: pa.ChunkedArray) -> bool:
         return False
     distinct = pc.count_distinct(column).as_py()
     return 1 < distinct <= min(_MOST_LABELS, len(column) / _EACH)
-
-
-def _matrix(found: Classification) -> list[tuple[str, list[tuple[str, int | None]]]]:
-    """The printed matrix with levels: of hits up to 3, of errors down to −3, by their share of the expected rows."""
-    lines = []
-    grid = found.confusion.grid()
-    for row, (name, *cells) in enumerate(grid.rows):
-        counts = [int(cell.replace(",", "")) for cell in cells]
-        levels: list[int | None] = [None] * len(cells)
-        if row < len(grid.rows) - 1 and counts[-1]:
-            shares = [count / counts[-1] for count in counts[:-1]]
-            levels[:-1] = [_level(share) * (1 if at == row else -1) for at, share in enumerate(shares)]
-        lines.append((name, list(zip(cells, levels, strict=True))))
-    return lines
-
-
-def _level(share: float) -> int:
-    return sum(share > limit for limit in (0.0, 0.1, 0.5))
 
 
 SECTION = Section(

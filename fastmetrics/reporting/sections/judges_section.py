@@ -22,13 +22,12 @@ def _content(section_input: SectionInput) -> dict[str, Any] | None:
     names = [base, *others] if section_input.baseline is None else [*others, base]
     one = partial(judge_report, labels=options.labels, label=options.label)
     judged = one(files[0]) if len(files) == 1 else _of_systems(dict(zip(names, map(one, files), strict=True)))
-    parts: list[tuple[str, list[str]]] = []
-    for line in judged.remarks():
-        if line.startswith(" ") and parts:
-            parts[-1][1].append(line.strip())
-        else:
-            parts.append((line, []))
-    return {"grids": judged.grids(), "notes": parts, "figures": _figures(judged), "decisions": _decisions(judged)}
+    return {
+        "grids": judged.grids(),
+        "notes": judged.remarks(),
+        "figures": _figures(judged),
+        "decisions": _decisions(judged),
+    }
 
 
 def _of_systems(reports: Mapping[str, JudgeReport]) -> JudgeReport:

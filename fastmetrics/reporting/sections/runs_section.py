@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from fastmetrics.base.display import Grid
 from fastmetrics.reporting.charts import LineChart
-from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput, shown_notes
+from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.primary import PRIMARY
 from fastmetrics.results.run_folders import Trend, TrendPoint, list_runs, trend
 
@@ -34,8 +35,7 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
             lines["baseline"] = [base.metrics[points.metric].mean] * len(points)
         places, days = _places(points), list(map(_axis_label, points))
         chart = section_input.charts.add(LineChart(points.metric, "run", places, lines, words=True, x_labels=days))
-        notes = shown_notes(points.remarks())
-        selected.append({"metric": points.metric, "runs": _lines(points), "notes": notes, "chart": chart})
+        selected.append({"metric": points.metric, "runs": _runs(points), "notes": points.remarks(), "chart": chart})
     return selected
 
 
@@ -53,22 +53,10 @@ def _axis_label(point: TrendPoint) -> str:
     return (point.began or point.name or point.file)[:10]
 
 
-def _lines(points: Trend) -> list[dict[str, Any]]:
-    """The cells of each run, and the ends of its interval in percent of a scale common to all runs."""
+def _runs(points: Trend) -> Grid:
+    """The table of the runs, without the intervals that it draws in characters: the chart has them."""
     [grid] = points.grids()
-    values = [end for point in points for end in (point.low, point.mean, point.high) if math.isfinite(end)]
-    least, most = min(values, default=0.0), max(values, default=0.0)
-
-    def place(value: float) -> float:
-        return round(4 + 92 * (value - least) / (most - least), 2) if most > least else 50.0
-
-    return [
-        {
-            "cells": row[:-1],
-            "drawn": [place(end) for end in (point.low, point.mean, point.high)] if math.isfinite(point.low) else None,
-        }
-        for point, row in zip(points, grid.rows, strict=True)
-    ]
+    return replace(grid, header=grid.header[:-1], rows=[row[:-1] for row in grid.rows])
 
 
 SECTION = Section(

@@ -7,11 +7,8 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import pyarrow as pa
-
-from fastmetrics.base.display import BLOCKS
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.rows import PairedRows
@@ -21,12 +18,6 @@ from fastmetrics.results.worst_rows import TextSource
 
 WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "labels.toml").read_text(encoding="utf-8"))
 """The words of the page, the Russian headings of tables, and the words of sections by their names."""
-
-
-class Counter(Protocol):
-    """Counts that a section takes of all rows, which are read once, piece by piece."""
-
-    def add(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -43,8 +34,6 @@ class SectionInput:
     charts: Charts
     sources: Mapping[str, TextSource] = field(default_factory=dict)
     """The files of texts of the systems that have one, by name."""
-    counter: Any = None
-    """The section's own counter, after all rows."""
     earlier: Mapping[str, Any] = field(default_factory=dict)
     """The contents of the sections before it, by name."""
 
@@ -61,18 +50,8 @@ class Section:
     """Makes the content; a report without any has no such section."""
     template: str
     """Jinja; ``parts.grid``, ``parts.notes`` and ``draw.lines`` show tables, notes and charts."""
-    counter: Callable[[], Counter] | None = None
     data: Callable[[Any, Sequence[str]], Mapping[str, Any]] | None = None
     """The data of the page's script, from the content and the names of the metrics."""
-
-
-def shown_notes(notes: Sequence[str]) -> list[str]:
-    """The notes as a page shows them, without those that draw in characters what the page draws as a chart.
-
-    >>> shown_notes(["a", "questions by hour: ▁▂·█"])
-    ['a']
-    """
-    return [note for note in notes if not note or set(note.rpartition(" ")[2]) - set(f"{BLOCKS}·")]
 
 
 _FIGURE = re.compile(r"(?<![\w.@-])\d[\d,]*(?:\.\d+)?(?!\w)")

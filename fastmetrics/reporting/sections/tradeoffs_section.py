@@ -13,26 +13,21 @@ from fastmetrics.base.column_names import is_cost, is_price
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.token_counts import COUNTS, TOTAL
-from fastmetrics.reporting.charts import ScatterChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.main_metric import first_metrics
-from fastmetrics.results.score_columns import declared_better, declared_bounds
+from fastmetrics.results.score_columns import declared_better
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.sums import exact_mean
 
 _LATENCY = "latency_ms"
-_METRICS = 12
-"""Maximum number of metrics to choose from."""
 _SHOWN = 4
 """Maximum number of metrics in the table."""
 
 
 @dataclass(frozen=True)
 class TradeOffs:
-    """The charts of quality against each cost, the metrics to choose from, and the figures of each system."""
+    """The figures of each system, and whether another one beats it in quality and every cost."""
 
-    charts: Sequence[int]
-    metrics: Sequence[str]
     heads: Sequence[str]
     lines: Sequence[tuple[str, ...]]
     left_out: int
@@ -52,24 +47,17 @@ def trade_offs(section_input: SectionInput) -> TradeOffs | None:
     means = {name: [section_input.summaries[run.name].metrics[name].mean for run in runs] for name in metrics}
     better = declared_better(metrics, runs[0].declared)
     lower = [name for name in metrics if better[name] == "lower"]
-    bounds = declared_bounds(metrics, runs[0].declared)
     costs = {axis: [_typical(axis, some) for some in several] for axis, several in values.items()}
     titles = {axis: f"{axis} (p50)" if axis == _LATENCY else axis for axis in axes}
-    charts = [
-        section_input.charts.add(
-            ScatterChart(titles[axis], titles[axis], dict(zip(names, costs[axis], strict=True)), means, lower, bounds)
-        )
-        for axis in axes
-    ]
     first = [(-1 if metrics[0] in lower else 1) * mean for mean in means[metrics[0]]]
     beaten = _beaten(np.array([first, *(-np.array(some) for some in costs.values())]))
     tails = [[_tail(some) for some in values[_LATENCY]]] if _LATENCY in values else []
-    columns = [*list(means.values())[:_SHOWN], *costs.values(), *tails]
-    heads = (*metrics[:_SHOWN], *titles.values(), *(f"{_LATENCY} (p95)" for _ in tails))
+    columns = [*means.values(), *costs.values(), *tails]
+    heads = (*metrics, *titles.values(), *(f"{_LATENCY} (p95)" for _ in tails))
     lines = [
         (name, *(number(column[at]) for column in columns), "" if beaten[at] else "✓") for at, name in enumerate(names)
     ]
-    return TradeOffs(charts, metrics, heads, lines, len(section_input.systems) - len(runs))
+    return TradeOffs(heads, lines, len(section_input.systems) - len(runs))
 
 
 def _cost_column(runs: Sequence[ScoreTable]) -> str:
@@ -95,7 +83,7 @@ def _quality(runs: Sequence[ScoreTable], axes: Sequence[str], main: str | None) 
     costs = {*axes, _LATENCY, *COUNTS}
     quality = [name for name in shared if better[name] and name not in costs and not is_cost(name)]
     first = first_metrics(quality, runs[0].spec, better, main if main in quality else None).values()
-    return list(dict.fromkeys([*first, *quality]))[:_METRICS]
+    return list(dict.fromkeys([*first, *quality]))[:_SHOWN]
 
 
 def _finite(values: Floats) -> Floats:

@@ -19,12 +19,11 @@ from fastmetrics.logs.chunks import ChunkUse
 from fastmetrics.logs.context import Sessions
 from fastmetrics.logs.domains import Domain
 from fastmetrics.logs.topics import Topic, Topics
-from fastmetrics.reporting.charts import BarList, Charts, LineChart
+from fastmetrics.reporting.charts import Charts, LineChart
 from fastmetrics.reporting.row_texts import cut
-from fastmetrics.reporting.sections.section import WORDS, Section, shown_notes
+from fastmetrics.reporting.sections.section import WORDS, Section
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
 from fastmetrics.tables.input_files import read_small, reading
-from fastmetrics.text.word_roles import STOP_WORDS
 
 T = TypeVar("T")
 
@@ -61,7 +60,6 @@ class UsagePart:
     """Questions by topic."""
     figures: Sequence[tuple[str, str, Any]] = ()
     """The source, label and value of each figure of a tier."""
-    bars: Sequence[BarList] = ()
     days: int | None = None
     """The chart of questions over days."""
 
@@ -181,33 +179,11 @@ def _part(result: Shown, source: str, charts: Charts) -> UsagePart:
         places = [date.fromisoformat(day).toordinal() for day in days]
         lines = {"bars_questions": list(map(float, days.values()))}
         over_days = charts.add(LineChart("bars_days", "bars_days", places, lines, words=True, x_labels=list(days)))
-    return replace(part, figures=figures, bars=[bars for bars in _bars(result) if bars is not None], days=over_days)
-
-
-def _bars(result: Shown) -> Iterator[BarList | None]:
-    """The numbers of a result that are lists: uses of chunks, questions of topics, counts of words and ratings."""
-    if isinstance(result, ChunkUse) and "retrieved" in result.table.column_names:
-        names, retrieved = (result.table.column(name).to_pylist() for name in ("chunk", "retrieved"))
-        yield BarList.of("bars_chunks", zip(names, retrieved, strict=True))
-    if isinstance(result, Topics):
-        labels = {topic.topic: f"{topic.topic}: {' '.join(topic.words[:4])}" for topic in result.topics}
-        yield BarList.of("bars_topics", [(labels[topic.topic], topic.questions) for topic in result.topics])
-        gaps = {topic.topic: topic.gap for topic in result.topics}
-        yield BarList.of("bars_gaps", [(labels[gap], gaps[gap] or 0.0) for gap in result.gaps])
-    if isinstance(result, Domain):
-        for name in ("ratings", "scripts", "languages", "indicators"):
-            counts = list((getattr(result, name) or {}).items())
-            yield BarList.of(
-                f"bars_{name}", counts if name == "ratings" else sorted(counts, key=lambda count: -count[1])
-            )
-        yield BarList.of("bars_hours", [(f"{at:02}", count) for at, count in enumerate(result.hours or ())], 24)
-        for name in ("words", "telling_answered", "telling_unanswered"):
-            counted = [(word, value) for word, value in getattr(result, name) or () if word not in STOP_WORDS]
-            yield BarList.of(f"bars_{name}", counted)
+    return replace(part, figures=figures, days=over_days)
 
 
 def _shown_part(result: Shown, source: str, charts: Charts) -> UsagePart:
-    grids, notes, name = result.grids(), shown_notes(result.remarks()), source
+    grids, notes, name = result.grids(), list(result.remarks()), source
     if isinstance(result, ChunkUse):
         ids = {label: getattr(result, label) for label in _LISTS if getattr(result, label)}
         lists = [

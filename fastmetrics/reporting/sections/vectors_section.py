@@ -17,7 +17,7 @@ from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, OptionError, visible
-from fastmetrics.reporting.page_rows import short
+from fastmetrics.reporting.page_rows import shorts
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_texts import cut, row_texts
 from fastmetrics.reporting.rows import PairedRows
@@ -81,9 +81,9 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
     points = {
         "at": chosen.tolist(),
         "id": [rows.label(int(row)) for row in chosen],
-        **{name: [short(float(spot)) for spot in spots[:, at]] for at, name in enumerate(AXES[: spots.shape[1]])},
+        **{name: shorts(spots[:, at]) for at, name in enumerate(AXES[: spots.shape[1]])},
         "text": [str(texts.get("question") or texts.get("answer") or "")[:_TEXT] for texts in found_texts],
-        "scores": [[short(float(score)) for score in rows.main.values(name)[chosen]] for name in rows.names[:_METRICS]],
+        "scores": [shorts(rows.main.values(name)[chosen]) for name in rows.names[:_METRICS]],
     }
     points |= {"columns": _columns(rows, chosen.tolist()), "explained": bool(explained)}
     return VectorsPage(len(met), rows.n - len(met), explained, points)

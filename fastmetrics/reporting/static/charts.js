@@ -5,7 +5,6 @@ const PALE = 0.55;
 const charts = {
   waiting: new Map(),
   drawn: new Map(),
-  quality: 0,
   correlated: data.correlations?.shown,
 
   // The share of its scores that each system has in each bin: bars of one system, outlines of several.
@@ -87,41 +86,6 @@ const charts = {
     return [this.keys(lines.map((line) => this.title(at, line.name))), picture(frame.wide, frame.high, frame.axes([this.title(at, x_title)], labels), ...drawn)];
   },
 
-  // Systems as points: the line joins those that no other one beats, which is as good for less.
-  scatter(home, at) {
-    const { x_title, points, metrics } = data.charts[at];
-    const { name, lower, bounds, y } = metrics[this.quality];
-    const shown = points.map((point, place) => ({ ...point, y: y[place], place })).filter((point) => point.x !== null && point.y !== null);
-    if (!shown.length) return [element("p", { class: "note" }, words.no_value)];
-    // from 0, and up to a bound of the metric: a small difference looks small
-    const from0 = (values, bounds) => {
-      const [low, high] = span([...values, 0, ...(bounds ?? [])]), pad = bounds ? 0 : (high - low || 1) * 0.08;
-      return [low && low - pad, high && high + pad];
-    };
-    const better = (a, b) => (lower ? a < b : a > b);
-    const beats = (one, other) => one.x <= other.x && !better(other.y, one.y) && (one.x < other.x || better(one.y, other.y));
-    const front = shown.filter((own) => !shown.some((other) => beats(other, own))).sort((a, b) => a.x - b.x);
-    const frame = new Frame(home.clientWidth || 440, 300, from0(shown.map((point) => point.x)), from0(shown.map((point) => point.y), bounds), { left: 60, bottom: 42, right: 24 });
-    const line = shape("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${frame.x(point.x).toFixed(1)} ${frame.y(point.y).toFixed(1)}`).join("") });
-    // what a label must not cover: the points, and the labels before it
-    const labels = shown.map((point) => ({ level: frame.y(point.y) + 4, from: frame.x(point.x) - 6, to: frame.x(point.x) + 6 }));
-    const marks = [...shown].sort((a, b) => b.y - a.y).map((point) => {
-      const [x, y] = [frame.x(point.x), frame.y(point.y)], right = x > (frame.left + frame.right) / 2;
-      const most = Math.max(6, Math.floor((right ? x - frame.left : frame.right - x) / 6.5));
-      const text = point.name.length > most ? `${point.name.slice(0, most - 1)}…` : point.name;
-      const wide = text.length * 6.5 + 9, from = right ? x - wide : x + 9, to = right ? x - 9 : x + wide;
-      let level = y + 4;
-      while (labels.some((label) => Math.abs(label.level - level) < 13 && label.from < to && from < label.to)) level += 13;
-      labels.push({ level, from, to });
-      const title = hint(`${point.name}\n${name}: ${figure(point.y)}\n${x_title}: ${figure(point.x)}`);
-      const dot = shape("circle", { cx: x, cy: y, r: 5, "data-value": String(point.y) }, title);
-      // a label that had to move is joined to its point
-      const leader = level === y + 4 ? null : shape("path", { class: "leader", d: `M${x} ${y}L${right ? x - 9 : x + 9} ${level - 4}` });
-      return shape("g", { class: front.includes(point) ? "unbeaten" : "beaten" }, leader, dot, shape("text", { x: right ? x - 9 : x + 9, y: level, "text-anchor": right ? "end" : "start" }, text));
-    });
-    return [picture(frame.wide, frame.high, frame.axes([x_title, name]), line, ...marks)];
-  },
-
   draw(home) {
     const make = this.waiting.get(home) ?? this.drawn.get(home);
     this.waiting.delete(home);
@@ -161,12 +125,8 @@ const charts = {
     });
     for (const home of document.querySelectorAll("[data-chart]")) {
       const at = Number(home.dataset.chart);
-      add(home, this.title(at, data.charts[at].name), (home) => (data.charts[at].points ? this.scatter(home, at) : this.lines(home, at)));
+      add(home, this.title(at, data.charts[at].name), (home) => this.lines(home, at));
     }
-    byId("quality")?.addEventListener("change", (event) => {
-      this.quality = Number(event.target.value);
-      for (const home of this.drawn.keys()) if (data.charts[home.dataset.chart]?.points) this.draw(home);
-    });
     byId("correlated")?.addEventListener("change", (event) => {
       this.correlated = Number(event.target.value);
       this.draw(byId("correlations"));
