@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -79,7 +80,6 @@ def worst_rows(
     columns = distinct(by)
     if segment is not None and not columns:
         raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
-    request = _RowRequest(metric, n, best, on, columns, segment, better or {}, distinct(keep))
     of, runs = None, list[ScoreTable]()
     if system is not None:
         runs = [*two_runs(open_runs(scores, system), baseline, other)]
@@ -89,14 +89,39 @@ def worst_rows(
     else:
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
-    if answers is None:
-        kept = [name for name in TEXTS if any(name in run.columns for run in runs)]
-        request = replace(request, keep=distinct([*request.keep, *kept]))
-    rows = _of_one(runs[0], request) if len(runs) == 1 else _changed(runs, request, allow_differences)
+    kept = [name for name in TEXTS if answers is None and any(name in run.columns for run in runs)]
+    keep = distinct([*distinct(keep), *kept])
+    [metric] = shared_metrics(runs, [metric])
+    is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
+    loaded = [run.by_column([metric, *columns, *run.keys(on)]) for run in runs]
+    column: Callable[[str], pa.Array]
+    if len(loaded) == 1:
+        key = on or loaded[0].id_column
+        if key is None:
+            raise ColumnError(f"{loaded[0].name} has no id column to identify rows")
+        ids, values = loaded[0].ids(key), loaded[0].values(metric)
+        figures, column = {metric: values}, partial(_column, loaded[0])
+    else:
+        check_settings(loaded, [metric], allow_differences)
+        paired = align(loaded, on, allow=allow_differences)
+        assert paired.ids is not None
+        before, after = (paired.scores(at, metric) for at in range(2))
+        ids, values, column = paired.ids, after - before, paired.column
+        figures = {"baseline": before, "score": after, "change": values}
+    if runs[0].is_numbered:
+        ids = ids.cast(pa.int64())  # sorted as numbers
+    parts = _segments(columns, segment, column) if columns else [Segment(None, np.arange(len(values)))]
+    names, places = _worst(values if is_lower == best else -values, ids, parts, n)
+    table = {"id": ids.take(places)}
+    if columns and segment is None:
+        table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in columns}}
+    table |= {name: pa.array(some).take(places) for name, some in figures.items()}
+    own = [name for name in keep if name not in table and any(name in run.columns for run in runs)]
+    rows = pa.table(table | {name: column(name).take(places) for name in own})
     if answers is not None:
-        wanted = [*TEXTS, *(name for name in request.keep if name not in rows.column_names)]
+        wanted = [*TEXTS, *(name for name in keep if name not in rows.column_names)]
         rows = TextSource(answers, of, on=on).beside(runs[-1]).added(rows, wanted)
-    lacking = [name for name in request.keep if name not in rows.column_names]
+    lacking = [name for name in keep if name not in rows.column_names]
     if lacking:
         sources = "scores" if answers is None else "scores nor the answers"
         raise ColumnError(f"the column {lacking[0]!r} to keep is not in the {sources}")
@@ -105,108 +130,30 @@ def worst_rows(
     return rows
 
 
-def _ordered(ids: pa.Array, run: ScoreTable) -> pa.Array:
-    """The ids, of which the numbers of rows are in the order of numbers."""
-    return ids.cast(pa.int64()) if run.is_numbered else ids
+def _column(run: ScoreTable, name: str) -> pa.Array:
+    return run.column(name, "to segment the rows by; keep it when scoring")
 
 
-def _length(run: ScoreTable) -> int | None:
-    """The number of rows of a run without ids of its own."""
-    return run.read([]).num_rows if run.is_numbered else None
+def _segments(by: Sequence[str], wanted: str | None, column: Callable[[str], pa.Array]) -> list[Segment]:
+    """The segments, or the one that is asked for."""
+    parts = segments_of([(name, column(name)) for name in by])
+    found = [part for part in parts if wanted is None or part.name == wanted]
+    if wanted is not None and not found:
+        raise UnknownNameError.of("segment", wanted, [str(part.name) for part in parts])
+    return found
 
 
-@dataclass(frozen=True)
-class _RowRequest:
-    """The request for rows."""
-
-    metric: str
-    n: int
-    best: bool
-    on: str | None
-    by: Sequence[str]
-    segment: str | None
-    stated: Mapping[str, str]
-    """The directions of metrics, by name, as the user states them."""
-    keep: Sequence[str] = ()
-    """The columns that the rows have besides."""
-    lower: bool = False
-    """Whether lower scores of the metric are better."""
-
-    def of(self, runs: Sequence[ScoreTable]) -> _RowRequest:
-        """The request with the column of the metric in these runs, and its direction."""
-        [metric] = shared_metrics(runs, [self.metric])
-        return replace(self, metric=metric, lower=direction_of(metric, first_declared(runs), self.stated) == "lower")
-
-    def rows(
-        self,
-        values: Floats,
-        ids: pa.Array,
-        column: Callable[[str], pa.Array],
-        figures: Mapping[str, Floats],
-        kept: Sequence[str],
-    ) -> pa.Table:
-        """The n worst (or best) of the values, or of those of each segment, with their ids, figures and own columns.
-
-        Ties are sorted by id.
-        """
-        sign = -1 if self.lower != self.best else 1
-        order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), sign * values))
-        order = order[: int((~np.isnan(values)).sum())]
-        parts = self._segments(column) if self.by else [Segment(None, np.arange(len(values)))]
-        chosen, names = [np.zeros(0, np.int64)], []
-        for part in parts:
-            inside = np.zeros(len(values), np.bool_)
-            inside[part.rows] = True
-            chosen.append(order[inside[order]][: self.n])
-            names += [part.name] * len(chosen[-1])
-        places = pa.array(np.concatenate(chosen))
-        table = {"id": ids.take(places)}
-        if self.by and self.segment is None:
-            table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in self.by}}
-        table |= {name: pa.array(some).take(places) for name, some in figures.items()}
-        return pa.table(table | {name: column(name).take(places) for name in kept if name not in table})
-
-    def _segments(self, column: Callable[[str], pa.Array]) -> list[Segment]:
-        """The segments, or the one that is asked for."""
-        parts = segments_of([(name, column(name)) for name in self.by])
-        if self.segment is None:
-            return parts
-        found = [part for part in parts if part.name == self.segment]
-        if not found:
-            raise UnknownNameError.of("segment", self.segment, [str(part.name) for part in parts])
-        return found
-
-
-def _of_one(run: ScoreTable, request: _RowRequest) -> pa.Table:
-    request = request.of([run])
-    loaded = run.by_column([request.metric, *request.by, *run.keys(request.on)])
-    ids, values = loaded.ids(_key(run, request.on)), loaded.values(request.metric)
-    return request.rows(
-        values,
-        _ordered(ids, run),
-        lambda name: loaded.column(name, "to segment the rows by; keep it when scoring"),
-        {request.metric: values},
-        [name for name in request.keep if name in run.columns],
-    )
-
-
-def _changed(runs: Sequence[ScoreTable], request: _RowRequest, allow_differences: bool) -> pa.Table:
-    request = request.of(runs)
-    loaded = [run.by_column([request.metric, *request.by, *run.keys(request.on)]) for run in runs]
-    check_settings(loaded, [request.metric], allow_differences)
-    paired = align(loaded, request.on, allow=allow_differences)
-    assert paired.ids is not None
-    before, after = (paired.scores(at, request.metric) for at in range(2))
-    figures = {"baseline": before, "score": after, "change": after - before}
-    kept = [name for name in request.keep if any(name in run.columns for run in runs)]
-    return request.rows(after - before, _ordered(paired.ids, runs[0]), paired.column, figures, kept)
-
-
-def _key(run: ScoreTable, on: str | None) -> str:
-    key = on or run.id_column
-    if key is None:
-        raise ColumnError(f"{run.name} has no id column to identify rows")
-    return key
+def _worst(values: Floats, ids: pa.Array, parts: Sequence[Segment], n: int) -> tuple[list[str | None], pa.Array]:
+    """The segments and the places of the n lowest values of each part; equal ones are sorted by id."""
+    order = np.lexsort((np.asarray(pc.rank(ids, tiebreaker="first").to_numpy()), values))
+    order = order[: int((~np.isnan(values)).sum())]
+    chosen, names = [np.zeros(0, np.int64)], list[str | None]()
+    for part in parts:
+        inside = np.zeros(len(values), np.bool_)
+        inside[part.rows] = True
+        chosen.append(order[inside[order]][:n])
+        names += [part.name] * len(chosen[-1])
+    return names, pa.array(np.concatenate(chosen))
 
 
 @dataclass(frozen=True)
@@ -230,7 +177,8 @@ class TextSource:
     def beside(self, run: ScoreTable) -> TextSource:
         """The texts of the rows of a run."""
         reading = (run.metadata.inputs or {}).get("reading", {})
-        return replace(self, n_rows=_length(run), named=run.metadata.own_columns, reading=reading)
+        n_rows = run.read([]).num_rows if run.is_numbered else None
+        return replace(self, n_rows=n_rows, named=run.metadata.own_columns, reading=reading)
 
     def added(
         self,
