@@ -362,7 +362,8 @@ class Frame:
     @property
     def within(self) -> dict[str, str]:
         """The paths to the text in columns that hold objects with it, as far as the first rows show them."""
-        found = {name: text_in(type_of(first)) for name, first in self.firsts().items()}
+        nested = {name: first for name, first in self.firsts().items() if not isinstance(first, str)}
+        found = {name: text_in(type_of(first)) for name, first in nested.items()}
         return {name: path for name, path in found.items() if path is not None}
 
     def read(self, names: Sequence[str]) -> tuple[pa.Schema, Iterator[pa.Table]]:

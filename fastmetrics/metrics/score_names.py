@@ -102,7 +102,7 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     options = metric.options({**those_of(metric, common or {}), **values})
     if options.get("fitted") is not None:
         path = options["fitted"]
-        metric = _verdict_of(read_text(path), path)
+        metric = fitted_verdict(_fitted_of(read_text(path), path))
     canonical = canonical_name(metric, options, values)
     if column is not None:
         _check_unambiguous(column, canonical)
@@ -134,10 +134,6 @@ def _fitted_of(text: str, path: str) -> FittedMetric:
         plugin = "; load the plugin that declares it" if isinstance(error, UnknownNameError) else ""
         raise FileFormatError(f"{path}: {error}{plugin}; the fitted score cannot be computed") from error
     return fitted_metric(model, parts, text, path)
-
-
-def _verdict_of(text: str, path: str) -> FittedMetric:
-    return fitted_verdict(_fitted_of(text, path))
 
 
 def part_of(name: str, is_column: bool) -> Part:

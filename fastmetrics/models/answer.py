@@ -167,7 +167,9 @@ class AnswerMaker(ColumnMaker):
     def conclude(self, observed: Sequence[Mapping[str, Any]], rejected: int) -> dict[str, Any]:
         """The metadata about the rows, with the statuses in alphabetical order and the first failure, if any."""
         failure = next((part["failure"] for part in observed if part["failure"]), None)
-        answered = {"statuses": _by_status(observed)} | ({} if failure is None else {"failure": failure})
+        answered = {"statuses": summed(part["statuses"] for part in observed)} | (
+            {} if failure is None else {"failure": failure}
+        )
         return ScoreMetadata(answered=answered, n_rejected=rejected).to_json()
 
     def concluded(self, run: RunResult, output: str) -> RunResult:
@@ -293,10 +295,6 @@ def _answer_in(answer: Answer, call: Call) -> Answered:
         reason = CUT_THOUGHT if is_cut else reply.lacks or "a reply of thoughts without an answer"
         return Answered(None, UNPARSED, f"no text: {reason}", *spent)
     return Answered(text, OK, None, *spent)
-
-
-def _by_status(observed: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    return summed(part["statuses"] for part in observed)
 
 
 # Answering the questions of a table with a bot: ``fm.answer``.

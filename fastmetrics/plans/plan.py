@@ -398,7 +398,10 @@ def plan(
         reason=reason,
         keep_counts=counted,
         strip_thoughts=request.strip_thoughts,
-        extracted={_kept_name(common, extract): extract for extract in extracts},
+        extracted={
+            "extracted" if extract == common.get("extract") else f"extracted({extract!r})": extract
+            for extract in extracts
+        },
     )
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
@@ -429,11 +432,6 @@ def _reason(names: Names, answer: str, schema: str | None) -> str | None:
     preset = preset_of(names, schema)
     reasons = [preset.reason if preset is not None else None, answer.partition(" unless ")[2]]
     return next((column for column in map(names.fitting, filter(None, reasons)) if column is not None), None)
-
-
-def _kept_name(common: Mapping[str, Any], extract: Sequence[str] | str) -> str:
-    """The column that keeps what extractors found: ``extracted`` for those of the run."""
-    return "extracted" if extract == common.get("extract") else f"extracted({extract!r})"
 
 
 def _each_once(metrics: Sequence[str], common: Mapping[str, Any]) -> list[Score]:

@@ -315,9 +315,9 @@ def _driver(table: DatabaseTable, *, writes: bool) -> tuple[str, str | None, Map
     module = _imported(table.scheme)
     if table.scheme == "postgresql":
         limit = f"connect_timeout={RETRY_LIMITS.connect_seconds:.0f}&fallback_application_name=fastmetrics"
-        address = (
-            table.connection if "connect_timeout=" in table.parameters else _with_parameters(table.connection, limit)
-        )
+        address = table.connection
+        if "connect_timeout=" not in table.parameters:
+            address += f"{'&' if '?' in address else '?'}{limit}"
         return module._driver_path(), None, {"uri": address}
     if not (writes or os.path.isfile(table.path)):
         absolute = "" if os.path.isabs(table.path) else "; an absolute path has four slashes"
@@ -344,10 +344,6 @@ def _imported(scheme: str) -> Any:
         if scheme == "sqlite":
             raise MissingExtraError.of("adbc-driver-sqlite", "sqlite") from None
         raise MissingExtraError.of("duckdb", "duckdb") from None
-
-
-def _with_parameters(address: str, more: str) -> str:
-    return f"{address}{'&' if '?' in address else '?'}{more}"
 
 
 # Several connections to one database, each of which one thread uses at a time.

@@ -182,7 +182,8 @@ def with_scores(
     metric, and ``OptionError`` for an invalid option, for a metric with the name of a column, and for a metric with one
     value a table; a lazy frame also refuses metrics that need all rows before they score the first.
     """
-    add = None if _is_lazy(table) else adder_of(table)
+    is_lazy = hasattr(table, "collect_schema") and hasattr(table, "collect")
+    add = None if is_lazy else adder_of(table)
     source = FrameSource(table)
     source.index = None  # the table keeps it
     levels = table.columns.nlevels if _is_pandas(table) else 1
@@ -280,10 +281,6 @@ def own_series(scores: pa.ChunkedArray, frame: Any, name: str) -> Any:
 
 def _is_pandas(table: Any) -> bool:
     return hasattr(table, "iloc") and hasattr(table, "columns")
-
-
-def _is_lazy(table: Any) -> bool:
-    return hasattr(table, "collect_schema") and hasattr(table, "collect")
 
 
 def adder_of(table: Any) -> Callable[[Any, pa.Table], Any]:
