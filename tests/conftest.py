@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fastmetrics.base.plugin_files import LOADED, REGISTRIES
+from fastmetrics.kernels.jit import sources
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plugins import forget
 from tests.support.loopback import Server, s3_server
@@ -78,14 +79,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 WARM = """
-import sys
+import sys, tempfile
+from pathlib import Path
 import fastmetrics as fm
+from bench.kernels import BENCHES, Rows
+from fastmetrics.kernels.jit import sources
 from fastmetrics.metrics.metric import REGISTRY
 from tests.sources.test_shipped_rows import FILE, MEASURED
 families = sorted({REGISTRY[name].function.__module__ for name in MEASURED})[int(sys.argv[1]) :: 2]
 fm.score(FILE, [name for name in MEASURED if REGISTRY[name].function.__module__ in families], threads=1)
+with tempfile.TemporaryDirectory() as folder:
+    rows = Rows(24, Path(folder))
+    for call in [call for calls in BENCHES.values() for call in calls.values()][int(sys.argv[1]) :: 2]:
+        call(rows)
 """
-"""Compiles the kernels of every other family of metrics, and leaves them on disk."""
+"""Compiles the kernels of every other family of metrics and of every other benchmark, and leaves them on disk."""
+
+MOST_KERNELS = 300
+"""So many kernels are on disk after a run of all tests, or more."""
+
+
+def cold() -> bool:
+    """Whether most kernels of this source are to be compiled."""
+    return sum(1 for _ in (ROOT / "fastmetrics").rglob(f"*.{sources()[:16]}-*.nbi")) < MOST_KERNELS
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -93,7 +109,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Before several processes run all tests, compile most kernels once, and not in each of them."""
     config = session.config
     several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-    if several and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+    if several and config.args_source is pytest.Config.ArgsSource.TESTPATHS and cold():
         commands = [[sys.executable, "-c", WARM, half] for half in "01"]
         for running in [subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT) for command in commands]:
             assert running.wait(1800) == 0, "the kernels of the metrics cannot be compiled"

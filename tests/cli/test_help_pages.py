@@ -58,7 +58,7 @@ def test_arguments_and_options_have_placeholders_that_a_reader_knows() -> None:
     assert "fastmetrics metrics [OPTIONS] [NAME]\n" in program("metrics", "--help").out
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
@@ -74,6 +74,7 @@ def test_a_shell_completes_commands_options_and_choices(words: str, completed: l
     assert (done.code, done.out.split(), done.err) == (0, completed, "")
 
 
+@pytest.mark.full
 def test_the_script_of_a_shell_is_shown() -> None:
     # the shell is the process that starts the command; `:` keeps bash from being replaced by it
     words = ["bash", "-c", f"{shlex.join(command('--show-completion'))}; :"]

@@ -94,7 +94,7 @@ def test_deep_rules_are_errors(text: str) -> None:
     assert (done.code, "error: rules.toml: " in done.err) == (3, True), done.err[-500:]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("number", "code", "word"),
     [pytest.param("SIGTERM", 143, "terminated", marks=pytest.mark.full), ("SIGHUP", 129, "terminal closed")],
@@ -115,7 +115,7 @@ def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl", "pipe"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_ignored_hangup_stays_ignored() -> None:
     """As under nohup."""
     os.mkfifo("pipe")
@@ -130,6 +130,7 @@ def test_ignored_hangup_stays_ignored() -> None:
     assert run.wait(300) == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["finalizer", "callback"])
 def test_signal_ends_the_program_where_exceptions_are_lost(name: str) -> None:
     """A finalizer's exception is dropped, and so is that of a function which LLVM calls back."""

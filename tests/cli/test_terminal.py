@@ -151,14 +151,14 @@ def test_output_is_written_without_working_stdout(scoring, streams, code, compla
     assert pq.read_table(output).num_rows == 3
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_closed_standard_output_is_an_error_before_anything_is_written(scoring):
     script, output = scoring
     assert run(f"{script} >&-") == (4, "", "error: cannot print: standard output is closed\n")
     assert not output.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     scores = tmp_path / "s.parquet"
     pq.write_table(pa.table({"id": [f"q{row}" for row in range(20_000)], "token_f1": [0.5] * 20_000}), scores)
@@ -199,7 +199,7 @@ def test_what_typer_prints_reports_failed_output(words):
     assert (code, out, error) == (4, "", f"{CANNOT} No space left on device; output files are complete\n")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_closed_standard_input_is_empty():
     code, _, error = run(f"'{sys.executable}' -m fastmetrics score - -o o.parquet --format jsonl <&-")
     assert (code, error) == (3, "error: standard input: the file is empty\n")

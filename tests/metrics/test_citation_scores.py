@@ -167,20 +167,20 @@ def test_files_threads_and_batches_give_the_same_bits(tmp_path):
     marks = ["[1]", "[a]", "[b]", "[7]", ""]
     table = pa.table(
         {
-            "id": list(range(5000)),
+            "id": list(range(1000)),
             "answer": [
                 " ".join(f"{chance.choice(WORDS)} {''.join(chance.choice(marks, 2))}." for _ in range(4))
-                for _ in range(5000)
+                for _ in range(1000)
             ],
-            "contexts": [list(chance.choice(WORDS, 2)) for _ in range(5000)],
-            "document_ids": [["a", "b"] if chance.random() < 0.9 else None for _ in range(5000)],
+            "contexts": [list(chance.choice(WORDS, 2)) for _ in range(1000)],
+            "document_ids": [["a", "b"] if chance.random() < 0.9 else None for _ in range(1000)],
         }
     )
     specs = "citation_precision,citation_recall"
     made = [fm.score(table, specs, embedder=letters, threads=threads) for threads in (1, 3)]
     assert all(made[0][name].to_numpy().tobytes() == made[1][name].to_numpy().tobytes() for name in specs.split(","))
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    for size in (100, 3000):
+    for size in (50, 700):
         out = tmp_path / f"{size}.parquet"
         fm.score(
             tmp_path / "rows.jsonl",

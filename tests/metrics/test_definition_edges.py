@@ -117,6 +117,7 @@ def test_answerability_label_overrides_the_reference(answerable: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_closed_output_pipe_is_not_a_failure() -> None:
     """As behind ``| head``: the program has done its work, whoever reads on."""
     reader, writer = os.pipe()

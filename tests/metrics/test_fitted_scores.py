@@ -244,6 +244,7 @@ def output_of(program, *arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_plugins_that_it_reads_count_for_the_signature_and_go_to_other_processes(tmp_path):
     plugin = tmp_path / "fit_plugin.py"
     path = written(tmp_path, features=features(["fit_plugin_score"]))

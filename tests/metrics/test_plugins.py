@@ -160,7 +160,7 @@ def test_custom_metric_works_in_another_process_without_file(own, tmp_path):
     assert (run.returncode, run.stdout) == (0, "own_overlap [0.5]\n"), run.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_installed_package_provides_metrics(tmp_path):
     (tmp_path / "theirs.py").write_text(OWN.replace("own_", "their_"))
     info = tmp_path / "theirs-1.0.dist-info"
@@ -271,7 +271,7 @@ def test_invalid_scores_raise(own, annotation, returned, says):
     assert says in str(caught.value)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_metric_of_main_module_cannot_be_pickled():
     code = textwrap.dedent("""
         import pickle

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = ROOT / "scripts" / "attack_calls"
 
 
+@pytest.mark.full
 def test_drawn_modes_are_survived(full):
     modes = 5 if full else 1
     run = [sys.executable, SCRIPT, "--modes", str(modes), "--seed", "2"]

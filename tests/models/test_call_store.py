@@ -164,7 +164,7 @@ def test_killed_process_keeps_stored_calls(tmp_path):
         assert stored(store, call("after"), GOOD) == GOOD
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_processes_and_threads_share_a_store(tmp_path):
     path = str(tmp_path / "calls.sqlite")
     processes = [writer(path, start, start + 400) for start in (0, 200, 400)]

@@ -129,6 +129,7 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
     code = (
         "import os, sys, numpy as np\n"
@@ -157,6 +158,7 @@ assert len(cache) >= 60
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_parallel_writers_share_a_cache(tmp_path: Path):
     writers = [subprocess.Popen([sys.executable, "-c", WRITES, str(tmp_path)], env=ENVIRONMENT) for _ in range(2)]
     assert [writer.wait() for writer in writers] == [0, 0]

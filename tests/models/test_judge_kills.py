@@ -15,7 +15,7 @@ import pytest
 from tests.support.judge_server import judge_server
 from tests.support.program import ENVIRONMENT, jsonl, program
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 NURSERY = """
 import os, signal, sys

@@ -156,7 +156,10 @@ PIECES = ("{", "}", '"', "\\", "```", "\n", "[", "]", ",", ", ", ",}", '{"', '"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", [*PIECES, *(a + b for a in PIECES[:12] for b in PIECES[:12] if a != b)])
+@pytest.mark.parametrize(
+    "piece",
+    [*PIECES, *(pytest.param(a + b, marks=pytest.mark.full) for a in PIECES[:12] for b in PIECES[:12] if a != b)],
+)
 def test_steps_of_the_reader_grow_with_the_length(monkeypatch, piece):
     steps = []
 

@@ -142,14 +142,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, made["judge_s
 """
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [
-        pytest.param("200 MB in chunks", marks=pytest.mark.full),
-        pytest.param("200 MB error", marks=pytest.mark.full),
-        "gzip bomb",
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["200 MB in chunks", "200 MB error", "gzip bomb"])
 def test_long_replies_are_read_up_to_the_limit_only(tmp_path, mode):
     with rogue_server(mode, second) as server:
         run = [sys.executable, "-c", MEMORY, str(tmp_path), server.url]
@@ -227,9 +221,8 @@ def test_milliseconds_of_a_refusal_are_no_seconds(tmp_path):
         assert time.monotonic() - began < 200
 
 
-@pytest.mark.parametrize(
-    "mode", [pytest.param(mode, marks=[pytest.mark.full] * (number > 0)) for number, mode in enumerate(LONG_WAITS)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("mode", LONG_WAITS)
 def test_long_waits_are_announced_and_end(tmp_path, monkeypatch, mode):
     monkeypatch.setattr(clients, "LONGEST_WAIT", LONG_WAIT)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q1", "answer": "a"})

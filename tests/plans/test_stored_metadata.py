@@ -162,7 +162,7 @@ def test_a_table_written_and_read_again_keeps_the_declaration(folder):
         assert fm.worst_rows(scores, "own_errors", n=1)["own_errors"].to_pylist() == [3.0]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_plugins_corpus_metric_is_named_without_the_plugin(folder, tmp_path):
     out = tmp_path / "counted.parquet"
     command = ("score", folder / "new_rows.jsonl", "-o", out, "-m", "own_rate,token_f1", "--keep-counts")

@@ -226,7 +226,7 @@ def reply(question, contexts):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_program_asks_nothing_twice(questions: Path, chunks: Path, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     call: list[Any] = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", f"{tmp_path}/bot.py:reply"]
@@ -412,7 +412,7 @@ def reply(question, contexts):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_program_killed_while_judging_asks_nothing_twice(questions: Path, chunks: Path, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(JUDGED_BOT)
     killed: list[str] = []

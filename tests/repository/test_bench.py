@@ -125,14 +125,14 @@ PEERS = ("bleuscore", "rouge_score_rs", "bm25s", "ranx", "ir_measures")
 """Packages that the extra ``test`` does not install."""
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_benchmark_of_text_runs() -> None:
     contests = compare.text(20, 1)
     assert {"token_f1", "rougeL_f1"} < {contest["name"] for contest in contests}
     assert all(contest["ours"]["rows"] == 20 and math.isfinite(contest["ratio"]) for contest in contests)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_benchmarks_are_collected_without_their_peers() -> None:
     names = [f"bench.{path.stem}" for path in (ROOT / "bench").glob("*.py")]
     code = f"import importlib, sys; sys.modules.update(dict.fromkeys({PEERS}))\n"

@@ -58,7 +58,7 @@ def test_least_rows_are_the_same_in_blocks() -> None:
     assert least(values, 25).tolist() == expected.tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("order", [pytest.param("same", marks=pytest.mark.full), "other"])
 def test_comparing_takes_a_few_numbers_per_row(tmp_path: Path, order: str) -> None:
     n = 200_000

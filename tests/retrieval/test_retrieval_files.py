@@ -225,7 +225,7 @@ print(peak() - before)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_memory_is_bounded_for_long_runs(tmp_path):
     """Four times the rows take at most a third more: what is held is a few batches."""
     import numpy as np

@@ -78,6 +78,7 @@ def test_killed_run_resumes_to_the_same_bytes(tmp_path, rows):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "whole.parquet"]
 
 
+@pytest.mark.full
 def test_disk_full_error_keeps_finished_parts(tmp_path, rows):
     """A limit on the size of files stands for a full disk: it needs no rights, and fails at the same calls."""
 
@@ -97,6 +98,7 @@ def test_disk_full_error_keeps_finished_parts(tmp_path, rows):
 TMPFS = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 
 
+@pytest.mark.full
 def test_a_full_disk_is_named(tmp_path, rows):
     """On a small tmpfs in a name space of its own; where the kernel forbids those, the limit above must do."""
     disk = tmp_path / "disk"
@@ -132,6 +134,7 @@ def slow(tmp_path, rows):
     return tmp_path / "rows.parquet", ("--plugin", tmp_path / "slow.py", *options)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
 def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, slow):
     """The bar goes by rows where the file tells how many there are, else by bytes."""

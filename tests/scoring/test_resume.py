@@ -339,6 +339,7 @@ def test_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
     assert not work.exists()
 
 
+@pytest.mark.full
 def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
     stdout, stderr = start(numbers, tmp_path / "o.csv", 0, 100_000).communicate()
     assert stdout == f"cannot write {tmp_path}/o.csv: File too large\n", stderr
@@ -362,6 +363,7 @@ def small_disk(tmp_path: Path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.full
 def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
     output = small_disk / "o.parquet"
     for _ in range(2):

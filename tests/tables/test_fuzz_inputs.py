@@ -8,9 +8,7 @@ import pytest
 
 from tests.support.fuzz_mutations import mutate
 from tests.support.fuzz_seeds import all_seeds
-from tests.support.program import ENVIRONMENT, ROOT
-
-pytestmark = pytest.mark.slow
+from tests.support.program import ENVIRONMENT, ROOT, program
 
 TRIALS = """
 import os, signal, sys
@@ -38,6 +36,7 @@ trial(lambda: sys.exit(3))
 ENDINGS = ["SIGSEGV True", "traceback True", "hang True", "memory True", "input False"]
 
 
+@pytest.mark.full
 def test_fuzz_outcomes_are_classified(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", TRIALS, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=False
@@ -53,7 +52,20 @@ def test_same_seed_gives_the_same_mutations():
     assert sum(changed) > 0.8 * len(changed)
 
 
-@pytest.mark.parametrize("mutations", [2, pytest.param(30, marks=pytest.mark.full)])
+def test_spoilt_tables_are_scored_or_refused(tmp_path):
+    """A few in this process; no more than an error of ours may come of one."""
+    chance = random.Random(3)
+    seeds = [one for one in all_seeds() if one.name.endswith((".csv", ".jsonl", ".parquet", ".arrow"))]
+    for number, one in enumerate(chance.sample(seeds, min(12, len(seeds)))):
+        path = tmp_path / f"{number}{one.name}"
+        path.write_bytes(mutate(one.data, chance, [one.data])[0])
+        done = program("score", path, "-o", tmp_path / f"{number}.out.csv", "-m", "answer_words", "--threads", 1)
+        assert done.code in (0, 2, 3), (one.name, done)
+        assert done.code == 0 or done.err.startswith("error: "), (one.name, done)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mutations", [2, 30])
 def test_damaged_files_are_scored_or_rejected(tmp_path, mutations):
     command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", str(mutations), "--seed", "3"]
     run = subprocess.run(

@@ -12,6 +12,7 @@ import pytest
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.tables.arrow_files import stored_columns
 from fastmetrics.tables.opening import open_source
+from tests.support.program import program
 from tests.support.table_files import read
 from tests.tables.test_row_limits import TOO_LONG, peak
 
@@ -19,10 +20,10 @@ LONG = 70_000_000
 MOST = 67_108_864
 
 
-def bomb(path: Path) -> Path:
-    """Two short rows, a group of four rows of 70 MB each, and one more row."""
+def bomb(path: Path, size: int = LONG) -> Path:
+    """Two short rows, a group of four rows of ``size`` bytes each, and one more row."""
     short = pa.table({"id": ["1", "2"], "answer": ["a", "b"], "reference": ["a", "a"]})
-    long = pa.chunked_array([pa.array(["x" * LONG])] * 4)
+    long = pa.chunked_array([pa.array(["x" * size])] * 4)
     with pq.ParquetWriter(path, short.schema, compression="zstd", use_dictionary=False) as writer:
         writer.write_table(short)
         writer.write_table(pa.table({"id": list("abcd"), "answer": long, "reference": ["a"] * 4}))
@@ -30,7 +31,18 @@ def bomb(path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
+def test_rows_above_the_limit_are_refused_one_by_one(tmp_path: Path) -> None:
+    path, out = bomb(tmp_path / "t.parquet", 2_000), tmp_path / "o.parquet"
+    asked = ("-m", "token_f1", "--on-error", "skip", "--max-row-bytes", "1000", "-q")
+    assert program("score", path, "-o", out, *asked).code == 0
+    assert pq.read_table(out)["id"].to_pylist() == ["1", "2", "1"]
+    rejects = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
+    assert [(reject["row"], reject["reason"]) for reject in rejects] == [
+        (row, TOO_LONG.format(1000)) for row in (2, 3, 4, 5)
+    ]
+
+
+@pytest.mark.full
 def test_long_rows_of_a_group_are_refused_one_by_one(tmp_path: Path) -> None:
     path = bomb(tmp_path / "t.parquet")
     code, message, memory = peak(

@@ -158,7 +158,7 @@ def test_parquet_row_groups_before_the_start_are_not_read(tmp_path):
     assert sum(len(chunk.rows) for chunk in chunks) == 50_000
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv", "t.arrow"])
 def test_memory_is_bounded_for_a_cell_of_10_megabytes(tmp_path, name):
     cell = "long " * 2_000_000

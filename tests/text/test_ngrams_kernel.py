@@ -108,6 +108,7 @@ def test_a_small_table_takes_many_passes(together: bool) -> None:
         assert shared[:, 0].tolist() == [matched(answer, group, order) for order in range(1, 7)]
 
 
+@pytest.mark.full
 def test_the_memory_of_a_long_row_is_bounded() -> None:
     """An answer and a reference of 2,000,000 letters: their ids have 16 MB, the tables 84 MB."""
     code = """
