@@ -12,7 +12,7 @@ from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
-from fastmetrics.results.comparison import Compared, Comparison, could_turn, family_of, p_mark, verdict_word
+from fastmetrics.results.comparison_result import Compared, Comparison, could_turn, family_of, p_mark, verdict_word
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Lead
 from fastmetrics.results.score_table import ScoreTable

@@ -14,7 +14,7 @@ from fastmetrics.base.errors import MissingExtraError, visible
 from fastmetrics.base.notes import mark_of
 from fastmetrics.reporting.labels import figures, headed, plural_form, written
 from fastmetrics.reporting.report_options import embedded, label
-from fastmetrics.results.comparison import bounds, p_value, signed
+from fastmetrics.results.comparison_result import bounds, p_value, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment

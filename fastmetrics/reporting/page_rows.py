@@ -18,7 +18,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks, embedded
 from fastmetrics.reporting.row_texts import row_texts, scores_of
 from fastmetrics.reporting.rows import PairedRows
-from fastmetrics.results.comparison import signed
+from fastmetrics.results.comparison_result import signed
 from fastmetrics.results.distributions import Correlations
 from fastmetrics.results.score_columns import declared_better
 

@@ -25,7 +25,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
-from fastmetrics.results.comparison import Compared, Comparison, Family, Ranking, family_of
+from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.row_groups import cluster_numbers, segments_of

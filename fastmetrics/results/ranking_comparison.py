@@ -12,7 +12,7 @@ from fastmetrics.base.errors import InputError
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.results.compare import compare
-from fastmetrics.results.comparison import Comparison
+from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.retrieval.measures import measures as measures_of
 from fastmetrics.retrieval.rank import MEASURES, by_path, rank
 from fastmetrics.retrieval.rankings import judgements

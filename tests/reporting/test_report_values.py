@@ -16,7 +16,7 @@ from selenium.webdriver.support.ui import Select
 import fastmetrics as fm
 from fastmetrics.base.display import number
 from fastmetrics.base.notes import mark_of
-from fastmetrics.results.comparison import bounds, p_value, signed
+from fastmetrics.results.comparison_result import bounds, p_value, signed
 from tests.support.browser import complaints
 
 ROWS = 40
