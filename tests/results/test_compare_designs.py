@@ -126,17 +126,3 @@ def test_a_ranking_of_clusters_is_that_of_rows_that_occur_once():
     )
     assert np.array(ranking.p) == pytest.approx(np.array(expected.p), abs=0.05)
     assert ranking.systems == expected.systems
-
-
-@pytest.mark.parametrize("names", [("varying", "steady"), ("steady", "varying")])
-def test_the_variance_within_questions_is_that_of_each_system(names):
-    """The answers of one system vary, those of the other do not."""
-    rng = np.random.default_rng(6)
-    questions = np.repeat(np.arange(40), 3)
-    scores = {"varying": rng.random(120), "steady": np.repeat(rng.random(40), 3)}
-    [parts] = fm.compare({name: {"id": questions, "token_f1": scores[name]} for name in names}, resamples=50).repeats
-    within = dict(zip(names, (parts.within_baseline, parts.within_other), strict=True))
-    by_question = scores["varying"].reshape(40, 3).var(axis=1, ddof=1).mean()
-    assert within == {"varying": pytest.approx(by_question / 3), "steady": 0.0}
-    changes = [scores[name].reshape(40, 3).mean(axis=1) for name in names]
-    assert parts.between == pytest.approx(np.var(changes[1] - changes[0], ddof=1) - by_question / 3)
