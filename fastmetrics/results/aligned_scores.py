@@ -61,44 +61,36 @@ class ScoreStates:
     @classmethod
     def of(cls, run: ScoreTable, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
         """The states of a run's own rows, with the scores in the ``precision`` of a comparison."""
-        column = run.read([metric]).column(0)
+        column, metadata = run.read([metric]).column(0), run.metadata
         values = rounded(as_numbers(column), precision)
-        null = column.is_null().to_numpy()
-        finite = np.isfinite(values)
-        n_null, n_undefined = int(null.sum()), _undefined(run.metadata, metric, len(values), int(null.sum()))
-        certain = null & (n_undefined == 0)
+        null, infinite = column.is_null().to_numpy(), np.isinf(values)
         nan = np.isnan(values) & ~null  # in memory: undefined, or unread, which counts as failed
-        n_unread = min(_unread(run.metadata, metric, len(values)), int(nan.sum()))
-        certain |= nan & (n_unread == int(nan.sum()))
-        undefined = np.isinf(values) | (nan & (n_unread == 0)) | (null & (n_undefined == n_null))
-        doubtful = (null | nan) & ~certain & ~undefined
-        most_failed = (n_null - n_undefined) * bool((doubtful & null).any()) + n_unread * bool((doubtful & nan).any())
-        return cls(
-            values=np.where(finite, values, np.nan),
-            answers=np.ones(len(values), np.int64),
-            scored=finite.astype(np.int64),
-            failed=certain.astype(np.int64),
-            undefined=undefined,
-            doubtful=doubtful,
-            most_failed=most_failed,
-            n_infinite=int(np.isinf(values).sum()),
-        )
+        n_null, n_nan = int(null.sum()), int(nan.sum())
+        n_undefined = _undefined(metadata, metric, len(values), n_null)
+        n_unread = min(metadata.n_unread(metric) if metadata.rows == len(values) else 0, n_nan)
+        unsure_null, unsure_nan = n_undefined not in (0, n_null), n_unread not in (0, n_nan)
+        failed = (null & (n_undefined == 0)) | (nan & (n_unread == n_nan))
+        doubtful = (null & unsure_null) | (nan & unsure_nan)
+        most_failed = (n_null - n_undefined) * (unsure_null and n_null > 0) + n_unread * unsure_nan
+        values = np.where(infinite, np.nan, values)
+        return cls._of_answers(values, failed, doubtful, most_failed, int(infinite.sum()))
+
+    @classmethod
+    def _of_answers(
+        cls, values: Floats, failed: Flags, doubtful: Flags, most_failed: int, n_infinite: int
+    ) -> ScoreStates:
+        """The states of single answers: those without a score are undefined, unless they failed or may have."""
+        scored = ~np.isnan(values)
+        failed = failed & ~scored
+        doubtful = doubtful & ~scored & ~failed
+        undefined, ones = ~scored & ~failed & ~doubtful, np.ones(len(values), np.int64)
+        counts = scored.astype(np.int64), failed.astype(np.int64)
+        return cls(values, ones, *counts, undefined, doubtful, most_failed, n_infinite)
 
     def added_up(self, answers: Ints) -> ScoreStates:
         """The states of answers from those of their rounds, whose values add up; the sum lacks no round."""
-        sums = added_up(self.values, answers)
-        has = ~np.isnan(sums)
         failed, doubtful = (np.bincount(answers, states) > 0 for states in (self.failed, self.doubtful))
-        return ScoreStates(
-            values=sums,
-            answers=np.ones(len(sums), np.int64),
-            scored=has.astype(np.int64),
-            failed=(~has & failed).astype(np.int64),
-            undefined=~has & ~failed & ~doubtful,
-            doubtful=~has & ~failed & doubtful,
-            most_failed=self.most_failed,
-            n_infinite=self.n_infinite,
-        )
+        return self._of_answers(added_up(self.values, answers), failed, doubtful, self.most_failed, self.n_infinite)
 
     def by_question(self, questions: Ints) -> ScoreStates:
         """The states of questions from those of their answers; beside a scored answer, a doubtful one failed."""
@@ -144,11 +136,6 @@ def _undefined(metadata: ScoreMetadata, metric: str, n_rows: int, n_null: int) -
         return 0
     known = counts.n_missing + counts.n_undefined + counts.n_error == n_null
     return counts.n_undefined - metadata.n_unread(metric) if known else 0
-
-
-def _unread(metadata: ScoreMetadata, metric: str, n_rows: int) -> int:
-    """How many rows of a score column could not be read by the metadata; 0 if these describe other rows."""
-    return metadata.n_unread(metric) if metadata.rows == n_rows else 0
 
 
 # Runs with several answers to each question, reduced to one row per question before rows are paired.
