@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
+from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, is_text, narrowest, rounded
 from fastmetrics.base.column_names import adds_up
-from fastmetrics.base.columns import as_array, as_numbers, codes_of
+from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.row_groups import (
@@ -26,7 +26,7 @@ from fastmetrics.results.row_groups import (
     rows_of_ids,
     texts_of,
 )
-from fastmetrics.results.score_table import ScoreTable, infinite_notes
+from fastmetrics.results.score_table import ScoreTable, infinite_notes, one_array
 from fastmetrics.stats.attempts import QuestionScores, question_scores
 from fastmetrics.stats.fingerprints import text_hashes
 from fastmetrics.tables.resume import differences
@@ -62,7 +62,7 @@ class ScoreStates:
     def of(cls, run: ScoreTable, metric: str, precision: type[np.floating] | None = None) -> ScoreStates:
         """The states of a run's own rows, with the scores in the ``precision`` of a comparison."""
         column, metadata = run.read([metric]).column(0), run.metadata
-        values = rounded(as_numbers(column), precision)
+        values = rounded(floats_of_arrow(one_array(column), metric), precision)
         null, infinite = column.is_null().to_numpy(), np.isinf(values)
         nan = np.isnan(values) & ~null  # in memory: undefined, or unread, which counts as failed
         n_null, n_nan = int(null.sum()), int(nan.sum())
@@ -200,7 +200,7 @@ class RepeatedRun:
             elif name in counted:
                 columns.append(self._added(counted[name]))
             else:
-                columns.append(as_array(table.column(name), name).take(pa.array(self.first_rows)))
+                columns.append(one_array(table.column(name)).take(pa.array(self.first_rows)))
         return pa.table(columns, names=table.column_names)
 
     def _added(self, metric: str) -> pa.Array:

@@ -15,13 +15,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow, is_list, is_number, is_text, plain_table
+from fastmetrics.base.arrays import (
+    Flags,
+    Floats,
+    Ints,
+    floats_of_arrow,
+    is_list,
+    is_number,
+    is_text,
+    plain_array,
+    plain_table,
+)
 from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, is_repeat, is_round, is_setting
 from fastmetrics.base.columns import (
     aligned_table,
-    as_array,
     as_arrow,
-    as_numbers,
     index_columns,
     is_column,
     open_frame,
@@ -294,7 +302,7 @@ class ScoreTable:
     @cached_property
     def row_labels(self) -> pa.Array | None:
         """The labels of a pandas index as texts, if they tell rows apart: unique, and not the default range."""
-        columns = [as_array(self.read([name]).column(0), name) for name in self.index]
+        columns = [one_array(self.read([name]).column(0)) for name in self.index]
         if not columns:
             return None
         n, first = len(columns[0]), columns[0]
@@ -316,11 +324,11 @@ class ScoreTable:
         """One column; raises a ``ColumnError`` that states its purpose."""
         if name not in self.columns:
             raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
-        return as_array(self.read([name]).column(0), name)
+        return one_array(self.read([name]).column(0))
 
     def values(self, name: str) -> Floats:
         """The scores of one metric, NaN without a score."""
-        return as_numbers(self.read([name]).column(0))
+        return floats_of_arrow(one_array(self.read([name]).column(0)), name)
 
     @cached_property
     def counted(self) -> list[str]:
@@ -382,6 +390,13 @@ class ScoreTable:
             self.sorted[name] = SortedIds.of(texts) if ids is None else ids
             pa.default_memory_pool().release_unused()
         return self.sorted[name]
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column, which were checked when they were read, in one plain array."""
+    kind, chunks = column.type, column.chunks or [pa.array([], column.type)]
+    is_plain = pa.types.is_primitive(kind) or pa.types.is_large_string(kind) or pa.types.is_string(kind)
+    return pa.concat_arrays(chunks if is_plain else [plain_array(chunk) for chunk in chunks])
 
 
 # What several tables have in common.
