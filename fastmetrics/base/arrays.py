@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ def is_number(type_: pa.DataType) -> bool:
     return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
 
 
+@lru_cache(512)
 def plain(type_: pa.DataType) -> pa.DataType:
     """The type with dictionaries, run-end encodings and views replaced by their value types."""
     if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
@@ -122,6 +123,7 @@ def side_by_side(columns: Sequence[pa.Array]) -> pa.ListArray:
     return pa.ListArray.from_arrays(arrow_numbers(np.arange(rows + 1) * width, pa.int32()), items)
 
 
+@lru_cache(512)
 def is_plain(type_: pa.DataType, *, coded_text: bool = False) -> bool:
     """Whether the type has a plain layout; ``coded_text`` allows dictionaries of text, and ordered ones, as scales."""
     if pt.is_dictionary(type_):
@@ -212,6 +214,7 @@ def check_table(table: pa.Table | pa.RecordBatch, where: str = "column", error: 
         check(column, f"{where} {name!r}", error)
 
 
+@lru_cache(512)
 def layout(type_: pa.DataType) -> pa.DataType:
     """The type with the same buffers whose values are unrestricted: bytes instead of text, integers instead of times.
 

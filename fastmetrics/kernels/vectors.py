@@ -23,14 +23,14 @@ LANES = 32  # parallel sums: vectorised, and bit-identical on every machine
 
 
 class Nearest(NamedTuple):
-    """The nearest of each row found so far: int64 ids and float32 half squared distances, ascending by (half, id)."""
+    """The nearest of each row found so far: int64 ids and half squared distances, ascending by (half, id)."""
 
     halves: Array
     ids: Array
 
 
 class TilePoints(NamedTuple):
-    """Centred rows along one side of a tile: the rows in float32, their half squared norms, their ids."""
+    """Centred rows along one side of a tile: the rows, their half squared norms, their ids."""
 
     rows: Array
     halves: Array
@@ -139,37 +139,6 @@ def scan_tile(
                 limits[j] = near_across.halves[j, kept_across - 1]
             if half > far[0]:
                 far[0], far[1], far[2] = half, down.ids[i], across.ids[j]
-
-
-@kernel
-def close_pairs(
-    tile: Array, down: TilePoints, across: TilePoints, nearest: Nearest, limits: Array, places: Array
-) -> int:
-    """Write the positions of the tile's pairs that can be among the nearest of ``down``; return how many.
-
-    ``limits`` holds per row the maximum value of such a pair, and the maximum margin of that value over the last of
-    ``nearest``, the nearest by value.
-    """
-    count, last = 0, nearest.halves.shape[1] - 1
-    for i in range(tile.shape[0]):
-        for j in range(tile.shape[1]):
-            value = down.halves[i] + across.halves[j] - tile[i, j]
-            if value > limits[i, 0] or down.ids[i] == across.ids[j]:  # false for NaN
-                continue
-            places[0, count], places[1, count] = i, j
-            count += 1
-            # A nearer last neighbour also brings the limit down.
-            if value < nearest.halves[i, last]:
-                insert(nearest.halves[i], nearest.ids[i], value, across.ids[j])
-                limits[i, 0] = min(limits[i, 0], nearest.halves[i, last] + limits[i, 1])
-    return count
-
-
-@kernel
-def offer(near: Nearest, places: Array, ids: Array, halves: Array) -> None:
-    """Add each pair of a position and an id to the list of the position."""
-    for pair in range(len(places)):
-        insert(near.halves[places[pair]], near.ids[places[pair]], halves[pair], ids[pair])
 
 
 @kernel

@@ -31,7 +31,6 @@ from fastmetrics.base.options import (
     option,
 )
 from fastmetrics.base.specs import Better
-from fastmetrics.kernels import ranking_measures
 from fastmetrics.kernels import ranking_measures as kernels
 from fastmetrics.retrieval.rankings import GradedRankings, descending, frozen, offsets
 
@@ -324,7 +323,7 @@ def accuracy(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) ->
 
     NaN without such a pair: documents that were not retrieved do not count, so this describes the order alone.
     """
-    wrong, pairs = ranking_measures.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
+    wrong, pairs = kernels.pairs_of_documents(judged.grades, judged.starts, cuts(judged, k), level)
     return np.where(pairs > 0, 1.0 - ratio(wrong, pairs), np.nan)
 
 
@@ -340,7 +339,7 @@ def compatibility(
     ones are first, in the order of the ranking.  ``normalize`` divides by the overlap of the ideal ranking with itself,
     which is below 1 if it is shorter than the ranking.
     """
-    overlap, best, weights = ranking_measures.overlap_with_ideal(
+    overlap, best, weights = kernels.overlap_with_ideal(
         judged.grades, judged.starts, judged.ideal, judged.ideal_starts, p
     )
     return ratio(overlap, best if normalize else weights)
@@ -380,24 +379,24 @@ def eleven_point_average(judged: GradedRankings, *, level: Level = 1.0) -> Float
 
 def binary_g(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """Mean over the relevant documents of 1 / log2(2 + number of others ranked above)."""
-    return ratio(ranking_measures.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
+    return ratio(kernels.cost_discounted_hits(judged.grades, judged.starts, level), relevant(judged, level))
 
 
 def g(judged: GradedRankings) -> Floats:
     """Gain discounted by the gain missed so far, divided by the total gain."""
-    gain = ranking_measures.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    gain = kernels.cost_discounted_gain(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     owners = np.repeat(np.arange(gain.size), np.diff(judged.ideal_starts))
     return ratio(gain, np.bincount(owners, np.maximum(judged.ideal, 0.0), gain.size))
 
 
 def ndcg_relevant(judged: GradedRankings) -> Floats:
     """NDCG averaged over the ranks of the relevant documents."""
-    return ranking_measures.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    return kernels.ndcg_at_relevant(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
 
 
 def ndcg_levels(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
     """NDCG averaged over the ranks where the ideal gain decreases; 0 if no grade reaches ``level``."""
-    scores = ranking_measures.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
+    scores = kernels.ndcg_at_levels(judged.grades, judged.starts, judged.ideal, judged.ideal_starts)
     return np.where(relevant(judged, level) > 0, scores, 0.0)
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Flags, Floats, Ints, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError
-from fastmetrics.kernels import rankings as id_kernels
 from fastmetrics.kernels import rankings as kernels
 from fastmetrics.kernels.rankings import Ids, in_rank_order, ranked_grades
 from fastmetrics.tables.rankings import Triples
@@ -272,7 +271,7 @@ def group_hits(retrieved: Rankings, groups: Groups) -> GroupHits:
         found.append(np.column_stack([marks[places].astype(np.int64), ranks[places]]))
         if not repeated:
             break
-        again = id_kernels.repeats(ids, starts)
+        again = kernels.repeats(ids, starts)
         counted = np.concatenate(([0], np.cumsum(again)))
         ids, of_id, starts = take_ids(ids, np.flatnonzero(again)), of_id[again], frozen(counted[starts])
     pairs = np.unique(np.concatenate(found), axis=0)
@@ -325,7 +324,7 @@ def graded(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None
     doc_grades, repeated = ranked_grades(retrieved.ids, retrieved.starts, relevant.ids, relevant.starts, marks)
     ideal, ideal_starts = marks, relevant.starts
     if repeated:
-        first = ~id_kernels.repeats(relevant.ids, relevant.starts)
+        first = ~kernels.repeats(relevant.ids, relevant.starts)
         counted = np.concatenate(([0], np.cumsum(first)))
         ideal, ideal_starts = marks[first], counted[relevant.starts]
     if grades is not None:

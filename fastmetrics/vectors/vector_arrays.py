@@ -286,13 +286,16 @@ def _width(chunk: pa.Array) -> int:
 
 def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray[Any]:
     """One chunk of a list column as rows: a view of its values unless it has nulls."""
-    valid = np.asarray(chunk.is_valid())
     if pa.types.is_fixed_size_list(chunk.type):
-        starts = (chunk.offset + np.arange(len(chunk), dtype=np.int64)) * dim
-        lengths = np.full(len(chunk), int(chunk.type.list_size))
+        width = int(chunk.type.list_size)
+        if width == dim and not chunk.null_count:
+            return _numbers(chunk.values.slice(chunk.offset * dim, len(chunk) * dim)).reshape(len(chunk), dim)
+        starts = (chunk.offset + np.arange(len(chunk), dtype=np.int64)) * width
+        lengths = np.full(len(chunk), width)
     else:
         offsets = np.asarray(chunk.offsets, np.int64)
         starts, lengths = offsets[:-1], np.diff(offsets)
+    valid = np.asarray(chunk.is_valid())
     odd = np.flatnonzero(valid & (lengths != dim))
     if len(odd):
         row = int(odd[0])
