@@ -16,11 +16,12 @@ import pyarrow as pa
 from fastmetrics.base.arrays import is_list, is_number, text_of_strings
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import strict
-from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, visible
+from fastmetrics.base.errors import Argument, OptionError, visible
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.reporting.report_options import ReportOptions
+from fastmetrics.results.main_metric import known_metric
 from fastmetrics.results.score_table import ScoreTable, are_several
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.scoring.metric_functions import anchors
@@ -119,10 +120,9 @@ def scores_of(run: ScoreTable, metric: str) -> list[str]:
 
 
 def _metric(spec: str) -> str | None:
-    try:
-        return parse(spec).metric.name
-    except FastmetricsError:  # a column of another origin
-        return None
+    """The name of the metric of a column; None for a column of another origin, for which no name is looked for."""
+    metric = known_metric(spec)
+    return None if metric is None else metric.name
 
 
 # The citation marks of answers, and whether the cited contexts support their sentences.

@@ -53,7 +53,7 @@ _CUT = 10
 """Of several cut-offs, this one is the first."""
 
 
-def _known(spec: str) -> Metric | None:
+def known_metric(spec: str) -> Metric | None:
     """The metric of a column's spec, such as ``ndcg@10(gain='linear')``; None for one that this package lacks."""
     name, _, cut = spec.partition("(")[0].partition("@")
     return lookup(name, cut=bool(cut))
@@ -67,7 +67,7 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
     """
     if is_axis(name) or is_cost(name):
         return "cost" if is_cost(name) else "quality"
-    metric = _known(spec or name)
+    metric = known_metric(spec or name)
     if metric is None:
         return "retrieval" if is_measure(name) else "quality"
     if metric.name in _FORM:
@@ -77,7 +77,7 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
 
 def _place(name: str, spec: str, concern: Concern) -> tuple[int, bool]:
     """Where a metric stands among those of its concern."""
-    metric, cut = _known(spec), spec.partition("(")[0].partition("@")[2]
+    metric, cut = known_metric(spec), spec.partition("(")[0].partition("@")[2]
     if is_axis(name):
         return _JUDGED, False
     if metric is None and concern == "quality":
