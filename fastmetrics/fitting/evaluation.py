@@ -75,7 +75,7 @@ def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
         added.append(scale * own.added)
         weights.append(own.weights)
     every = Influence(smoothed, influence, rows.clusters, np.concatenate(added), np.concatenate(weights))
-    return FoldRanking(value, every, rows.is_binary)
+    return FoldRanking(float(value), every, rows.is_binary)
 
 
 def _weight(labels: Floats, *, is_binary: bool) -> float:

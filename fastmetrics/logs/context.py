@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints, floats_of_arrow
+from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.logs.log import MISSING, Columns, check_vectors, open_log, question_vectors, times_of
+from fastmetrics.logs.log import Columns, check_vectors, open_log, order_of_turns, question_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
 
 
@@ -80,8 +80,9 @@ def context_preservation(
     table = opened.table()
     units, has_vector = question_vectors(table, embedder, cache)
     session = codes_of(table["session_id"], "session_id")
+    has = [name if name in table.column_names else None for name in ("turn", "timestamp")]
     turns = np.flatnonzero(session >= 0)
-    turns = turns[np.lexsort((_order(table)[turns], session[turns]))]
+    turns = turns[np.lexsort((order_of_turns(table, *has)[turns], session[turns]))]
     both = has_vector[turns[:-1]] & has_vector[turns[1:]]
     follows = np.flatnonzero((session[turns[1:]] == session[turns[:-1]]) & both)
     before, after = (units[turns[places]].astype(np.float64) for places in (follows, follows + 1))
@@ -101,16 +102,6 @@ def context_preservation(
         left_out=len(table) - len(codes),
         table=pa.table({"session_id": ids, "questions": counts[paired], "context_preservation": means}),
     )
-
-
-def _order(table: pa.Table) -> Ints | Any:
-    """The sort key of the rows of a session; rows without it are last."""
-    if "turn" in table.column_names:
-        return floats_of_arrow(table["turn"].combine_chunks(), "turn")
-    if "timestamp" in table.column_names:
-        times = times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
-        return np.where(times == MISSING, np.iinfo(np.int64).max, times)
-    return np.arange(len(table))
 
 
 def _first(codes: Ints, numbers: Ints) -> Ints:

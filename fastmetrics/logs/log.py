@@ -24,7 +24,7 @@ from fastmetrics.base.arrays import (
     text_of_arrow,
 )
 from fastmetrics.base.column_names import COLUMNS, resolve
-from fastmetrics.base.columns import check_type
+from fastmetrics.base.columns import as_array, check_type
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
@@ -118,6 +118,16 @@ def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def order_of_turns(table: pa.Table, turn: str | None, timestamp: str | None) -> Ints | Floats:
+    """The sort key of the rows of a session: their turn, else their time, else their number; last where it is null."""
+    if turn is not None:
+        return floats_of_arrow(as_array(table[turn], "turn"), "turn")
+    if timestamp is None:
+        return np.arange(len(table))
+    times = times_of(as_array(table[timestamp], "timestamp"), "timestamp")[0]
+    return np.where(times == MISSING, np.iinfo(np.int64).max, times)
 
 
 # Counts and sums by key (an id or a word), exact over parts, in memory bounded by the number of keys.
@@ -304,6 +314,7 @@ def blank(texts: pa.Array) -> Flags:
 
     Only texts whose first byte is white space are examined completely.
     """
+    texts = texts.cast(pa.large_string())
     text = text_of_arrow(texts, "text")
     is_blank = ~text.valid | (text.starts == text.stops)
     some = np.flatnonzero(~is_blank)

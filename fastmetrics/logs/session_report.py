@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, floats_of_arrow, is_text
+from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct, is_price, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.logs.log import MISSING, Columns, open_log, times_of
+from fastmetrics.logs.log import Columns, open_log, order_of_turns
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.metrics.score_names import parse
@@ -166,7 +166,7 @@ def sessions(
         source, list(scored), [*keys, *distinct(by)], [*own, *money], Columns(columns, schema, reading or PLAIN), prices
     )
     values = {name: as_numbers(made[scored.get(name, name)], name) for name in (*scored, *own, *money)}
-    grouped = _Sessions.of(made, mapping, order)
+    grouped = _Sessions.of(made, mapping)
     found = {} if rule is None else {_SUCCESS: grouped.success(rule.of(values[rule.name]), turn)}
     found[_TURNS] = grouped.turns(values.pop(_TURNS, None))
     for name, each in values.items():
@@ -224,7 +224,7 @@ class _Sessions(NamedTuple):
     ids: pa.ChunkedArray
 
     @classmethod
-    def of(cls, table: pa.Table, mapping: Mapping[str, str], order: str | None) -> _Sessions:
+    def of(cls, table: pa.Table, mapping: Mapping[str, str]) -> _Sessions:
         """The sessions of a table, in the order of their first rows; without a column of them each row is one."""
         every = np.arange(len(table))
         if "session_id" not in mapping:
@@ -233,7 +233,8 @@ class _Sessions(NamedTuple):
         column = table[mapping["session_id"]]
         codes = codes_of(column, "session_id")
         rows = every[codes >= 0]
-        rows = rows[np.lexsort((_moments(table, mapping, order)[rows], codes[rows]))]
+        order = order_of_turns(table, mapping.get("turn"), mapping.get("timestamp"))
+        rows = rows[np.lexsort((order[rows], codes[rows]))]
         of_row = codes[rows]
         first = rows[np.flatnonzero(np.diff(of_row, prepend=-1))]
         return cls(rows, of_row, first, column.take(pa.array(first)))
@@ -268,14 +269,3 @@ class _Sessions(NamedTuple):
 
     def _sum(self, values: Floats, among: Any = slice(None)) -> Floats:
         return np.bincount(self.of_row[among], values, len(self.first)).astype(np.float64)
-
-
-def _moments(table: pa.Table, mapping: Mapping[str, str], order: str | None) -> Any:
-    """The sort key of rows within a session; rows without it are last."""
-    if order is None:
-        return np.zeros(len(table))
-    column = as_array(table[mapping[order]], order)
-    if order == "turn":
-        return floats_of_arrow(column, order)
-    times = times_of(column, order)[0]
-    return np.where(times == MISSING, np.iinfo(np.int64).max, times)

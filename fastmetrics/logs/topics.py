@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow
+from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow, numpy_values
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError
@@ -25,7 +25,6 @@ from fastmetrics.logs.chunks import listed_ids, sources_of, sources_of_words
 from fastmetrics.logs.domains import words_of
 from fastmetrics.logs.log import (
     Columns,
-    Log,
     QuestionVectors,
     Units,
     abstains,
@@ -282,11 +281,63 @@ def topic_coverage(
     if failure == UNANSWERED and "answer" not in opened.has:
         raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")
     sources = None if chunks is None else sources_of(chunks, chunk_column, source_column)
-    whole = opened.table().combine_chunks()
-    vectors = question_vectors(whole, embedder, cache)
-    grouped = RowsByTopic(opened, whole, vectors, *_topics(vectors, topics, seed, workers))
-    fails = failure or (UNANSWERED if "answer" in opened.has else None)
-    return grouped.result(topics, seed, k, score_names, fails, sources)
+    table = opened.table().combine_chunks()
+    vectors = question_vectors(table, embedder, cache)
+    topic, n, empty = _topics(vectors, topics, seed, workers)
+    rows = np.flatnonzero(topic >= 0)
+    sizes = np.bincount(topic[rows], minlength=n)
+
+    def mean(values: Floats) -> Floats:
+        """The mean of each topic's rows that have a value."""
+        known = rows[~np.isnan(values[rows])]
+        counts = np.bincount(topic[known], minlength=n)
+        sums = np.bincount(topic[known], values[known], n)
+        return np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
+
+    of_topics: dict[str, Any] = {}
+    if "retrieved_ids" in opened.has:
+        of_topics |= _chunks(table["retrieved_ids"].combine_chunks(), k, topic, n, sources)
+    if "answer" in opened.has:
+        answers = table["answer"].combine_chunks()
+        flags = np.where(numpy_values(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
+        of_topics |= {"abstain_rate": mean(flags), "unanswered_rate": mean(_failures(table, UNANSWERED))}
+    fails = None
+    if failure is not None or "answer" in opened.has:
+        fails = _failures(table, failure or UNANSWERED)
+        of_topics["gap"] = sizes * np.nan_to_num(mean(fails))
+    if "question" in opened.has:
+        texts = table["question"].combine_chunks()
+        of_topics |= {"words": typical_words(texts, topic, n), "samples": samples(texts, vectors.units, topic, n)}
+        if fails is not None:
+            of_topics["failed"] = samples(texts, vectors.units, _failing(fails, rows, topic, n), n)
+    means = {name: mean(floats_of_arrow(table[name].combine_chunks(), name)) for name in score_names}
+    gap = of_topics.get("gap", np.zeros(n))
+    plain = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in of_topics.items()}
+    nothing: dict[str, Any] = {name: [] if name in ("words", "samples", "failed") else None for name in _FIGURES}
+    found = [
+        Topic(
+            topic=at,
+            questions=int(sizes[at]),
+            **{name: plain[name][at] if name in plain else nothing[name] for name in _FIGURES},
+            scores={name: float(values[at]) for name, values in means.items()},
+        )
+        for at in range(n)
+    ]
+    return Topics(
+        questions=len(rows),
+        left_out=len(topic) - len(rows),
+        k=topics,
+        seed=seed,
+        failure=failure or (UNANSWERED if "answer" in opened.has else None),
+        avg_chunks_per_topic=float(of_topics["chunks"].mean()) if "chunks" in of_topics and n else None,
+        topics=found,
+        gaps=[at for at in np.argsort(-gap, kind="stable").tolist() if gap[at] > 0],
+        assignment=pa.table({"topic": pa.array(topic, mask=topic < 0)}),
+        empty=empty,
+    )
+
+
+_FIGURES = ("words", "samples", "failed", "chunks", "sources", "abstain_rate", "unanswered_rate", "gap")
 
 
 def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> tuple[Ints, int, int]:
@@ -302,116 +353,37 @@ def _topics(vectors: QuestionVectors, topics: int, seed: int, threads: int) -> t
     return topic, len(used), len(centres) - len(used)
 
 
-class RowsByTopic:
-    """A log's rows by topic."""
+def _failures(table: pa.Table, failure: str) -> Floats:
+    """How far each row failed, from 0 to 1."""
+    column = table["answer" if failure == UNANSWERED else failure].combine_chunks()
+    if failure == UNANSWERED:
+        return 1.0 - answered(column).astype(np.float64)
+    values = floats_of_arrow(column, failure)
+    wrong = np.flatnonzero((values < 0) | (values > 1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; expected a failure score from 0 to 1")
+    return 1.0 - values
 
-    def __init__(self, log: Log, table: pa.Table, vectors: QuestionVectors, topic: Ints, n: int, empty: int) -> None:
-        self._has = log.has
-        self._table = table
-        self._vectors = vectors
-        self._topic = topic
-        self._rows = np.flatnonzero(topic >= 0)
-        self._n = n
-        self._empty = empty
 
-    def result(
-        self, topics: int, seed: int, k: int, scores: Sequence[str], failure: str | None, sources: pa.Table | None
-    ) -> Topics:
-        """The figures of all topics."""
-        n, sizes = self._n, np.bincount(self._topic[self._rows], minlength=self._n)
-        distinct, source = self._chunks(k, sources)
-        rates = self._rates()
-        fails = None if failure is None else self._failures(failure)
-        words: list[list[str]] = [[] for _ in range(n)]
-        questions = failed = words
-        if "question" in self._has:
-            texts = self._column("question")
-            words = typical_words(texts, self._topic, n)
-            questions = samples(texts, self._vectors.units, self._topic, n)
-            if fails is not None:
-                failed = samples(texts, self._vectors.units, self._failing(fails), n)
-        means = {name: self._mean(floats_of_arrow(self._column(name), name)) for name in scores}
-        gap = None if fails is None else sizes * np.nan_to_num(self._mean(fails))
-        rows = [
-            Topic(
-                topic=at,
-                questions=int(sizes[at]),
-                words=words[at],
-                samples=questions[at],
-                failed=failed[at],
-                gap=None if gap is None else float(gap[at]),
-                scores={name: float(values[at]) for name, values in means.items()},
-                chunks=None if distinct is None else int(distinct[at]),
-                sources=None if source is None else int(source[at]),
-                abstain_rate=None if rates is None else float(rates[0][at]),
-                unanswered_rate=None if rates is None else float(rates[1][at]),
-            )
-            for at in range(n)
-        ]
-        return Topics(
-            questions=len(self._rows),
-            left_out=len(self._topic) - len(self._rows),
-            k=topics,
-            seed=seed,
-            failure=failure,
-            avg_chunks_per_topic=None if distinct is None or not n else float(distinct.mean()),
-            topics=rows,
-            gaps=[] if gap is None else [int(at) for at in np.argsort(-gap, kind="stable") if gap[at] > 0],
-            assignment=pa.table({"topic": pa.array(self._topic, mask=self._topic < 0)}),
-            empty=self._empty,
-        )
+def _failing(fails: Floats, rows: Ints, topic: Ints, n: int) -> Ints:
+    """The topics of the rows that failed most in their topic, −1 for the others."""
+    known = np.where(np.isnan(fails), 0.0, fails)
+    most = np.zeros(n)
+    np.maximum.at(most, topic[rows], known[rows])
+    return np.where((topic >= 0) & (known > 0) & (known == most[topic]), topic, -1) if n else topic
 
-    def _column(self, name: str) -> pa.Array:
-        column = self._table[name]
-        return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
-    def _mean(self, values: Floats) -> Floats:
-        """The mean of each topic's rows that have a value."""
-        rows = self._rows[~np.isnan(values[self._rows])]
-        counts = np.bincount(self._topic[rows], minlength=self._n)
-        sums = np.bincount(self._topic[rows], values[rows], self._n)
-        return np.divide(sums, counts, out=np.full(self._n, np.nan), where=counts > 0)
-
-    def _rates(self) -> tuple[Floats, Floats] | None:
-        """The shares of abstaining answers and of questions without an answer."""
-        if "answer" not in self._has:
-            return None
-        answers = self._column("answer")
-        flags = np.where(np.asarray(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
-        return self._mean(flags), self._mean(self._failures(UNANSWERED))
-
-    def _failures(self, failure: str) -> Floats:
-        if failure == UNANSWERED:
-            return 1.0 - answered(self._column("answer")).astype(np.float64)
-        values = floats_of_arrow(self._column(failure), failure)
-        wrong = np.flatnonzero((values < 0) | (values > 1))
-        if wrong.size:
-            row = int(wrong[0])
-            raise ColumnError(f"column {failure!r}, row {row}: {values[row]:g}; expected a failure score from 0 to 1")
-        return 1.0 - values
-
-    def _failing(self, fails: Floats) -> Ints:
-        """The topics of the rows that failed most in their topic, −1 for the others."""
-        known = np.where(np.isnan(fails), 0.0, fails)
-        most = np.zeros(self._n)
-        np.maximum.at(most, self._topic[self._rows], known[self._rows])
-        kept = self._rows[(known[self._rows] > 0) & (known == most[self._topic])[self._rows]]
-        topic: Ints = np.full(len(self._topic), -1)
-        topic[kept] = self._topic[kept]
-        return topic
-
-    def _chunks(self, k: int, sources: pa.Table | None) -> tuple[Ints | None, Ints | None]:
-        """The numbers of distinct chunks and sources in the topics' rankings."""
-        if "retrieved_ids" not in self._has:
-            return None, None
-        listed = listed_ids(self._column("retrieved_ids"), "retrieved_ids")
-        listed = listed.where((listed.places < k) & (self._topic[listed.rows] >= 0))
-        topics = self._topic[listed.rows]
-        chunks = _distinct(topics, listed.codes, self._n)
-        if sources is None:
-            return chunks, None
+def _chunks(column: pa.Array, k: int, topic: Ints, n: int, sources: pa.Table | None) -> dict[str, Ints]:
+    """The numbers of distinct chunks and sources in the topics' rankings."""
+    listed = listed_ids(column, "retrieved_ids")
+    listed = listed.where((listed.places < k) & (topic[listed.rows] >= 0))
+    topics = topic[listed.rows]
+    found = {"chunks": _distinct(topics, listed.codes, n)}
+    if sources is not None:
         source = sources_of_words(listed.words, sources)[listed.codes]
-        return chunks, _distinct(topics[source >= 0], source[source >= 0], self._n)
+        found["sources"] = _distinct(topics[source >= 0], source[source >= 0], n)
+    return found
 
 
 def _distinct(topics: Ints, codes: Ints, n: int) -> Ints:
