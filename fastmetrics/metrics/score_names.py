@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmetrics.base import specs
-from fastmetrics.base.column_names import PREFIX, is_id
+from fastmetrics.base.column_names import PREFIX, is_axis, is_id
 from fastmetrics.base.errors import FastmetricsError, FileFormatError, OptionError, UnknownNameError, shown
 from fastmetrics.base.options import LimitedText, option
 from fastmetrics.metrics import fitted_file
@@ -85,10 +85,7 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     file = _FITTED.fullmatch(spec.strip())
     if file is not None:
         return _fitted(file["path"], file["options"])
-    if spec.partition("(")[0].strip() not in SPELLINGS:
-        name, *brackets = spec_of(spec.strip()).partition("(")
-        spec = "".join([_SPACES.sub("_", name), *brackets])
-    parsed = specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
+    parsed = _parsed(spec)
     metric = families.find(parsed.name, cut=bool(parsed.at))
     values = dict(parsed.options)
     if parsed.level:
@@ -107,6 +104,13 @@ def parse(spec: str, common: Mapping[str, Any] | None = None, own: Mapping[str, 
     if column is not None:
         _check_unambiguous(column, canonical)
     return Score(column or canonical, metric, options, canonical)
+
+
+def _parsed(spec: str) -> specs.Spec:
+    if spec.partition("(")[0].strip() not in SPELLINGS:
+        name, *brackets = spec_of(spec.strip()).partition("(")
+        spec = "".join([_SPACES.sub("_", name), *brackets])
+    return specs.parse_spec(spec, lambda name: families.lookup(name, cut=True) is not None)
 
 
 _SPACES = re.compile(r"(?<=\w)[^\S\n]+(?=\w)")
@@ -156,6 +160,9 @@ def part_of(name: str, is_column: bool) -> Part:
 def _check_unambiguous(own: str, canonical: str) -> None:
     """Raise ``OptionError`` if the user's own name of a score means another metric."""
     try:
+        parsed = _parsed(own)
+        if families.lookup(parsed.name, cut=bool(parsed.at)) is None and not is_axis(parsed.name):
+            return  # before the error for such a name, which takes a search for names like it
         meant = parse(own).spec
     except FastmetricsError:  # no metric has this name
         return
