@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import SUITES, suite
-from scripts import choosing_tables
-from scripts.choosing_tables import MARKERS, PAGE, QUESTIONS, RESULTS, Question, table_of
+from scripts.studies import choosing as choosing_tables
+from scripts.studies.choosing import MARKERS, PAGE, QUESTIONS, RESULTS, Question, table_of
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 HEAD = """# Do the scores agree with people?
 
-Written by `scripts/validity` from public data sets with human labels, or labels by construction.  Each score is
+Written by `scripts/study validity` from public data sets with human labels, or labels by construction.  Each score is
 compared with two naive baselines: the answer's length in words, and *new words*, 1 − the share of the answer's words
 that occur in the contexts.  Brackets show 95 % bootstrap confidence intervals.  No rule was trained on the labels,
 but the rules of `hallucination` were written while reading errors in one half of each data set, and how many words of

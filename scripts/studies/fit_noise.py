@@ -3,7 +3,7 @@ the best single metric, and how often the promise of a cut is broken.
 
 ::
 
-    scripts/simulate_fits --trials 2000
+    scripts/study fit_noise --trials 2000
 
 The results are in ``bench/results/fit-noise.json``, by number of labelled rows.  A run adds its trials to those there,
 so that a simulation can be made in pieces; ``--fresh`` begins anew.
@@ -26,7 +26,7 @@ from fastmetrics.fitting.labelled_rows import LabelledRows, filled, folds_of
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.stats.promises import CutPromises, promises_of
 
-OUT = Path(__file__).resolve().parent.parent / "bench" / "results" / "fit-noise.json"
+OUT = Path(__file__).resolve().parents[2] / "bench" / "results" / "fit-noise.json"
 SIZES = (50, 200, 1000)
 FRESH = 20_000
 """Rows on which the figures of a cut are measured."""

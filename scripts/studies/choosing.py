@@ -4,7 +4,7 @@ The data sets are in ``$FASTMETRICS_DATA/dev``; the run takes about ten seconds.
 
 ::
 
-    FASTMETRICS_DATA=folder scripts/choosing
+    FASTMETRICS_DATA=folder scripts/study choosing
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 import fastmetrics as fm
 from fastmetrics.metrics.suites import find
 
-RESULTS = Path(__file__).parent.parent / "bench" / "results" / "choosing.json"
-PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
+RESULTS = Path(__file__).parents[2] / "bench" / "results" / "choosing.json"
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MARKERS = "<!-- agreement: {name} -->"
 
 

@@ -2,7 +2,7 @@
 
 ::
 
-    FASTMETRICS_DATA=folder scripts/validity_fits
+    FASTMETRICS_DATA=folder scripts/study validity_fits
 
 The figures are in ``bench/results/fit-validity.json``; ``--page`` writes the section from them alone.
 """
@@ -29,7 +29,7 @@ from fastmetrics.base.score_metadata import ScoreMetadata, drift_notes
 from fastmetrics.fitting.evaluation import FitResult
 from fastmetrics.stats.estimates import Estimate
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "bench" / "results" / "fit-validity.json"
 PAGE = ROOT / "docs" / "studies" / "validity.md"
 TITLE = "## A score fitted to labels\n"
@@ -74,7 +74,7 @@ MORE = (
 HALF_OF_GRADES = 0.5
 
 HEAD = f"""{TITLE}
-Written by `scripts/validity_fits`: `fit` with its defaults on samples of whole groups, with the figures on
+Written by `scripts/study validity_fits`: `fit` with its defaults on samples of whole groups, with the figures on
 groups held out beside those of the best single metric, naive overlap and length alone, each in the direction that fits
 the labels.  The texts that answers are compared with are the contexts joined; the right answer is not read, as it gives
 the label away, except on `evouna_qa` and `summeval_scores`, which have no contexts.  High is good: the label is

@@ -2,7 +2,7 @@
 
 ::
 
-    FASTMETRICS_DATA=folder scripts/validity
+    FASTMETRICS_DATA=folder scripts/study validity
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import fastmetrics as fm
-from scripts import validity_texts as texts
-from scripts.validity_of_fits import stored_section
+from scripts.studies import validity_texts as texts
+from scripts.studies.validity_fits import stored_section
 from tests.reference import claims
 
 Scores = NDArray[np.float64]
@@ -32,7 +32,7 @@ THRESHOLD = 0.5
 """Where the verdict fails an answer."""
 SHARES = {"a half": (1, 2), "two thirds": (2, 3), "three quarters": (3, 4), "all": (1, 1)}
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
-OUT = Path(__file__).parent.parent / "docs" / "studies" / "validity.md"
+OUT = Path(__file__).parents[2] / "docs" / "studies" / "validity.md"
 
 
 def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[Any, Any]:

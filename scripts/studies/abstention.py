@@ -2,7 +2,7 @@
 
 ::
 
-    FASTMETRICS_DATA=folder scripts/abstention
+    FASTMETRICS_DATA=folder scripts/study abstention
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 import fastmetrics as fm
 
-OUT = Path(__file__).parent.parent / "docs" / "studies" / "abstention.md"
+OUT = Path(__file__).parents[2] / "docs" / "studies" / "abstention.md"
 NAIVE = "i don't know"
 LABELLED = Path(__file__).parent / "abstention_read.tsv"
 HEAD = """# Which answers abstain
 
-Written by `scripts/abstention` from `nomiracl_answers` (11 models, 17 languages). Each model was told to answer
+Written by `scripts/study abstention` from `nomiracl_answers` (11 models, 17 languages). Each model was told to answer
 from ten passages or to say that it does not know; people judged whether a passage contains the answer. *Naive* is the
 share of answers that contain the words "I don't know"; `abstained` is the metric.
 
