@@ -73,15 +73,10 @@ COMMANDS = {
     "logs topics log.jsonl --topics 5": "logs topics",
 }
 """Commands, and a word of the bar that shows their progress."""
-OF_ONE_KIND = ("judge", "summarize", "report", "vectors", "logs", "answer")
-"""The first words of commands whose bar is shown as that of others is."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [pytest.param(words, marks=[pytest.mark.full] * words.startswith(OF_ONE_KIND)) for words in COMMANDS],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("words", COMMANDS)
 def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     done = on_terminal(*words.split())
@@ -96,7 +91,7 @@ def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, m
     assert printed.strip()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     for options, environment in (["-q"], None), ([], {"TERM": "dumb"}):
@@ -120,7 +115,7 @@ def printed_on(width: int, *words: str, **environment: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", TABLES)
+@pytest.mark.parametrize("words", [TABLES[0], *(pytest.param(one, marks=pytest.mark.full) for one in TABLES[1:])])
 def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     shutil.copy("new.parquet", "newer.parquet")
@@ -130,7 +125,7 @@ def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch:
     assert set(re.findall(r"[\w@+-]{4,}", piped)) <= set(re.findall(r"[\w@+-]{4,}", printed))  # nothing is left out
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_verdicts_are_coloured_on_a_terminal_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     words = ("gate", "old.parquet", "-r", "token_f1.mean >= 0", "-r", "jaccard.mean >= 0")

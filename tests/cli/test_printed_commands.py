@@ -72,18 +72,18 @@ def test_the_command_lines_of_a_page_parse(page: Path) -> None:
         found.make_context(found.name, words[:redirected])
 
 
-@pytest.mark.parametrize("place", [*PAGES, *SOURCES], ids=lambda place: place.stem)
-def test_what_is_mentioned_exists(place: Path) -> None:
-    texts = [place.read_text()] if place.suffix == ".md" else texts_of(place)
-    for mention in (one for text in texts for one in re.findall(r"`fastmetrics ([^`\n{]+)`", text)):
-        name, _, _ = mention.partition(",")
-        words = [word for word in name.replace("…", "").split() if not word.isupper()]
-        found, words = command(words)
-        unknown = {word for word in words if word.startswith("-")} - options_of(found)
-        assert not unknown, f"{mention}: {unknown}"
-    if place.suffix != ".md":
-        named = {option for text in texts for option in _OPTION.findall(text)}
-        assert named <= every_option() | _FOREIGN
+def test_what_is_mentioned_exists() -> None:
+    for place in (*PAGES, *SOURCES):
+        texts = [place.read_text()] if place.suffix == ".md" else texts_of(place)
+        for mention in (one for text in texts for one in re.findall(r"`fastmetrics ([^`\n{]+)`", text)):
+            name, _, _ = mention.partition(",")
+            words = [word for word in name.replace("…", "").split() if not word.isupper()]
+            found, words = command(words)
+            unknown = {word for word in words if word.startswith("-")} - options_of(found)
+            assert not unknown, f"{place}: {mention}: {unknown}"
+        if place.suffix != ".md":
+            named = {option for text in texts for option in _OPTION.findall(text)}
+            assert named <= every_option() | _FOREIGN, place
 
 
 def test_names_of_the_sources_lead_to_commands() -> None:

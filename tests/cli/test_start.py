@@ -48,6 +48,7 @@ def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:
     assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
 
 
+@pytest.mark.full
 def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
     run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
     ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
@@ -57,6 +58,7 @@ def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
     assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
 
 
+@pytest.mark.full
 def test_counting_chunks_imports_no_costly_module(tmp_path: Path) -> None:
     log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
     pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)

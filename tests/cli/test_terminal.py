@@ -140,7 +140,12 @@ CANNOT = "error: cannot print to standard output:"
         pytest.param("2>&-", 0, "", marks=pytest.mark.full),
         ("| true", 0, ""),
         pytest.param("2>/dev/full", 0, "", marks=[FULL, pytest.mark.full]),
-        pytest.param(">/dev/full", 4, f"{CANNOT} No space left on device; output files are complete\n", marks=FULL),
+        pytest.param(
+            ">/dev/full",
+            4,
+            f"{CANNOT} No space left on device; output files are complete\n",
+            marks=[FULL, pytest.mark.full],
+        ),
         pytest.param(">/dev/full 2>&-", 4, "", marks=[FULL, pytest.mark.full]),
     ],
 )
@@ -171,7 +176,7 @@ def test_a_pipe_closed_in_the_middle_of_a_long_output_is_quiet(tmp_path):
     assert (done.returncode, said) == (0, "")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("rule", "code"), [pytest.param("token_f1.mean >= 0", 0, marks=pytest.mark.full), ("token_f1.mean >= 0.9", 1)]
 )
@@ -185,7 +190,7 @@ def test_a_closed_pipe_keeps_the_exit_code_of_a_gate(tmp_path, rule, code):
     assert (done.returncode, said) == (code, "")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("words", ["metrics zzz", pytest.param("scor", marks=pytest.mark.full)])
 def test_an_error_that_cannot_be_printed_keeps_its_exit_code(words):
     assert run(f"'{sys.executable}' -m fastmetrics {words} 2>&-") == (2, "", "")

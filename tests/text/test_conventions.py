@@ -208,22 +208,21 @@ def test_unknown_convention_error_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize("column", [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]])
-def test_invalid_text_columns_raise(name: str, column: Any) -> None:
-    with pytest.raises(InputError):
-        CUTTERS[name](column)
+def test_invalid_text_columns_raise(name: str) -> None:
+    columns: list[Any] = [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]]
+    for column in columns:
+        with pytest.raises(InputError):
+            CUTTERS[name](column)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize(
-    "bad", [b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"]
-)
-def test_invalid_utf8_raises(name: str, bad: bytes) -> None:
+def test_invalid_utf8_raises(name: str) -> None:
     """Arrow does not look at the bytes of a string; a reader of them must."""
-    binary = pa.array([b"fine", bad], pa.binary())
-    column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
-    with pytest.raises(InputError, match="UTF-8"):
-        CUTTERS[name](column)
+    for bad in (b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"):
+        binary = pa.array([b"fine", bad], pa.binary())
+        column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
+        with pytest.raises(InputError, match="UTF-8"):
+            CUTTERS[name](column)
 
 
 def test_published_squad_normalisations(data_folder: Path) -> None:
