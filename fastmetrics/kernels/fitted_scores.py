@@ -1,12 +1,11 @@
-"""Evaluation of a fitted score: curves of metrics, decision trees, and the calibration.
+"""Evaluation of a fitted score: curves of metrics, and the logistic function.
 
 Only additions, multiplications, divisions and comparisons, one after the other in a fixed order: the results have the
 same bits on every machine.  The exponential function is therefore written here; those of libraries differ in the last
 bit.
 
 ``values``, ``present`` and ``sums`` have one item a row; ``knots`` and ``heights`` are the points of a curve,
-``edges`` the ends of the parts of a distribution, ``roots`` the first node of each tree, and ``terms`` the coefficients
-of the exponential's series.
+``edges`` the ends of the parts of a distribution, and ``terms`` the coefficients of the exponential's series.
 """
 
 from __future__ import annotations
@@ -87,29 +86,6 @@ def count_parts(
         counts[part] += 1
 
 
-@kernel
-def add_trees(
-    columns: NDArray[np.float64],
-    nodes: NDArray[np.int64],
-    splits: NDArray[np.float64],
-    roots: NDArray[np.int64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the leaves of all trees to the sum of each row.
-
-    ``columns`` has a row per feature.  A row of ``nodes`` is (feature, left, right, way of NaN): a feature of −1 marks
-    a leaf, whose value is in ``splits``; elsewhere values up to the split go left, and NaN does if the way is 1.
-    """
-    for row in range(columns.shape[1]):
-        for tree in range(roots.shape[0]):
-            node = roots[tree]
-            while nodes[node, 0] >= 0:
-                value = columns[nodes[node, 0], row]
-                left = nodes[node, 3] == 1 if math.isnan(value) else value <= splits[node]
-                node = nodes[node, 1] if left else nodes[node, 2]
-            sums[row] += splits[node]
-
-
 @leaf
 def exponential(x: float, terms: NDArray[np.float64]) -> float:
     """The exponential of a number from −700 to 700, to about one unit in the last place."""
@@ -128,20 +104,13 @@ def exponential(x: float, terms: NDArray[np.float64]) -> float:
 
 
 @kernel
-def logistic(sums: NDArray[np.float64], slope: float, offset: float, terms: NDArray[np.float64]) -> None:
-    """Replace each sum by 1 / (1 + exp(−(slope · sum + offset)))."""
+def logistic(sums: NDArray[np.float64], terms: NDArray[np.float64]) -> None:
+    """Replace each sum by 1 / (1 + exp(−sum))."""
     for row in range(sums.shape[0]):
-        x = min(max(slope * sums[row] + offset, -_FARTHEST), _FARTHEST)
+        x = min(max(sums[row], -_FARTHEST), _FARTHEST)
         # Of a negative number, which cannot overflow.
         power = exponential(-abs(x), terms)
         sums[row] = 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)
-
-
-@kernel
-def calibrate(sums: NDArray[np.float64], knots: NDArray[np.float64], heights: NDArray[np.float64]) -> None:
-    """Replace each sum by the height of a curve."""
-    for row in range(sums.shape[0]):
-        sums[row] = curve_at(sums[row], knots, heights)
 
 
 def terms() -> NDArray[np.float64]:

@@ -79,7 +79,7 @@ def summed_curves(
     for curve, values in zip(curves, scores, strict=True):
         curve.add(values, sums)
     if logistic_link:
-        logistic(sums, 1.0, 0.0, terms())
+        logistic(sums, terms())
     return np.clip(sums, *bounds)
 
 
