@@ -46,7 +46,7 @@ def with_placeholder(annotation: Any) -> Any:
     """The annotation of an option, which has now a placeholder by its type unless it declares one.
 
     >>> import typer
-    >>> option = with_placeholder(Annotated[int | None, typer.Option("--bins")])
+    >>> option = with_placeholder(Annotated[int | None, typer.Option("--sample")])
     >>> option.__metadata__[0].metavar
     'N'
     """
