@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -43,10 +45,12 @@ def distributions(modules: set[str]) -> set[str]:
 _installed = functools.cache(packages_distributions)
 
 
+@pytest.mark.full
 def test_every_requirement_is_imported_by_the_package() -> None:
     assert {plain(required) for required in PROJECT["dependencies"]} <= distributions(imported("fastmetrics"))
 
 
+@pytest.mark.full
 def test_everything_imported_is_required_or_in_an_extra() -> None:
     asked = {plain(one) for one in [*PROJECT["dependencies"], *(one for extra in EXTRAS.values() for one in extra)]}
     for folder in ("fastmetrics", "tests"):
