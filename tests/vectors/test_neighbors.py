@@ -8,6 +8,7 @@ import pytest
 from pyarrow import parquet
 from sklearn.neighbors import NearestNeighbors
 
+from fastmetrics.base.limits import SIZES
 from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
 
 
@@ -75,6 +76,14 @@ def test_exact_search_has_the_least_distances_in_order(kind, dtype):
             assert all(len(set(row)) == kept for row in ids.tolist())
             assert (one.ids[:, kept:] == -1).all()
             assert np.isnan(one.distances[:, kept:]).all()
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_threads_choose_the_same_rows_of_many_that_are_equally_far(metric, monkeypatch):
+    monkeypatch.setattr(SIZES, "vector_tile_rows", 13)
+    corpus = np.random.default_rng(0).integers(-1, 2, (130, 3)).astype(np.float32)
+    one, *others = (nearest(corpus, k=4, metric=metric, threads=threads) for threads in (1, 2, 3))
+    assert all(np.array_equal(one.ids, other.ids) for other in others)
 
 
 def test_equals_scikit_learn():
