@@ -457,8 +457,9 @@ def bounds_of(runs: Sequence[ScoreTable], names: Sequence[str]) -> dict[str, tup
     """
     found = declared_bounds(names, first_declared(runs))
     for name in names:
-        if any(name in run.scores and concern_of(name, run.spec(name)) == "cost" for run in runs):
-            found.pop(name, None)
+        is_open = name in found and math.isinf(found[name][1])  # as those of all latencies, tokens and prices
+        if is_open and any(name in run.scores and concern_of(name, run.spec(name)) == "cost" for run in runs):
+            del found[name]
         types = [run.type_of(name) for run in runs if name in run.scores]
         if types and all(map(pa.types.is_boolean, types)):
             found[name] = (0.0, 1.0)
