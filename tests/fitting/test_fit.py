@@ -313,6 +313,7 @@ def test_noise_is_called_noise():
     result = fm.fit(rows, label="good", metrics=FEATURES)
     assert not result.evaluation.beats_best
     assert result.recommended is None
+    assert result.model.labels["settings"] == "strength=0.001"
     assert "nothing here ranks better than the best single metric" in str(result)
 
 
