@@ -11,7 +11,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import Grid, Shown, columns_of, flat, number
+from fastmetrics.base.display import Grid, Shown, columns_of, flat, number, plain
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
 from fastmetrics.base.notes import Note
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
@@ -260,19 +260,11 @@ class Evaluation:
 
     def to_store(self) -> dict[str, Any]:
         """The figures as nested dictionaries of plain values, for the file of the score."""
-        figures = {name: asdict(getattr(self, name)) for name in ("ranking", "best_ranking", "error")}
         return {
-            "measure": self.measure,
-            "confidence": self.confidence,
-            "folds": self.folds,
             "best_single": self.best.name,
             "beats_best_single": self.beats_best,
             "learning_verdict": self.learning_verdict,
-            **figures,
-            "calibration_error": self.calibration_error,
-            "curve": [asdict(part) for part in self.curve],
-            "singles": [asdict(single) for single in self.singles],
-            "learning": [asdict(point) for point in self.learning],
+            **plain(self),
             "importance": [{"name": name, **asdict(loss)} for name, loss in self.importance.items()],
         }
 

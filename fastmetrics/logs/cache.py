@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, plain
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Real, argument
@@ -113,13 +113,9 @@ class CacheHits(Shown):
         """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
         return self.table
 
-    def to_dict(self) -> dict[str, object]:
-        """The figures, without the rows."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
-
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""
-        single = [(name, f"{value:,.4g}") for name, value in self.to_dict().items() if isinstance(value, int | float)]
+        single = [(name, f"{value:,.4g}") for name, value in plain(self).items() if isinstance(value, int | float)]
         lines = [tuple("" if value is None else f"{value:.4g}" for value in point.values()) for point in self.curve]
         return [Grid(("figure", "value"), single), Grid(("tau", "cache_hit_rate", "wrong_share"), lines)]
 

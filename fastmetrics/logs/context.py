@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, plain
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import Columns, check_vectors, open_log, order_of_turns, question_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
@@ -36,13 +36,9 @@ class Sessions(Shown):
         """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
         return self.table
 
-    def to_dict(self) -> dict[str, object]:
-        """The figures, without the sessions."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
-
     def grids(self) -> list[Grid]:
         """The figures."""
-        return [Grid(("figure", "value"), [(name, f"{value:,.4g}") for name, value in self.to_dict().items()])]
+        return [Grid(("figure", "value"), [(name, f"{value:,.4g}") for name, value in plain(self).items()])]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""

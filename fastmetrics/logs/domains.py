@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, NamedTuple
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
-from fastmetrics.base.display import Grid, Shown, sparkline
+from fastmetrics.base.display import Grid, Shown, plain, sparkline
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
@@ -186,15 +186,11 @@ class Domain(Shown):
     hours: Sequence[int] | None
     """Questions by hour of the day, 0 to 23."""
 
-    def to_dict(self) -> dict[str, object]:
-        """All figures."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     def grids(self) -> list[Grid]:
         """The figures, then words and counts, the most frequent first."""
-        single = [(name, value) for name, value in self.to_dict().items() if isinstance(value, int | float | str)]
+        single = [(name, value) for name, value in plain(self).items() if isinstance(value, int | float | str)]
         grids = [Grid(("figure", "value"), [(name, _written(value)) for name, value in single])]
-        for name, value in self.to_dict().items():
+        for name, value in plain(self).items():
             if isinstance(value, Mapping) and name != "days" and value:
                 ordered = list(value.items()) if name == "ratings" else sorted(value.items(), key=lambda item: -item[1])
                 grids.append(Grid((name, "questions"), [(str(key), f"{n:,}") for key, n in ordered[:_SHOWN]]))

@@ -179,12 +179,6 @@ class Topics(Shown):
         """The rows of the log in order: the number of each question's ``topic``, null without one."""
         return self.assignment
 
-    def to_dict(self) -> dict[str, Any]:
-        """All figures, without the rows."""
-        single = ("questions", "left_out", "k", "seed", "failure", "avg_chunks_per_topic")
-        figures: dict[str, Any] = {name: getattr(self, name) for name in single}
-        return {**figures, "topics": [asdict(topic) for topic in self.topics], "gaps": list(self.gaps)}
-
     def grids(self) -> list[Grid]:
         """The topics, and the gaps, largest first."""
         scores = list(self.topics[0].scores) if self.topics else []
