@@ -555,7 +555,7 @@ def _of_plans(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials:
     enough = fm.power(between=float(np.var(many[1] - many[0])), delta=delta)[0].n
     tables = [_table(values, paired.bounded, _ids(n)) for values in paired.draw(rng, (trials, n), 0.0)]
     for plan in fm.power(tables, metrics=_metrics(tables[0]), delta=delta).plans:
-        tally["plan"].add(plan.high is None or not plan.low <= enough <= plan.high, plan.note)
+        tally["plan"].add(plan.high is None or not (plan.low or 0) <= enough <= plan.high, plan.note)
 
 
 def _of_shares(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:
@@ -592,7 +592,7 @@ def cells() -> Iterator[Cell]:
             ROWS[1:5],
             _of_powered,
         ),
-        ("power", list(PAIRED), ROWS[:5], _of_plans),
+        ("power", [kind for kind in PAIRED if kind not in GOOD], ROWS[:5], _of_plans),
         ("letters", ["five equal systems", "four near copies and another"], ROWS[1:5], _of_letters),
     ]
     for quantity, kinds, numbers, trial in plain:
@@ -658,12 +658,17 @@ def _at_most(claim: str, trials: int) -> float:
     return MOST[claim] + ERRORS * math.sqrt(MOST[claim] * (1 - MOST[claim]) / trials)
 
 
+def _said(entry: dict[str, Any]) -> float:
+    """The share of trials with a note; one that an interval is safe but wide has no sign."""
+    return max(entry["noted"], min(1.0, sum(entry.get("notes", {}).values())))
+
+
 def why_outside(entry: dict[str, Any]) -> str | None:
     """Why a claim is outside its limits without a note; None if it is not."""
     claim, trials = entry["claim"], entry["trials"]
     if entry["unnoted_wrong"] > _at_most(claim, trials):
         return f"wrong without a note in {entry['unnoted_wrong']:.3f}, at most {MOST[claim]:.3f}"
-    if claim == "interval" and entry["noted"] < 0.5 and entry["wrong"] < FEWEST - ERRORS * math.sqrt(FEWEST / trials):
+    if claim == "interval" and _said(entry) < 0.5 and entry["wrong"] < FEWEST - ERRORS * math.sqrt(FEWEST / trials):
         return f"too wide: wrong in {entry['wrong']:.3f}, notes in {entry['noted']:.2f}"
     return None
 
@@ -717,7 +722,9 @@ def section(results: dict[str, Any]) -> str:
         rows = [f"| {name} | " + " | ".join(line.get(n, "") for n in numbers) + " |" for name, line in lines.items()]
         tables += ["\n".join([*head, *rows])] if rows else []
     legend = "\n".join(f"- {mark}: {note}" for note, mark in notes.items())
-    return "\n\n".join([BEGIN, *tables, f"{results['trials']:,} trials for each cell. The notes:", legend, END])
+    counts = sorted({one["trials"] for one in every.values()})
+    trials = f"{' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))} trials for each cell. The notes:"
+    return "\n\n".join([BEGIN, *tables, trials, legend, END])
 
 
 def _shown(entry: dict[str, Any], sides: Sequence[dict[str, Any]], notes: dict[str, str]) -> str:
@@ -734,7 +741,7 @@ def _shown(entry: dict[str, Any], sides: Sequence[dict[str, Any]], notes: dict[s
     if not outside:
         return text
     mark = "".join(notes.setdefault(note, f"n{len(notes) + 1}") for note in list(entry["notes"])[:1])
-    return f"{text} ({entry['noted'] * 100:.0f} %" + (f" {mark})" if mark else ")")
+    return f"{text} ({_said(entry) * 100:.0f} %" + (f" {mark})" if mark else ")")
 
 
 def store(trials: int, entries: Sequence[dict[str, Any]]) -> None:

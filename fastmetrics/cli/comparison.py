@@ -123,7 +123,7 @@ def gate_command(
 def power_command(
     pilot: Annotated[
         list[str] | None,
-        typer.Argument(help="Score files of a pilot: one system, or the baseline and the other.", metavar="[PILOT...]"),
+        typer.Argument(help="Score files of a pilot: the baseline and the other system.", metavar="[PILOT...]"),
     ] = None,
     *,
     arguments: Annotated[Arguments, OptionsOf(power, within=Spelling(convert=_one_or_two))],
