@@ -355,6 +355,9 @@ SEPARATED = {"AUC 0.5, half positive": (0.5, 0.5), "AUC 0.8, half positive": (0.
 }
 
 
+CORRELATED = {"normal, ρ = 0.5": (0.5, 0.0), "normal, ρ = 0.99": (0.99, 0.0), "5 % far from the others": (0.9, 0.05)}
+
+
 def agreement_of(table: Floats) -> dict[str, float]:
     """The figures of agreement of two ratings with these joint shares."""
     first, second = table.sum(axis=1), table.sum(axis=0)
@@ -539,6 +542,27 @@ def _of_separation(kind: str, n: int, tally: Tally, rng: np.random.Generator, tr
     agreements(tally, first, good.astype(float), {"auc": area})
 
 
+def _of_correlations(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:
+    rho, far = CORRELATED[kind]
+    truths = {"pearson": (1 - far) * rho / (1 + 35 * far)}
+    if not far:
+        truths |= {"spearman": 6 / math.pi * math.asin(rho / 2), "kendall": 2 / math.pi * math.asin(rho)}
+    for _ in range(trials):
+        second, other = rng.normal(0, 1, (2, n))
+        away = rng.random(n) < far
+        first = np.where(away, 6 * rng.normal(0, 1, n), rho * second + math.sqrt(1 - rho * rho) * other)
+        agreements(tally, first[None], np.where(away, 6 * rng.normal(0, 1, n), second), truths)
+
+
+def _of_promises(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:
+    """Twenty scores that say nothing, of labels of which fewer are positive than any cut may promise."""
+    for _ in range(max(1, trials // _LABELLED_AT_ONCE)):
+        good = (rng.random(n) < 0.77).astype(float)
+        scores = {f"m{at}": row for at, row in enumerate(rng.random((20, n)))}
+        found = fm.validate(scores, good, promises=fm.stats.CutPromises(precision=0.8))
+        tally["interval"].add(any(one.thresholds["precision"].cut is not None for one in found.metrics.values()), None)
+
+
 def _of_powered(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:
     scores = SCORES[kind]
     for labels in scores.draw(rng, (trials, 1000)):
@@ -586,6 +610,8 @@ def cells() -> Iterator[Cell]:
         ("unpaired differences", list(UNPAIRED), ROWS, _of_unpaired),
         ("agreement", list(RATINGS), ROWS[2:], _of_ratings),
         ("agreement", list(SEPARATED), ROWS[2:], _of_separation),
+        ("agreement", list(CORRELATED), ROWS[1:5], _of_correlations),
+        ("promises", ["twenty scores"], ROWS[3:5], _of_promises),
         (
             "prediction-powered means",
             ["0 or 1, half of 1", "0 or 1, 90 % of 1", "3 % fail with 0"],
