@@ -611,7 +611,7 @@ def cells() -> Iterator[Cell]:
         ("agreement", list(RATINGS), ROWS[2:], _of_ratings),
         ("agreement", list(SEPARATED), ROWS[2:], _of_separation),
         ("agreement", list(CORRELATED), ROWS[1:5], _of_correlations),
-        ("promises", ["twenty scores"], ROWS[3:5], _of_promises),
+        ("promises", ["twenty scores"], ROWS[2:5], _of_promises),
         (
             "prediction-powered means",
             ["0 or 1, half of 1", "0 or 1, 90 % of 1", "3 % fail with 0"],

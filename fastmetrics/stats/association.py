@@ -16,7 +16,6 @@ from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.estimates import UNDEFINED, Estimate, as_share
 from fastmetrics.stats.figures import Pairs, correlation_of, estimate_of
 from fastmetrics.stats.mean_interval import f1_share
-from fastmetrics.stats.raters import cohen_kappa
 
 # Pearson's r and Spearman's ρ of all pairs of columns, over the rows with both values.
 
@@ -193,4 +192,5 @@ def _decision(predicted: NDArray[np.bool_], good: NDArray[np.bool_], threshold: 
     accuracy = int((predicted == good).sum()) / len(good)
     precision = hits / n_predicted if n_predicted else math.nan
     recall = hits / n_good if n_good else math.nan
-    return Decision(threshold, accuracy, precision, recall, cohen_kappa(predicted, good))
+    agreed = Pairs.of(predicted.astype(np.float64), good.astype(np.float64), one_scale=True)
+    return Decision(threshold, accuracy, precision, recall, agreed.alone.kappa(0).value)

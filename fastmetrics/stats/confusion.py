@@ -15,7 +15,7 @@ from fastmetrics.base.display import Grid, number
 from fastmetrics.base.notes import Note
 from fastmetrics.stats.estimates import Estimate, Sample, as_share
 from fastmetrics.stats.figures import Influence, Pairs, estimate_of
-from fastmetrics.stats.mean_interval import f1_share, mean_interval, share
+from fastmetrics.stats.mean_interval import mean_interval, share
 
 # The confusion matrix: only cells with rows are stored, as a thousand classes have a million cells.
 
@@ -162,41 +162,32 @@ def class_figures(
     clusters: Ints | None = None,
 ) -> list[ClassFigures]:
     """The figures of each class; of rows in ``clusters``, from the classes of each row."""
-    counts = zip(confusion.labels, *(each.tolist() for each in _counts(confusion)), strict=True)
-    if clusters is None or expected is None or predicted is None:
-        return [
-            ClassFigures(
-                label,
-                n,
-                named,
-                zero_by_zero(share(hits, named, confidence)),
-                zero_by_zero(share(hits, n, confidence)),
-                zero_by_zero(f1_share(hits, n + named - 2 * hits, confidence)),
-            )
-            for label, n, named, hits in counts
-        ]
-    same = expected == predicted
-    of_expected, of_predicted = _rows_of(expected, len(confusion.labels)), _rows_of(predicted, len(confusion.labels))
+    sides = (confusion.expected, confusion.predicted, confusion.hits)
+    if clusters is not None and expected is not None and predicted is not None:
+        same, of_expected, of_predicted = expected == predicted, _rows_of(expected), _rows_of(predicted)
     figures = []
-    for code, (label, n, named, _) in enumerate(counts):
-        asked, stated = of_expected[code], of_predicted[code]
-        either = np.union1d(asked, stated)
-        precision, recall, common = (
-            clustered_share(same[rows], clusters[rows], confidence) for rows in (stated, asked, either)
-        )
-        f1 = replace(common, value=_f1(common.value), low=_f1(common.low), high=_f1(common.high))
+    for code, label in enumerate(confusion.labels):
+        n, named, hits = (int(side[code]) for side in sides)
+        if clusters is None:
+            shares = [share(hits, size, confidence) for size in (named, n, n + named - hits)]
+        else:
+            asked, stated = of_expected.get(code, _NO_ROWS), of_predicted.get(code, _NO_ROWS)
+            every = (stated, asked, np.union1d(asked, stated))
+            shares = [clustered_share(same[rows], clusters[rows], confidence) for rows in every]
+        precision, recall, common = shares
+        value = 2 * hits / (n + named) if n + named else math.nan
+        f1 = replace(common, value=value, low=_f1(common.low), high=_f1(common.high))
         figures.append(ClassFigures(label, n, named, *map(zero_by_zero, (precision, recall, f1))))
     return figures
 
 
-def _counts(confusion: Confusion) -> tuple[Ints, Ints, Ints]:
-    return confusion.expected, confusion.predicted, confusion.hits
+_NO_ROWS = np.zeros(0, np.int64)
 
 
-def _rows_of(codes: Ints, n_classes: int) -> list[Ints]:
+def _rows_of(codes: Ints) -> dict[int, Ints]:
     """The rows of each class."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes, minlength=n_classes))[:-1])
+    order, (classes, starts) = np.argsort(codes, kind="stable"), np.unique(np.sort(codes), return_index=True)
+    return dict(zip(classes.tolist(), np.split(order, starts[1:]), strict=True))
 
 
 def _f1(common: float) -> float:

@@ -416,21 +416,17 @@ def bradley_terry(
 
 def _wins(contests: Iterable[tuple[str, str, Any]], tie: str) -> tuple[list[str], Floats]:
     """The systems in alphabetical order, and the number of wins of each (row) against each (column)."""
-    counts: dict[tuple[str, str], float] = {}
-    for row, (left, right, winner) in enumerate(contests):
-        if winner is None:
-            continue
+    decided = [(row, *contest) for row, contest in enumerate(contests) if contest[2] is not None]
+    names = sorted({name for _, left, right, _ in decided for name in (left, right)})
+    place, wins = {name: at for at, name in enumerate(names)}, np.zeros((len(names), len(names)))
+    for row, left, right, winner in decided:
         if left == right:
             raise InputError(f"contest {row}: {left!r} is compared with itself")
         if winner not in (left, right, tie):
             raise InputError(f"contest {row}: expected {left!r}, {right!r}, {tie!r} or null, got {winner!r}")
-        for winning, losing in ((left, right), (right, left)):
-            share = 0.5 if winner == tie else float(winner == winning)
-            counts[winning, losing] = counts.get((winning, losing), 0.0) + share
-    names = sorted({name for pair in counts for name in pair})
-    wins = np.zeros((len(names), len(names)))
-    for (winning, losing), count in counts.items():
-        wins[names.index(winning), names.index(losing)] = count
+        share = 0.5 if winner == tie else float(winner == left)
+        wins[place[left], place[right]] += share
+        wins[place[right], place[left]] += 1 - share
     return names, wins
 
 
