@@ -610,7 +610,8 @@ def cells() -> Iterator[Cell]:
         ("unpaired differences", list(UNPAIRED), ROWS, _of_unpaired),
         ("agreement", list(RATINGS), ROWS[2:], _of_ratings),
         ("agreement", list(SEPARATED), ROWS[2:], _of_separation),
-        ("agreement", list(CORRELATED), ROWS[1:5], _of_correlations),
+        ("agreement", list(CORRELATED)[:2], ROWS[1:5], _of_correlations),
+        ("agreement", list(CORRELATED)[2:], ROWS[3:5], _of_correlations),
         ("promises", ["twenty scores"], ROWS[2:5], _of_promises),
         (
             "prediction-powered means",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -120,59 +121,37 @@ UNKNOWN = Interval(math.nan, math.nan, "none")
 # digit for a tiny h (Squire and Trapp 1998).
 
 
-class Classes(NamedTuple):
-    """A column whose sum is the weight of each of ``n_classes``: the row and the class of each of its entries."""
-
-    rows: Ints
-    codes: Ints
-    n_classes: int
-
-
-Column: TypeAlias = Floats | tuple[Floats, Floats] | Classes
-"""What is summed: a number of each row; or the same, with the derivative of the sum by the row's weight where numbers
-depend on the weights of other rows, such as the rows below it; or classes."""
+Column: TypeAlias = Floats | tuple[float, Floats]
+"""What a formula takes the sum of: a number of each row; or the sum itself, with its derivative by each row's weight,
+where what is added depends on the weights of other rows."""
 
 _STEP = 1e-30
-_AT_ONCE = 256
-"""At most so many derivatives are computed together."""
 
 
-def of_sums(formula: Callable[..., Any], columns: Sequence[Column], weights: Floats) -> tuple[float, Floats]:
-    """The value of a formula and the influence of each row on it.
-
-    ``formula`` takes the sum of each column: a number, or of classes an array, in the last dimension.
+def of_sums(
+    formula: Callable[..., Any], columns: Sequence[Column], weights: Floats, *, influence: bool = True
+) -> tuple[float, Floats]:
+    """The value of a formula of the sums of columns, and the influence of each row on it.
 
     >>> precision = lambda hits, named: hits / named
     >>> value, influence = of_sums(precision, [np.array([1.0, 0, 0]), np.array([1.0, 1, 0])], np.ones(3))
     >>> value, influence.tolist()
     (0.5, [0.75, -0.75, 0.0])
     """
-    sums = [_summed(column, weights) for column in columns]
-    ends, flat = np.cumsum([one.size for one in sums])[:-1], np.concatenate([one.ravel() for one in sums])
-
-    def at(values: Any) -> Any:
-        parts = zip(np.split(values, ends, axis=-1), sums, strict=True)
-        return formula(*(part if one.ndim else part[..., 0] for part, one in parts))
-
-    slopes = np.empty(len(flat))
-    for start in range(0, len(flat), _AT_ONCE):
-        places = np.arange(start, min(start + _AT_ONCE, len(flat)))
-        moved = np.repeat(flat[None].astype(np.complex128), len(places), axis=0)
-        moved[places - start, places] += 1j * _STEP
-        slopes[places] = at(moved).imag / _STEP
-    total, influence = float(weights.sum()), np.zeros(len(weights))
-    for column, slope in zip(columns, np.split(slopes, ends), strict=True):
-        if isinstance(column, Classes):
-            influence += np.bincount(column.rows, slope[column.codes], minlength=len(weights))
-        else:
-            influence += slope[0] * (column[1] if isinstance(column, tuple) else column)
-    return float(at(flat)), (influence - influence @ weights / total) * total
+    sums = [np.float64(one[0] if isinstance(one, tuple) else exact_sum(one * weights)) for one in columns]
+    added, value = np.zeros(len(weights)), float(formula(*sums))
+    if not influence:
+        return value, added
+    for column, slope in zip(columns, _slopes(lambda *moved: [formula(*moved)], sums)[0], strict=True):
+        added += slope * (column[1] if isinstance(column, tuple) else column)
+    total = float(weights.sum())
+    return value, (added - float((added * weights).sum()) / total) * total
 
 
-def _summed(column: Column, weights: Floats) -> Any:
-    if isinstance(column, Classes):
-        return np.bincount(column.codes, weights[column.rows], minlength=column.n_classes)
-    return np.asarray(exact_sum((column[0] if isinstance(column, tuple) else column) * weights))
+def _slopes(formulas: Callable[..., Sequence[Any]], sums: Sequence[Any]) -> list[list[Any]]:
+    """The derivatives of each formula by each of its arguments; of arrays, element by element."""
+    moved = [formulas(*(one + 1j * _STEP * (at == place) for at, one in enumerate(sums))) for place in range(len(sums))]
+    return [[np.imag(one) / _STEP for one in by_argument] for by_argument in zip(*moved, strict=True)]
 
 
 # Figures of pairs of values: correlations, AUC, Cohen's κ, and those of predicted and expected classes.
@@ -192,6 +171,8 @@ class Pairs:
     """The place of each row in the columns."""
     clusters: Ints | None
     """The clusters of the rows, in the order of the columns."""
+    is_asked_influence: bool = True
+    """Whether figures have the influence of rows; it takes most of the time."""
 
     @classmethod
     def of(
@@ -216,8 +197,13 @@ class Pairs:
         weight = added * min(1.0, _CELLS / cells) / len(parts_x) if cells else 0.0
         return cls(np.append(x, parts_x), np.append(y, parts_y), len(x), weight, order, clusters)
 
-    @property
+    @cached_property
     def alone(self) -> Pairs:
+        """The rows without the added one, for the values of figures."""
+        return replace(self.unspread, is_asked_influence=False)
+
+    @cached_property
+    def unspread(self) -> Pairs:
         """The rows without the added one."""
         return replace(self, x=self.x[: self.n], y=self.y[: self.n], weight=0.0)
 
@@ -226,17 +212,23 @@ class Pairs:
         """The weight of each row and part."""
         return np.append(np.ones(self.n), np.full(len(self.x) - self.n, self.weight))
 
-    @property
+    @cached_property
     def n_values(self) -> int:
-        """The number of different values of the column that has more."""
-        return max(len(np.unique(column[: self.n])) for column in (self.x, self.y))
+        """The number of different values of the column that has more; x is in ascending order."""
+        return max(int(np.count_nonzero(np.diff(self.x[: self.n]))) + 1, len(np.unique(self.y[: self.n])))
+
+    @cached_property
+    def _coded(self) -> tuple[Floats, Ints, Ints]:
+        """The values of both columns, and the place of each row's x and y among them."""
+        places, codes = np.unique(np.concatenate([self.x, self.y]), return_inverse=True)
+        return places, codes[: len(self.x)], codes[len(self.x) :]
 
     def of_sums(self, formula: Callable[..., Any], columns: Sequence[Column]) -> Influence:
         """A figure between −1 and 1 that is a formula of sums over the rows; NaN without rows or where it is 0/0."""
         if not len(self.x):
             return self._influence(math.nan, self.x)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self._influence(*of_sums(formula, columns, self.weights))
+            return self._influence(*of_sums(formula, columns, self.weights, influence=self.is_asked_influence))
 
     def _influence(self, value: float, influence: Floats) -> Influence:
         rows, added = np.empty(self.n), influence[self.n :]
@@ -261,7 +253,9 @@ class Pairs:
             u * u + 2 * above_x.means(u),
             v * v + 2 * above_y.means(v),
         ]
-        columns = list(zip((u * v, u * u, v * v), moved, strict=True))
+        columns = [
+            (exact_sum(one * self.weights), by_row) for one, by_row in zip((u * v, u * u, v * v), moved, strict=True)
+        ]
         return self._clipped(lambda uv, uu, vv: uv / np.sqrt(uu * vv), columns)
 
     def kendall(self) -> Influence:
@@ -272,30 +266,34 @@ class Pairs:
         c[:n] = own + self.weight * (c[:n] - own)
         c[n:] = (c[n:] - of_parts) + self.weight * of_parts
         a, b = (float(weights.sum()) - _tied(values, weights) for values in (self.x, self.y))
-        return self._clipped(lambda c, a, b: c / np.sqrt(a * b), [(side, 2 * side) for side in (c, a, b)])
+        return self._clipped(
+            lambda c, a, b: c / np.sqrt(a * b), [(exact_sum(side * weights), 2 * side) for side in (c, a, b)]
+        )
 
     def auc(self, positive: float) -> Influence:
         """2·AUC − 1 of x for the rows whose y is at least ``positive``: the share of pairs that such a row wins."""
         good = (self.y >= positive).astype(np.float64)
         above, total = _Above(self.x, self.weights), float(self.weights.sum())
         lower = exact_sum((1 - good) * self.weights) - total * above.means(1 - good)
-        wins = good * lower, np.where(good > 0, lower, total * above.means(good))
+        wins = exact_sum(good * lower * self.weights), np.where(good > 0, lower, total * above.means(good))
         return self.of_sums(lambda good, others, wins: 2 * wins / (good * others) - 1, [good, 1 - good, wins])
 
     def kappa(self, power: int) -> Influence:
         """Cohen's κ, whose disagreements weigh |x − y|^``power``; ``power`` 0 is the unweighted kappa."""
-        both = np.concatenate([self.x, self.y])
-        span, exponent = (float(np.ptp(both)) if len(both) else 0.0), 0
+        places, x, y = self._coded
+        span, exponent = (float(np.ptp(places)) if len(places) else 0.0), 0
         if not 1 <= span <= _MOST_EXACT:  # the squares of others may overflow or vanish
             exponent = -math.frexp(span)[1]
-        x, y = (np.ldexp(side - both.min(initial=math.inf), exponent) for side in (self.x, self.y))
-        apart = np.abs(x - y) ** power if power else (x != y).astype(np.float64)
-        sides = _distances(x, y, self.weights, power), _distances(y, x, self.weights, power)
+        places = np.ldexp(places - places.min(initial=math.inf), exponent)
+        apart = np.abs(places[x] - places[y]) ** power if power else (x != y).astype(np.float64)
+        margins = [np.asarray(np.bincount(side, self.weights, len(places)), np.float64) for side in (x, y)]
+        sides = [_distances(places, margin, power) for margin in margins]
+        expected = exact_sum(sides[1] * margins[0]), sides[1][x] + sides[0][y]
 
         def kappa(n: Any, expected: Any, observed: Any) -> Any:
             return (expected - n * observed) / expected
 
-        return self.of_sums(kappa, [np.ones(len(x)), (sides[0], sides[0] + sides[1]), apart])
+        return self.of_sums(kappa, [np.ones(len(x)), expected, apart])
 
     def f1(self, positive: float, cut: float) -> Influence:
         """2·F1 − 1 of the decision that x is at least ``cut``, for the rows whose y is at least ``positive``."""
@@ -305,33 +303,49 @@ class Pairs:
     def mean_f1(self, *, weighted: bool = False) -> Influence:
         """2·F − 1 of the mean F1 of the classes, ``weighted`` by the share of rows whose y is the class, or equally."""
 
-        def mean(named: Any, asked: Any, hits: Any) -> Any:
-            f1 = 2 * hits / (named + asked)
-            return 2 * ((asked * f1).sum(-1) / asked.sum(-1) if weighted else f1.mean(-1)) - 1
+        def terms(named: Any, asked: Any, hits: Any) -> list[Any]:
+            weight = asked if weighted else np.ones(len(asked))
+            return [weight * 2 * hits / (named + asked), weight]
 
-        return self._of_classes(mean)
+        return self._of_classes(terms, lambda f1, weight: 2 * f1 / weight - 1)
 
     def balanced_accuracy(self) -> Influence:
         """2·B − 1 of the mean recall of the classes that are the y of a row."""
-        kept = np.isin(np.unique(np.concatenate([self.x, self.y])), self.y[: self.n])
-        return self._of_classes(lambda _, asked, hits: 2 * (hits[..., kept] / asked[..., kept]).mean(-1) - 1)
+        kept = np.isin(self._coded[0], self.y[: self.n])
+
+        def terms(_: Any, asked: Any, hits: Any) -> list[Any]:
+            return [kept * hits / np.where(kept, asked, 1), kept * 1.0]
+
+        return self._of_classes(terms, lambda recall, classes: 2 * recall / classes - 1)
 
     def mcc(self) -> Influence:
         """Matthews' correlation of any number of classes, R of Gorodkin 2004."""
 
-        def mcc(named: Any, asked: Any, hits: Any) -> Any:
-            n = asked.sum(-1)
-            apart = [n * n - (side * side).sum(-1) for side in (named, asked)]
-            return (n * hits.sum(-1) - (named * asked).sum(-1)) / np.sqrt(apart[0] * apart[1])
+        def terms(named: Any, asked: Any, hits: Any) -> list[Any]:
+            return [asked, hits, named * asked, named * named, asked * asked]
 
-        return self._of_classes(mcc)
+        def mcc(n: Any, hits: Any, both: Any, named: Any, asked: Any) -> Any:
+            return (n * hits - both) / np.sqrt((n * n - named) * (n * n - asked))
 
-    def _of_classes(self, formula: Callable[..., Any]) -> Influence:
-        """A formula of the weights of the rows whose x is each class, whose y is, and of which both are."""
-        places, codes = np.unique(np.concatenate([self.x, self.y]), return_inverse=True)
-        x, y = np.split(codes, 2)
-        rows, same = np.arange(len(x)), np.flatnonzero(x == y)
-        return self.of_sums(formula, [Classes(*one, len(places)) for one in ((rows, x), (rows, y), (same, x[same]))])
+        return self._of_classes(terms, mcc)
+
+    def _of_classes(self, terms: Callable[..., list[Any]], formula: Callable[..., Any]) -> Influence:
+        """A formula of the sums of ``terms`` over the classes, of the weights of the rows whose x is the class, whose y
+        is, and of which both are.
+        """
+        places, x, y = self._coded
+        same, size = x == y, len(places)
+        sides = [np.bincount(x, self.weights, size), np.bincount(y, self.weights, size)]
+        sides.append(np.bincount(x, self.weights * same, size))
+        sums, by_row = [np.float64(exact_sum(term)) for term in terms(*sides)], np.zeros(len(x))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = float(formula(*sums))
+            if self.is_asked_influence:
+                outer = _slopes(lambda *moved: [formula(*moved)], sums)[0]
+                by_class = [slope * np.array(inner) for slope, inner in zip(outer, _slopes(terms, sides), strict=True)]
+                named, asked, both = np.sum(by_class, axis=0)
+                by_row = named[x] + asked[y] + both[x] * same
+        return self.of_sums(lambda figure: figure, [(value, by_row)])
 
     def _clipped(self, formula: Callable[..., Any], columns: Sequence[Column]) -> Influence:
         """A correlation, which rounding may take beyond ±1."""
@@ -348,7 +362,7 @@ def estimate_of(pairs: Pairs, figure: Callable[[Pairs], Influence], confidence: 
 def correlation_of(pairs: Pairs, figure: str, confidence: float) -> Estimate:
     """A correlation by name, with its interval."""
     formula, floor, with_row = _CORRELATIONS[figure]
-    alone, few = formula(pairs.alone), pairs.n_values
+    alone, few = formula(pairs.unspread), pairs.n_values
     if pairs.n <= _LEAST or few <= with_row or not abs(alone.value) < 1 - _PERFECT:
         return estimate_of(pairs, formula, confidence)
     note = "few_carry" if few <= _GRADES or figure == "kendall" else "far_rows"
@@ -419,18 +433,12 @@ def _concordance(x: Floats, y: Floats) -> Ints:
     return out
 
 
-def _distances(values: Floats, others: Floats, weights: Floats, power: int) -> Floats:
-    """The sum of the distances of each value from the others, by their weights."""
-    total = float(weights.sum())
-    if power == 2:
-        first, second = exact_sum(others * weights), exact_sum(others**2 * weights)
-        sums: Floats = total * values**2 - 2 * values * first + second
-        return sums
-    order = np.argsort(others, kind="stable")
-    ordered, up_to = others[order], np.append(0, np.cumsum(weights[order]))
-    below, upto = (up_to[np.searchsorted(ordered, values, side=side)] for side in ("left", "right"))
+def _distances(places: Floats, margin: Floats, power: int) -> Floats:
+    """The sum of the distances of each place from all, by their weights."""
+    total, first = float(margin.sum()), places * margin
     if power == 0:
-        return np.asarray(total - (upto - below), np.float64)
-    lower = np.append(0, np.cumsum(ordered * weights[order]))
-    at = lower[np.searchsorted(ordered, values, side="right")]
-    return np.asarray(values * (2 * upto - total) + lower[-1] - 2 * at, np.float64)
+        return total - margin
+    if power == 2:
+        sums: Floats = total * places**2 - 2 * places * exact_sum(first) + exact_sum(places * first)
+        return sums
+    return np.asarray(places * (2 * np.cumsum(margin) - total) + exact_sum(first) - 2 * np.cumsum(first), np.float64)

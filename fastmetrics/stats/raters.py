@@ -22,6 +22,7 @@ from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.figures import UNKNOWN, Influence, Pairs, of_sums
 from fastmetrics.stats.labels import group_numbers
+from fastmetrics.stats.sums import exact_sum
 
 # Ratings of the same units by several raters: columns of any table, as positions on one scale.
 
@@ -147,7 +148,9 @@ def _categories(array: pa.Array | pa.ChunkedArray) -> list[Any] | None:
 # Krippendorff's alpha as a figure of units.
 
 
-def alpha_of(ratings: Ratings, level: str, weights: Floats | None = None) -> Influence | None:
+def alpha_of(
+    ratings: Ratings, level: str, weights: Floats | None = None, *, is_asked_influence: bool = True
+) -> Influence | None:
     """Alpha of the units with two ratings or more; None without two different ratings.
 
     α = 1 − (n − 1)·Σ w·within/(size − 1) / between, where ``within`` and ``between`` are the distances of the ordered
@@ -174,8 +177,9 @@ def alpha_of(ratings: Ratings, level: str, weights: Floats | None = None) -> Inf
     between = np.asarray(np.bincount(units, crossed), np.float64)
     value, influence = of_sums(
         lambda n, within, between: 1 - (n - 1) * within / between,
-        [sizes, within / (sizes - 1), (between, 2 * between)],
+        [sizes, within / (sizes - 1), (exact_sum(between * weights), 2 * between)],
         weights,
+        influence=is_asked_influence,
     )
     return Influence(value, influence, None, np.zeros(0), np.zeros(0))
 
@@ -273,7 +277,7 @@ def krippendorff_alpha(
         raise OptionError(
             Argument("level", level), ": words need the nominal level, or the ordinal level with ", *_ORDER
         )
-    alpha = alpha_of(rated, level)
+    alpha = alpha_of(rated, level, is_asked_influence=False)
     return math.nan if alpha is None else alpha.value
 
 
@@ -379,7 +383,7 @@ def agreement(
             }
         figures = dict.fromkeys(_KAPPAS, math.nan) | figures
         pairs.append(PairAgreement(first, second, int(both.sum()), **figures, intervals=intervals))
-    parts = {f"alpha_{level}": (level, alpha_of(table, level)) for level in _levels(table)}
+    parts = {f"alpha_{level}": (level, alpha_of(table, level, is_asked_influence=False)) for level in _levels(table)}
     defined = {name: (level, part.value) for name, (level, part) in parts.items() if part is not None}
     alphas = {name: defined[name][1] if name in defined else math.nan for name in _ALPHAS}
     intervals = {}
