@@ -16,6 +16,7 @@ from bench import compare, data, limits, peers
 from bench.instructions import instructions
 from bench.kernels import BENCHES, Rows
 from tests.reference import lexical
+from tests.support.optional_parts import NO_COMPILER
 from tests.support.program import ROOT
 
 
@@ -106,7 +107,7 @@ def test_instructions_are_those_of_the_call() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason="compiles loops, counts with ptrace")
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason=NO_COMPILER)
 def test_the_limits_are_measured() -> None:
     steps = limits.measure(50, 1, "multisets")
     assert [step["name"] for step in steps] == ["multisets compared"]

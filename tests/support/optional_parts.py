@@ -27,7 +27,9 @@ NO_MOUNT = "no file system can be mounted here"
 
 NO_DOCUMENTS = "needs the source documents in FASTMETRICS_SEEDS"
 
-ALLOWED = (NEEDS["data_folder"].kwargs["reason"], NO_MOUNT, NO_DOCUMENTS)
+NO_COMPILER = "compiles loops, counts with ptrace"
+
+ALLOWED = (NEEDS["data_folder"].kwargs["reason"], NO_MOUNT, NO_DOCUMENTS, NO_COMPILER)
 """Reasons to skip a test although every part that can be installed must be there (``pytest --complete``)."""
 
 
