@@ -91,6 +91,7 @@ class CacheHits(Shown):
     curve: Sequence[Mapping[str, float | None]]
     """For each of several τ: ``tau``, ``cache_hit_rate``, ``wrong_share``."""
     table: pa.Table = field(repr=False)
+    """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: the hit rate and the share of wrong hits over τ.
@@ -108,10 +109,6 @@ class CacheHits(Shown):
         axes.set_ylim(-0.02, 1.02)
         axes.legend(frameon=False)
         return drawn(figure)
-
-    def to_arrow(self) -> pa.Table:
-        """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
-        return self.table
 
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""

@@ -395,14 +395,11 @@ class ChunkUse(Shown):
     unknown_ids: Sequence[str | int] = field(repr=False)
     """The first unknown ids, at most 100."""
     table: pa.Table = field(repr=False)
+    """One row per chunk, most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
 
-    def to_arrow(self) -> pa.Table:
-        """One row per chunk, most used first: ``chunk``, ``retrieved`` (rows), ``mean_rank`` (from 1), and more.
-
-        Further columns are ``cited`` and ``relevant`` (rows whose answer cites the chunk, whose ``relevant_ids``
-        contain it), and ``mean_<score>``, the mean over the rows that retrieved the chunk.
-        """
-        return self.table
+    Further columns are ``cited`` and ``relevant`` (rows whose answer cites the chunk, whose ``relevant_ids`` contain
+    it), and ``mean_<score>``, the mean over the rows that retrieved the chunk.
+    """
 
     def to_dict(self) -> dict[str, object]:
         """All figures and lists of ids, and at most 20 ``most_used`` chunks of the table."""

@@ -31,10 +31,7 @@ class Sessions(Shown):
     left_out: int
     """Rows without a session, a question or its vector."""
     table: pa.Table = field(repr=False)
-
-    def to_arrow(self) -> pa.Table:
-        """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
-        return self.table
+    """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
 
     def grids(self) -> list[Grid]:
         """The figures."""

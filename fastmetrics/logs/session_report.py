@@ -50,10 +50,7 @@ class SessionReport(Shown):
     """Rows without a session."""
     means: IntervalSummary
     table: pa.Table = field(repr=False)
-
-    def to_arrow(self) -> pa.Table:
-        """One row per session: ``id``, the columns of the segments, and the scores; a table of scores as any other."""
-        return self.table
+    """One row per session: ``id``, the columns of the segments, and the scores; a table of scores as any other."""
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per mean."""

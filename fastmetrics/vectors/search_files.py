@@ -135,10 +135,6 @@ class SearchRankings(NotebookTables):
     n_zero_norm: int = 0
     """Queries that are zero vectors, which have no cosine: their scores are 0, and their rows the first ones."""
 
-    def to_arrow(self) -> pa.Table:
-        """The rankings, ``table``."""
-        return self.table
-
     @property
     def comparison(self) -> str:
         """The settings of a search in a table beside each other; of another search the latencies alone."""
