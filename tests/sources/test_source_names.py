@@ -188,7 +188,6 @@ SEVERAL = {
     "5.5.2 Answer Relevance (релевантность ответа)": {"judge_answer_relevance", "answer_relevance"},
     "EM": {"exact_match", "exact_match(tokenizer='plain')"},
     "F1 Score": {"token_f1", "fastmetrics judge report"},
-    "Recall": {"keyword_recall", "retrieval_recall", "fastmetrics judge report"},
     "Scoring Logic": {"unsupported_share", "length_score"},
     "Faithfulness": {"overlap_faithfulness", "hallucination"},
     "UX": {"fastmetrics logs cache", "fastmetrics logs context"},
