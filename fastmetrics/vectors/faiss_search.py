@@ -49,6 +49,8 @@ def filled(space: Space, method: str, seed: int) -> Any:
         index.cp.seed = seed
         index.cp.max_points_per_centroid = _PER_CELL
         index.cp.min_points_per_centroid, index.cp.niter = 1, 5
+        if "PQ" in code:
+            index.pq.cp.niter = 8
         rng = np.random.default_rng(seed)
         chosen = np.sort(rng.choice(rows, min(len(rows), max(cells * _PER_CELL, 8192)), replace=False))
         index.train(space.points(chosen).rows)
