@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import DefaultTokenizer
 
 import fastmetrics as fm
 from fastmetrics import text
@@ -27,6 +25,8 @@ STEMMED = pytest.mark.parametrize("stemmer", [False, True])
 
 def check(answers: list[str], references: list[list[str]], stemmer: bool, types: tuple[str, ...] = TYPES) -> None:
     """Score rows both ways and show the first on which they differ."""
+    from rouge_score.rouge_scorer import RougeScorer  # with NLTK, which takes a second
+
     scorer = RougeScorer(types, use_stemmer=stemmer)
     got = fm.rouge(answers, references, types=types, stemmer=stemmer)
     assert list(got) == [f"{kind}_{part}" for kind in types for part in PARTS]
@@ -50,6 +50,8 @@ def test_rouge_equals_reference_on_any_text(stemmer: bool, rows: list[tuple[str,
 
 @STEMMED
 def test_tokens_equal_rouge_score(stemmer: bool) -> None:
+    from rouge_score.tokenizers import DefaultTokenizer
+
     hard = strategies.WHITE_SPACE + strategies.CASES + strategies.MARKS + strategies.SYMBOLS
     chance = random.Random(3)
     texts = ["".join(chance.choices(hard + "ABCdef" * 20, k=chance.randint(0, 60))) for _ in range(2000)]

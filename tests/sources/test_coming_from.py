@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import pytrec_eval
 import sacrebleu
-from rouge_score import rouge_scorer
 
 import fastmetrics as fm
 from tests.support.optional_parts import needs
@@ -22,6 +21,8 @@ TYPES = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
 @pytest.mark.slow
 @pytest.mark.parametrize("stemmer", [False, True])
 def test_rouge_score(stemmer):
+    from rouge_score import rouge_scorer
+
     scorer = rouge_scorer.RougeScorer(TYPES, use_stemmer=stemmer)
     theirs = [scorer.score(reference, answer) for answer, reference in zip(ANSWERS, REFERENCES, strict=True)]
     ours = fm.rouge(ANSWERS, REFERENCES, types=TYPES, stemmer=stemmer)
@@ -105,6 +106,8 @@ TABLE = {"answer": ANSWERS, "reference": REFERENCES}
 
 
 def test_means_of_rouge():
+    from rouge_score import rouge_scorer
+
     theirs = rouge_scorer.RougeScorer(["rougeL"])
     scores = [theirs.score(r, a)["rougeL"].fmeasure for a, r in zip(ANSWERS, REFERENCES, strict=True)]
     mean = fm.summarize(fm.score(TABLE, "rougeL_f1"))["rougeL_f1"].mean
