@@ -264,7 +264,7 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[1, 2, 3, None], [1, 2, 2, 3]])
     0.5454545454545454
     >>> round(krippendorff_alpha({"id": [7, 8, 9], "ann": [1, 2, 8], "bob": [1, 2, 9]}, level="interval"), 4)
-    0.9912
+    0.9875
 
     Raises ``OptionError`` for an unknown level, a level that these ratings do not support, and an order that lacks a
     rating, ``InputError`` for columns of different length, and ``ColumnError`` for columns that contain neither numbers
