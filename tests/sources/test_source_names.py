@@ -245,8 +245,8 @@ _PROSE = re.compile(
     r"total_words|expectedScore|avg_pairwise|Metrics and Mathematical|Interpreting|Core Evaluation|.*Best Practices|"
     r".*Documentation|Overview|Metric Design|Core Principles|Scoring System|Detailed Metric|Purpose|Formula|Components|"
     r"Example Calc|.*Limitations|Language Dep|Context Ign|Subjectivity|Implementation|Performance Opt|Caching|"
-    r"Automated|.*Test Cases|Future|Planned|Advanced|Multilingual|Research|Academic|Industry|[-: ]+$|\d$|Библиотека|Уровень|"
-    r"Метрика$|Tier$|[\d.]+ (?:Введение|Цель|Классификация|Библиотеки|Какие|Декомпозиция|Теорет|Почему|Метрики$|"
+    r"Automated|.*Test Cases|Future|Planned|Advanced|Multilingual|Research|Academic|Industry|[-: ]+$|\d$|Библиотека|"
+    r"Уровень|Метрика$|Tier$|[\d.]+ (?:Введение|Цель|Классификация|Библиотеки|Какие|Декомпозиция|Теорет|Почему|Метрики$|"
     r"Формулы|Интерпр|Детальное|Принцип|Роль)|numpy|scikit|sqlalchemy|sentence-|openai|requests|rouge-score|"
     r"sacrebleu|pandas|plotly|umap-learn|Metric *$"
 )
