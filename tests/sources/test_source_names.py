@@ -246,8 +246,8 @@ _PROSE = re.compile(
     r".*Documentation|Overview|Metric Design|Core Principles|Scoring System|Detailed Metric|Purpose|Formula|Components|"
     r"Example Calc|.*Limitations|Language Dep|Context Ign|Subjectivity|Implementation|Performance Opt|Caching|"
     r"Automated|.*Test Cases|Future|Planned|Advanced|Multilingual|Research|Academic|Industry|[-: ]+$|\d$|Библиотека|"
-    r"Уровень|Метрика$|Tier$|[\d.]+ (?:Введение|Цель|Классификация|Библиотеки|Какие|Декомпозиция|Теорет|Почему|Метрики$|"
-    r"Формулы|Интерпр|Детальное|Принцип|Роль)|numpy|scikit|sqlalchemy|sentence-|openai|requests|rouge-score|"
+    r"Уровень|Метрика$|Tier$|[\d.]+ (?:Введение|Цель|Классификация|Библиотеки|Какие|Декомпозиция|Теорет|Почему|"
+    r"Метрики$|Формулы|Интерпр|Детальное|Принцип|Роль)|numpy|scikit|sqlalchemy|sentence-|openai|requests|rouge-score|"
     r"sacrebleu|pandas|plotly|umap-learn|Metric *$"
 )
 """Headings and libraries that name no figure, setting, command or page."""
