@@ -184,10 +184,10 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
 
 def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> None:
     """The difference at 99 % is that of the level 1 %."""
-    first, second = [0.1, 0.4, 0.5, 0.9, 0.3, 0.2], [0.3, 0.5, 0.4, 1.0, 0.8, 0.1]
+    first, second = [0.1, 0.4, 0.5, 0.9, 0.3, 0.2, 0.6, 0.7], [0.3, 0.5, 0.4, 1.0, 0.8, 0.1, 0.7, 0.3]
     runs = {"a": {"f1": first}, "b": {"f1": second}}
     changes = np.subtract(second, first)
-    error, freedom = changes.std(ddof=1) / np.sqrt(6), 5
+    error, freedom = changes.std(ddof=1) / np.sqrt(8), 7
     for level in (0.9, 0.99):
         [cell] = fm.compare(runs, confidence=level, pairing="position").comparisons
         expected = (stdtrit(freedom, (1 + level) / 2) + stdtrit(freedom, 0.8)) * error

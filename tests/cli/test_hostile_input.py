@@ -76,7 +76,12 @@ def test_two_aliases_of_one_column(tmp_path):
     ("column", "values", "message"),
     [
         ("answer", [{"a": 5}], "column 'answer': expected text, got struct<a: int64>"),
-        ("answer", [[["a"]]], "column 'answer': expected text, got list<item: list<item: string>>"),
+        (
+            "answer",
+            [[["a"]]],
+            "column 'answer': expected text, got list<item: list<item: string>>; lists of log-likelihoods are no "
+            "answers: name a column of texts, or log what the model generates",
+        ),
         ("reference", [{"a": 1.5}], "column 'reference': expected text or lists of it, got struct<a: double>"),
         ("latency_ms", ["fast"], "column 'latency_ms': expected numbers, got string"),
     ],
