@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,6 +23,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Uint32s: TypeAlias = npt.NDArray[np.uint32]
 Uint64s: TypeAlias = npt.NDArray[np.uint64]
+
+R = TypeVar("R")
 
 # Arrow's types and layouts, and plain ones without dictionaries and views.
 
@@ -49,7 +51,21 @@ def is_number(type_: pa.DataType) -> bool:
     return bool(pt.is_integer(type_) or pt.is_floating(type_) or pt.is_decimal(type_))
 
 
-@lru_cache(512)
+def by_type(call: Callable[..., R]) -> Callable[..., R]:
+    """``call`` with its last 512 results by type; an extension type that has no hash is looked at each time."""
+    known = lru_cache(512)(call)
+
+    @wraps(call)
+    def looked_up(type_: pa.DataType, **options: Any) -> R:
+        try:
+            return known(type_, **options)
+        except TypeError:
+            return call(type_, **options)
+
+    return looked_up
+
+
+@by_type
 def plain(type_: pa.DataType) -> pa.DataType:
     """The type with dictionaries, run-end encodings and views replaced by their value types."""
     if pt.is_dictionary(type_) or pt.is_run_end_encoded(type_):
@@ -123,7 +139,7 @@ def side_by_side(columns: Sequence[pa.Array]) -> pa.ListArray:
     return pa.ListArray.from_arrays(arrow_numbers(np.arange(rows + 1) * width, pa.int32()), items)
 
 
-@lru_cache(512)
+@by_type
 def is_plain(type_: pa.DataType, *, coded_text: bool = False) -> bool:
     """Whether the type has a plain layout; ``coded_text`` allows dictionaries of text, and ordered ones, as scales."""
     if pt.is_dictionary(type_):
@@ -214,7 +230,7 @@ def check_table(table: pa.Table | pa.RecordBatch, where: str = "column", error: 
         check(column, f"{where} {name!r}", error)
 
 
-@lru_cache(512)
+@by_type
 def layout(type_: pa.DataType) -> pa.DataType:
     """The type with the same buffers whose values are unrestricted: bytes instead of text, integers instead of times.
 

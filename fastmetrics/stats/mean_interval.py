@@ -320,7 +320,7 @@ def trimmed_mean(values: Floats, confidence: float = 0.95, clusters: Ints | None
 
     >>> found = trimmed_mean(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1000.0]))
     >>> found.value, round(found.low, 2), round(found.high, 2)
-    (5.5, 2.94, 8.06)
+    (5.5, 2.96, 8.04)
     """
     n, cut = len(values), int(CUT * len(values))
     if not n:
@@ -332,7 +332,7 @@ def trimmed_mean(values: Floats, confidence: float = 0.95, clusters: Ints | None
     if not held.spread.error > 0:
         why = Note("no_spread", least=2, what=what) if len(held.units) < 2 else Note("no_bounds")
         return Estimate(exact_mean(middle), math.nan, math.nan, "none", why)
-    freedom, count = held.spread.freedom * len(middle) / n, len(held.units)
+    freedom, count = held.spread.freedom * (len(middle) - 1) / (n - 1), len(held.units)
     spread = held.spread.corrected(n / len(middle), freedom)
     interval = spread_interval(exact_mean(middle), spread, confidence, "t")
     note = level_note("skew_t", freedom, count, clustered=clusters is not None)

@@ -90,7 +90,7 @@ def test_politeness_markers_ignore_case() -> None:
 def test_percentiles_0_and_100_are_minimum_and_maximum() -> None:
     figures = fm.summarize({"own": [2.0, 1.0, 4.0]}, statistics={"own": ["p0", "p100"]}).figures
     assert (figures["own.p0"], figures["own.p100"]) == (1.0, 4.0)
-    with pytest.raises(UnknownNameError, match="known: sum, and p0 to p100"):
+    with pytest.raises(UnknownNameError, match="known: sum, trimmed, and p0 to p100"):
         fm.summarize({"own": [2.0]}, statistics={"own": ["p100.1"]})
 
 

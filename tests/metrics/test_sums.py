@@ -104,7 +104,7 @@ def test_a_rule_on_the_sum_of_no_scores_is_not_met() -> None:
 
 
 def test_unknown_statistics_name_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown statistic 'total'; known: sum, and p0 to p100"):
+    with pytest.raises(UnknownNameError, match=r"unknown statistic 'total'; known: sum, trimmed, and p0 to p100"):
         fm.summarize({"own": [1.0]}, statistics={"own": ["total"]})
 
 

@@ -99,4 +99,4 @@ def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path) -
     with open(tmp_path / "v" / "b.npy", "r+b") as file:
         file.truncate((tmp_path / "v" / "b.npy").stat().st_size - 1)
     with pytest.raises(FileFormatError, match=r"/v/b\.npy: "):
-        vectors.block(4, 5)
+        Vectors.of(tmp_path / "v").block(4, 5)
