@@ -73,20 +73,7 @@ def is_id(name: str) -> bool:
     >>> is_id("Query_ID"), is_id("answer")
     (True, False)
     """
-    return name.lower() in ("id", *COLUMNS["id"].aliases)
-
-
-REPEAT = "repeat"
-"""The column that numbers several answers to one question."""
-
-
-def is_repeat(name: str) -> bool:
-    """Whether a column of this name numbers several answers to one question.
-
-    >>> is_repeat("Repeat"), is_repeat("id")
-    (True, False)
-    """
-    return name.lower() == REPEAT
+    return name.lower() in _ROLES["id"]
 
 
 def is_system(name: str) -> bool:
@@ -98,29 +85,28 @@ def is_system(name: str) -> bool:
     return name.lower() == "system"
 
 
-_PARAMETERS = frozenset(
-    ("model", "temperature", "top_p", "top_k", "min_p", "max_tokens", "reasoning_effort", "prompt_version")
-)
+_ROLES: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", *COLUMNS["id"].aliases),
+    "repeat": ("repeat",),
+    "round": ("round", *COLUMNS["round"].aliases),
+    "setting": (
+        *("system", "model", "temperature", "top_p", "top_k", "min_p", "max_tokens", "reasoning_effort"),
+        "prompt_version",
+    ),
+}
+"""The names of columns that tell rows apart."""
 
 
-def is_setting(name: str) -> bool:
-    """Whether a column of this name says how an answer came about: its system, or a parameter of the model.
+def roles(names: Sequence[str]) -> dict[str, list[str]]:
+    """The columns that tell rows apart, by what they say: the id of a row, which of several answers to one question it
+    is (repeat), which of the rounds of an answer, or a setting: its system, or a parameter of the model.
 
-    Rows of one id that differ in it are no repeats of each other.
+    Rows of one id that differ in a setting are no repeats of each other.
 
-    >>> is_setting("Temperature"), is_setting("system"), is_setting("seed")
-    (True, True, False)
+    >>> roles(["Query_ID", "answer", "Repeat", "Round_Index", "Temperature", "system", "seed"])
+    {'id': ['Query_ID'], 'repeat': ['Repeat'], 'round': ['Round_Index'], 'setting': ['Temperature', 'system']}
     """
-    return is_system(name) or name.lower() in _PARAMETERS
-
-
-def is_round(name: str) -> bool:
-    """Whether a column of this name numbers the rounds of an answer, of which each is a row.
-
-    >>> is_round("Round_Index"), is_round("rounds")
-    (True, False)
-    """
-    return name.lower() in ("round", *COLUMNS["round"].aliases)
+    return {role: [name for name in names if name.lower() in known] for role, known in _ROLES.items()}
 
 
 _PRICE = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)

@@ -16,8 +16,6 @@ from fastmetrics.base.column_names import (
     check_rivals,
     copied_columns,
     found_columns,
-    is_repeat,
-    is_round,
     is_system,
     kept_columns,
     listed,
@@ -25,6 +23,7 @@ from fastmetrics.base.column_names import (
     named_columns,
     passed_over,
     preset_of,
+    roles,
 )
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, fold, quoted
 from fastmetrics.base.options import NotAllowedError, Optional, argument, of_hint
@@ -368,7 +367,8 @@ def plan(
     if ids:  # readers tell systems apart that answer under the same ids
         keep += [name for name in names if is_system(name) and name not in keep]
     if ids and any(adds_up(score.metric.name) for score in scores):  # tell the rounds of an answer from other answers
-        keep += [name for name in names if (is_repeat(name) or is_round(name)) and name not in keep]
+        found = roles(list(names))
+        keep += [name for name in names if name in (*found["repeat"], *found["round"]) and name not in keep]
     if listed(request.keep) == ["all"] and "all" not in names:  # the score of a column's name takes its place
         keep = [name for name in keep if name in ids or name not in {score.name for score in scores}]
     clash = [score.name for score in scores if score.name in copied_columns(keep, mapping)]

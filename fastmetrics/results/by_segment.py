@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -189,7 +189,7 @@ def summarize_by(
         scores = {id(some): Scores(some.scores(0, name)[None], None, bounds.get(name)) for some in (units, divided)}
         for some, part in parts:
             own = some.questions_of(part.rows) if cluster is None else groups[id(some)]
-            found = replace(scores[id(some)], clusters=own).part(part.rows).mean(0, method)
+            found = scores[id(some)].part(part.rows, own).mean(0, method)
             of_mean = found.interval
             figures: tuple[Any, ...] = (of_mean.low, of_mean.high, of_mean.kind, of_mean.note, found.n_clusters)
             means.append(MeanInterval(name, part.name, found.n, len(part.rows) - found.n, found.value, *figures))

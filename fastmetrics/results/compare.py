@@ -304,6 +304,7 @@ def compare(
     main = next((name for name in first.values() if ways[name] is not None), None)
     sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
     how = replace(how, resamples=how.patterns(1 if correction == "none" else max(sizes.values())))
+    how_of = {name: replace(how, family=1 if correction == "none" else size) for name, size in sizes.items()}
     comparisons: list[Compared] = []
     others: list[Compared] = []
     """The same by the other reading of rows that one run alone scores."""
@@ -312,7 +313,7 @@ def compare(
     lacking = {run.name: queries for run in loaded if (queries := run.metadata.missing_queries) is not None}
     cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
-        corrected_how = how if correction == "none" else replace(how, family=sizes[family_of(cell, main)])
+        corrected_how = how_of[family_of(cell, main)]
         own = [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
         other = own if cell.worst is None else [*replace(cell, data=cell.worst).compared(systems, corrected_how)]
         comparisons += other if missing == "worst" else own
@@ -445,8 +446,8 @@ def _cells(
             worst = of.missed(data, name, better) if isinstance(data, Scores) else None
         assert data is not None
         clusters = of.clusters_of(rows)
-        counting = None if worst is None else replace(worst, clusters=clusters).part(rows)
-        yield Cell(name, segment, better, replace(data, clusters=clusters).part(rows), counting)
+        counting = None if worst is None else worst.part(rows, clusters)
+        yield Cell(name, segment, better, data.part(rows, clusters), counting)
 
 
 def _rounded_notes(runs: Sequence[ScoreTable], names: Sequence[str]) -> list[str]:

@@ -104,6 +104,7 @@ def first_metrics(
     'token_f1'
     """
     chosen: dict[Concern, str] = {}
+    concerns = {name: concern_of(name, specs(name)) for name in names}
     if main is not None:
         column = column_named(main, names)
         if column not in names:
@@ -111,10 +112,9 @@ def first_metrics(
         if better[column] is None:
             statement = Argument("better", {main: "higher"})
             raise OptionError(Argument("main", main), " declares no direction; state it with ", statement, " or lower")
-        chosen[concern_of(column, specs(column))] = column
+        chosen[concerns[column]] = column
     of_concern: dict[Concern, list[str]] = {concern: [] for concern in CONCERNS}
-    for name in names:
-        concern = concern_of(name, specs(name))
+    for name, concern in concerns.items():
         fits = name in _FIRST["form"] if concern == "form" else better[name] is not None
         if fits and not is_cost(name):
             of_concern[concern].append(name)

@@ -410,9 +410,9 @@ class Scores:
         """Which units of each run have a score."""
         return ~np.isnan(self.values)
 
-    def part(self, rows: Ints | slice) -> Scores:
-        """The scores of some units."""
-        some = None if self.clusters is None else self.clusters[rows]
+    def part(self, rows: Ints | slice, clusters: Ints | None) -> Scores:
+        """The scores of some units, in these ``clusters`` of all."""
+        some = None if clusters is None else clusters[rows]
         missed = None if self.missed is None else self.missed[:, rows]
         return replace(self, values=self.values[:, rows], clusters=some, missed=missed)
 
@@ -460,9 +460,9 @@ class Counts:
     clusters: Ints | None = None
     bounds: Bounds | None = None
 
-    def part(self, rows: Ints | slice) -> Counts:
-        """The counts of some units."""
-        some = None if self.clusters is None else self.clusters[rows]
+    def part(self, rows: Ints | slice, clusters: Ints | None) -> Counts:
+        """The counts of some units, in these ``clusters`` of all."""
+        some = None if clusters is None else clusters[rows]
         return replace(self, counts=self.counts[:, rows], has=self.has[:, rows], clusters=some)
 
     def value(self, run: int) -> float:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_number, is_text
-from fastmetrics.base.column_names import is_id, is_repeat, is_round, is_setting
+from fastmetrics.base.column_names import roles
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import SegmentName, number
 from fastmetrics.base.errors import ColumnError
@@ -194,14 +194,15 @@ def repeats_note(counts: Ints, rounds: bool, numbered: bool) -> str:
 class RowKeys:
     """The columns of a table, added batch by batch, that tell which rows answer one question.
 
-    They do with the same id, system and parameters (:func:`fastmetrics.base.column_names.is_setting`); a row without
+    They do with the same id, system and parameters (:func:`fastmetrics.base.column_names.roles`); a row without
     an id is a question of its own.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._id, self._repeat = (next((name for name in names if is_key(name)), None) for is_key in (is_id, is_repeat))
-        self._settings = [name for name in names if is_setting(name)] if self._id is not None else []
-        self._has_rounds = any(map(is_round, names))
+        found = roles(names)
+        self._id, self._repeat = (next(iter(found[role]), None) for role in ("id", "repeat"))
+        self._settings = found["setting"] if self._id is not None else []
+        self._has_rounds = bool(found["round"])
         self._keys: dict[str, list[Uint64s]] = {}
 
     def add(self, piece: Piece) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.column_names import is_setting
+from fastmetrics.base.column_names import roles
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, sparkline
 from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
@@ -162,7 +162,7 @@ def mean_of_runs(folder: Any, last: int, but: Any, began: str | None, allow: boo
         raise OptionError(Argument("last", last), f": {shown_address(folder)} holds no {earlier} output of a run")
     runs = [open_scores(file) for file in files]
     columns = [name for name in runs[-1].columns if all(name in run.columns for run in runs)]
-    of_runs = [name for name in columns if is_setting(name) and all(_is_constant(run, name) for run in runs)]
+    of_runs = [name for name in roles(columns)["setting"] if all(_is_constant(run, name) for run in runs)]
     columns = [name for name in columns if name not in of_runs]  # they would tell the runs apart
     scores = [name for name in runs[-1].scores if all(name in run.scores for run in runs)]
     numbered = runs[-1].repeat_column or "repeat"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import is_list, is_number
-from fastmetrics.base.column_names import is_axis, is_cost, is_id, is_repeat, is_round, is_setting
+from fastmetrics.base.column_names import is_axis, is_cost, roles
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import (
     Argument,
@@ -44,8 +44,8 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    keys = {name for name in schema.names if is_id(name) or is_repeat(name) or is_round(name) or is_setting(name)}
-    others = [field for field in schema if field.name not in keys and field.name not in labels]
+    keys = labels.union(*roles(schema.names).values())
+    others = [field for field in schema if field.name not in keys]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
 

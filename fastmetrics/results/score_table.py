@@ -26,7 +26,7 @@ from fastmetrics.base.arrays import (
     plain_array,
     plain_table,
 )
-from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, is_repeat, is_round, is_setting
+from fastmetrics.base.column_names import COLUMNS, is_cost, is_id, roles
 from fastmetrics.base.columns import (
     aligned_table,
     as_arrow,
@@ -125,33 +125,34 @@ class ScoreTable:
     questions: pa.Array | None = None
     """The id of each row, if the ids that are read tell more apart: the settings or segments of a question, too."""
 
-    def _named_by(self, is_key: Callable[[str], bool]) -> str | None:
-        return next((name for name in self.columns if is_key(name)), None)
+    @cached_property
+    def _roles(self) -> dict[str, list[str]]:
+        return roles(self.columns)
 
     @cached_property
     def id_column(self) -> str | None:
         """The column with the ids, if there is one."""
-        return self._named_by(is_id)
+        return next(iter(self._roles["id"]), None)
 
     @cached_property
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
-        return self._named_by(lambda name: name.lower() in QUESTION)
+        return next((name for name in self.columns if name.lower() in QUESTION), None)
 
     @cached_property
     def repeat_column(self) -> str | None:
         """The column that numbers several answers to one question, if there is one."""
-        return self._named_by(is_repeat)
+        return next(iter(self._roles["repeat"]), None)
 
     @cached_property
     def round_column(self) -> str | None:
         """The column that numbers the rounds of one answer, if there is one."""
-        return self._named_by(is_round)
+        return next(iter(self._roles["round"]), None)
 
     @cached_property
     def settings_columns(self) -> list[str]:
         """The columns that say how an answer came about, such as its system."""
-        return [name for name in self.columns if is_setting(name) and name not in self.scores]
+        return [name for name in self._roles["setting"] if name not in self.scores]
 
     def keys(self, *others: str | None) -> list[str]:
         """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
@@ -166,8 +167,7 @@ class ScoreTable:
     @cached_property
     def key_columns(self) -> list[str]:
         """The columns with ids, the numbers of repeats and of rounds, the names of systems, and parameters."""
-        names = [name for name in self.columns if name not in self.scores]
-        return [name for is_key in (is_id, is_repeat, is_round, is_setting) for name in names if is_key(name)]
+        return [name for some in self._roles.values() for name in some if name not in self.scores]
 
     @property
     def _counts(self) -> list[str]:

@@ -271,7 +271,7 @@ def _kind(first: Floats, second: Floats | None, bounds: Bounds | None) -> tuple[
     """
     limits = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
     both = [first] if second is None else [first, second]
-    flags = bounds == _FLAGS and all(bool(np.isin(values, _FLAGS).all()) for values in both)
+    flags = bounds == _FLAGS and all(bool(((values == 0) | (values == 1)).all()) for values in both)
     if second is not None:
         return "flag differences" if flags else "differences", None if limits is None else between(limits)
     open_ended = bounds is None and bool((first >= 0).all() or (first <= 0).all())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
@@ -235,7 +236,7 @@ def _weighted_quantile(totals: Floats, sizes: Floats, counts: Ints, most: float,
     error = math.sqrt(float(counts @ (totals - middle * sizes) ** 2)) / float(counts @ sizes)
     nearer = max(low + margin, middle - error), min(high - margin, middle + 4 * error)
     for start, end in (nearer, (low + margin, high - margin)):
-        if beyond(start) > 0 > beyond(end):
+        with suppress(ValueError):  # both ends are on the same side
             return float(brentq(beyond, start, end, xtol=1e-9 * (high - low), rtol=1e-12))
     return high if beyond(high - margin) >= 0 else low
 
