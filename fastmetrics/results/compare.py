@@ -456,8 +456,8 @@ def _rounded_notes(runs: Sequence[ScoreTable], names: Sequence[str]) -> list[str
     for name in names:
         kinds = [(run, run.type_of(name)) for run in runs if name in run.scores]
         narrow = narrowest([kind for _, kind in kinds])
-        rounded = [run.name for run, kind in kinds if narrowest([kind]) == narrow]
-        if narrow is not None and len(rounded) < len(kinds):
+        rounded = [run.name for run, kind in kinds if narrow is not None and narrowest([kind]) == narrow]
+        if rounded and len(rounded) < len(kinds):
             what = f"{np.dtype(narrow).name} in {', '.join(rounded)}, wider in another run"
             notes.append(f"{name}: {what}; all scores are rounded to it, and differences of its rounding count as none")
     return notes

@@ -77,9 +77,9 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
 
 def _place(name: str, spec: str, concern: Concern) -> tuple[int, bool]:
     """Where a metric stands among those of its concern."""
-    metric, cut = known_metric(spec), spec.partition("(")[0].partition("@")[2]
     if is_axis(name):
         return _JUDGED, False
+    metric, cut = known_metric(spec), spec.partition("(")[0].partition("@")[2]
     if metric is None and concern == "quality":
         return _OWN, False
     base = metric.name.partition("@")[0] if metric is not None else name.partition("@")[0].lower()

@@ -588,15 +588,17 @@ def open_file(path: str | Path) -> ScoreTable:
 
     Raises ``FileFormatError`` if it cannot be read or contains no scores.
     """
-    source = open_source(as_local(path))
-    return _of_source(shown_address(as_local(path)), source, metadata_of(path, source.files))
+    text = as_local(path)
+    source = open_source(text)
+    return _of_source(shown_address(text), source, metadata_of(text, source.files))
 
 
 def open_parts(path: str | Path) -> list[ScoreTable]:
     """The table at a path, or each file of a folder or pattern, with its own metadata."""
-    source = open_source(as_local(path))
-    if len(source.files) == 1 or find_metadata(path) is not None:
-        return [_of_source(shown_address(as_local(path)), source, metadata_of(path, source.files))]
+    text = as_local(path)
+    source = open_source(text)
+    if len(source.files) == 1 or find_metadata(text) is not None:
+        return [_of_source(shown_address(text), source, metadata_of(text, source.files))]
     return _of_files(source.files)
 
 

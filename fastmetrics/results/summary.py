@@ -87,25 +87,20 @@ class Sums:
         self.declared: dict[str, Any] = {}
         """The stored declarations of scores."""
         self._parts: list[_Part] = []
+        self._schema: pa.Schema | None = None
+        """The columns and metadata of the last piece."""
         self._systems: dict[str, None] = {}
         self._notes: dict[str, None] = dict.fromkeys(notes)
 
     def add(self, piece: Piece) -> None:
         """Add one table or batch; batches of one file are adjacent and have its metadata."""
-        names, lists = score_columns(piece.schema), set(list_columns(piece.schema))
-        if not self._parts:
-            self.states, self.lists = {name: State() for name in names}, lists
-        self.lists &= lists
-        if len(set(names)) < len(names):
-            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
-        if names != list(self.states):
-            differing = sorted(set(names) ^ self.states.keys()) or names
-            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        if self._schema is None or not self._schema.equals(piece.schema, check_metadata=True):
+            self._check(piece.schema)
         text = (piece.schema.metadata or {}).get(METADATA)
         part = self._parts[-1] if self._parts else None
         if part is None or part.text != text or (part.whole and piece.num_rows):
             self.close()
-            part = _Part(text, names, piece.schema)
+            part = _Part(text, self.states, piece.schema)
             self._parts.append(part)
             for name, declaration in (part.metadata.declared or {}).items():
                 if self.declared.setdefault(name, declaration) != declaration:
@@ -113,6 +108,19 @@ class Sums:
                     raise ColumnError(f"the parts declare {name!r} differently: {two}")
         part.add(piece)
         self._systems |= dict.fromkeys(systems_of(piece))
+
+    def _check(self, schema: pa.Schema) -> None:
+        """Raise ``ColumnError`` for a piece with other score columns than the pieces before."""
+        names, lists = score_columns(schema), set(list_columns(schema))
+        if self._schema is None:
+            self.states, self.lists = {name: State() for name in names}, lists
+        self.lists &= lists
+        if len(set(names)) < len(names):
+            raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
+        if names != list(self.states):
+            differing = sorted(set(names) ^ self.states.keys()) or names
+            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+        self._schema = schema
 
     def close(self) -> None:
         """End the current part, whose number of rows is then known."""

@@ -335,14 +335,16 @@ def find_metadata(path: str | Path, files: Sequence[DataFile] = ()) -> dict[str,
 
     Raises ``FileFormatError`` for metadata that cannot be read.
     """
-    if is_database(as_local(path)):
-        with reading(shown_address(as_local(path))):
-            return stored_metadata(as_local(path))
-    for beside in _places_of_metadata(as_local(path)):
-        with reading(shown_address(beside)):
+    text = as_local(path)
+    if is_database(text):
+        with reading(shown_address(text)):
+            return stored_metadata(text)
+    for beside in _places_of_metadata(text):
+        shown = shown_address(beside)
+        with reading(shown):
             data = read_small(beside)
         if data is not None:
-            return json_object(data, shown_address(beside))
+            return json_object(data, shown)
     if len(files) != 1 or files[0].format != "parquet":  # with several files, each has its own metadata
         return None
     with reading(files[0].shown), pq.ParquetFile(files[0].at_random()) as parquet:

@@ -10,7 +10,6 @@ from typing import Any
 from fastmetrics.base.display import number
 from fastmetrics.reporting.readings import reading
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
-from fastmetrics.results.summary import Summary
 
 _TIERS: Mapping[str, str] = {
     "tier_0": r"embedding_geometry\.(?!n_|estimates|k$).+",
@@ -58,7 +57,9 @@ class Tiers:
 def tiers(section_input: SectionInput) -> Tiers | None:
     """The figures by tier; None if fewer than two tiers have any."""
     summaries = section_input.summaries
-    lines = {tier: list(_lines(tier, summaries, section_input)) for tier in _TIERS}
+    flat = {system: summary.unlabelled for system, summary in summaries.items()}
+    searched = {system: any(_stands_in(_TIERS["tier_1"], name) for name in some) for system, some in flat.items()}
+    lines = {tier: list(_lines(tier, flat, searched, section_input)) for tier in _TIERS}
     judges, usage = (section_input.earlier.get(name) or () for name in ("judges", "usage"))
     used = [(part.kind in ("cache", "sessions"), figure) for part in usage for figure in part.figures]
     others = {
@@ -74,10 +75,10 @@ def tiers(section_input: SectionInput) -> Tiers | None:
     return Tiers(list(summaries), of_systems, of_sources)
 
 
-def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionInput) -> Iterator[TierLine]:
-    """The figures of a tier that a system has, in the order of the summaries."""
-    flat = {system: summary.unlabelled for system, summary in summaries.items()}
-    searched = {system: any(_stands_in(_TIERS["tier_1"], name) for name in some) for system, some in flat.items()}
+def _lines(
+    tier: str, flat: Mapping[str, Mapping[str, float]], searched: Mapping[str, bool], section_input: SectionInput
+) -> Iterator[TierLine]:
+    """The figures of a tier that a system has, in the order of the summaries, of which ``flat`` has all figures."""
     end = {"tier_2": False, "tier_3": True}.get(tier)
     for name in dict.fromkeys(name for some in flat.values() for name in some):
         of_texts = end is not None and _stands_in(_OF_TEXTS, name)
@@ -91,9 +92,9 @@ def _lines(tier: str, summaries: Mapping[str, Summary], section_input: SectionIn
             stored = section_input.rows.main.declared
             cells = [
                 (number(having[system]), reading(metric, having[system], stored)) if system in having else ("–", None)
-                for system in summaries
+                for system in flat
             ]
-            labels = next(summaries[system].labels for system in having)
+            labels = next(section_input.summaries[system].labels for system in having)
             figure = name.rpartition(".")[2] if tier == "tier_0" else ""
             says = f"says_{figure}" if figure in _SAY else "says_largest" if figure in _LARGEST else ""
             yield TierLine(labels.get(name, _label(metric)), name, cells, says)
