@@ -386,15 +386,21 @@ def split(text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def listed(names: str | Iterable[str] | None) -> list[str]:
+def listed(names: str | Iterable[str] | None, of: str = "") -> list[str]:
     """Names as a list: a string is split as on the command line, other values are unchanged.
+
+    Raises ``OptionError`` for something else; as the argument ``of`` a function, all have to be texts.
 
     >>> listed("token_f1,jaccard"), listed(["a,b"]), listed(None)
     (['token_f1', 'jaccard'], ['a,b'], [])
     """
+    expected = "expected a name or a list of names"
     if names is not None and not isinstance(names, Iterable):
-        raise OptionError(f"expected a name or a list of names, got {names!r}")
-    return split(names) if isinstance(names, str) else list(names or ())
+        raise OptionError(*((Argument(of, names), f": {expected}") if of else (f"{expected}, got {names!r}",)))
+    found = split(names) if isinstance(names, str) else list(names or ())
+    if of and not all(isinstance(name, str) for name in found):
+        raise OptionError(Argument(of, names), f": {expected}")
+    return found
 
 
 def kept_columns(
@@ -419,10 +425,10 @@ def kept_columns(
     return [name if name in names else mapping.get(name, name) for name in columns]
 
 
-def distinct(names: str | Iterable[str] | None) -> list[str]:
+def distinct(names: str | Iterable[str] | None, of: str = "") -> list[str]:
     """Names as a list, as by :func:`listed`, each once.
 
     >>> distinct("t,fisher,t")
     ['t', 'fisher']
     """
-    return list(dict.fromkeys(listed(names)))
+    return list(dict.fromkeys(listed(names, of)))

@@ -6,7 +6,7 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -243,6 +243,19 @@ def argument(name: str, value: Any, allowed: Allowed) -> Any:
         return allowed.take(value)
     except NotAllowedError as error:
         raise OptionError(Argument(name, value), f": expected {allowed}", _more(error)) from error
+
+
+def check_names(**arguments: Any) -> None:
+    """Raise ``OptionError`` for an argument that is neither a name nor None."""
+    for name, value in arguments.items():
+        argument(name, value, Optional(LimitedText(what="a name")))
+
+
+def by_name(name: str, values: Any, what: str) -> dict[str, Any]:
+    """The argument of values by name, empty for None; raises ``OptionError``, which says ``what`` was expected."""
+    if values is not None and not (isinstance(values, Mapping) and all(isinstance(key, str) for key in values)):
+        raise OptionError(Argument(name, values), f": expected names with {what}")
+    return dict(values or {})
 
 
 def option(owner: str, name: str, value: Any, allowed: Allowed) -> Any:

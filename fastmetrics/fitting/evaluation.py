@@ -18,11 +18,11 @@ from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds
 from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores
 from fastmetrics.results.score_columns import directions
-from fastmetrics.results.validate import reversal_note, simultaneous
+from fastmetrics.results.validate import reversal_note
 from fastmetrics.stats.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.figures import Influence, Pairs
 from fastmetrics.stats.mean_interval import mean_interval
-from fastmetrics.stats.promises import promise_cells, promise_note
+from fastmetrics.stats.promises import level_of_each, promise_cells, promise_note
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
 #
@@ -308,7 +308,7 @@ def evaluate(
     curve = calibration_curve(out_of_fold.scores, rows, bounds, confidence)
     scores = {**rows.scores, **({} if naive is None else {naive[0]: naive[1]})}
     alone = [ranking_alone(filled(*values), rows, folds)[0] for values in rows.values]
-    level = simultaneous(confidence, len(alone))
+    level = level_of_each(confidence, len(alone))
     evaluation = Evaluation(
         measure="auc" if rows.is_binary else "spearman",
         confidence=confidence,

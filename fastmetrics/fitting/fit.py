@@ -103,7 +103,8 @@ def fit_rows(
     if promises:
         chosen = tested.take(one_of_each(tested.groups, seed))
         pairs = (out_of_fold.scores, training.labels > 0), (final.score(chosen.values), chosen.labels > 0)
-        thresholds = {promise.name: threshold(promise, *pairs, confidence) for promise in promises}
+        ones = one_of_each(training.groups, seed)
+        thresholds = {promise.name: threshold(promise, *pairs, confidence, ones) for promise in promises}
     return FittedRows(final, evaluation, thresholds, training, len(apart))
 
 

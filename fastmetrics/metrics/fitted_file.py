@@ -224,7 +224,7 @@ def _feature_of(values: Mapping[str, Any]) -> Feature:
 
 def _threshold(values: Mapping[str, Any]) -> Threshold:
     """A threshold; TOML has no null."""
-    return Threshold(**{"cut": None, "needed": None, **{name: _number(value, name) for name, value in values.items()}})
+    return Threshold(**{"cut": None, **{name: _number(value, name) for name, value in values.items()}})
 
 
 def _about(labels: Any) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.notes import interval_notes, mark_of
-from fastmetrics.base.options import Choice, Real, argument
+from fastmetrics.base.options import Choice, Real, argument, by_name, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.score_columns import (
@@ -39,6 +39,7 @@ from fastmetrics.stats.promises import (
     Promise,
     Promises,
     Threshold,
+    level_of_each,
     one_of_each,
     promise_cells,
     promise_note,
@@ -92,7 +93,15 @@ def validate(
     Raises ``ColumnError`` if there is no score or no unambiguous label, or if the tables cannot be matched;
     ``InputError`` for duplicate ids or no shared id; ``UnknownNameError`` for an unknown metric.
     """
-    raters, metrics, fixed = listed(raters), listed(metrics), dict(thresholds or {})
+    check_names(label=label, on=on, cluster=cluster)
+    raters, metrics, fixed = (
+        listed(raters, "raters"),
+        listed(metrics, "metrics"),
+        by_name("thresholds", thresholds, "numbers"),
+    )
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    if promises is not None and not isinstance(promises, CutPromises):
+        raise OptionError(Argument("promises", promises), ": expected a CutPromises: CutPromises(precision=0.95)")
     positive = None if positive is None else argument("positive", positive, _ANY_NUMBER)
     fixed = {name: argument(f"thresholds[{name!r}]", value, _ANY_NUMBER) for name, value in fixed.items()}
     keys = [name for name in (on, cluster) if name is not None]
@@ -121,7 +130,7 @@ def validate(
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
     check_scores(left, chosen, "scores")
-    stated = {label: "higher", **(better or {})}
+    stated = {label: "higher", **by_name("better", better, "higher or lower")}
     ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
     has_label = ~np.isnan(truth.truth)
     positive = positive_from(truth.truth[has_label]) if positive is None else positive
@@ -132,14 +141,14 @@ def validate(
             " needs labels of two classes: set the positive grades with ",
             Argument("positive"),
         )
-    labelled = _Labelled(truth, positive, groups, targets, simultaneous(confidence, len(chosen)))
+    labelled = _Labelled(truth, positive, groups, targets, level_of_each(confidence, len(chosen)))
     validations = {
         name: _validated(name, left.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
     best: BestMetric | None = None
     if len(validations) > 1 and not all(math.isnan(_toward(one, positive)) for one in validations.values()):
         name = _best(validations, positive)
-        level = simultaneous(confidence, len(validations))
+        level = level_of_each(confidence, len(validations))
         one = _validated(name, left.column(name), replace(labelled, targets=()), ways, level, fixed.get(name))
         best = BestMetric(name, _measure(positive), getattr(one, _measure(positive)), len(validations))
     return Validation(
@@ -160,11 +169,6 @@ def validate(
         left_out=unread,
         rows=(left, truth),
     )
-
-
-def simultaneous(confidence: float, count: int) -> float:
-    """The level at which ``count`` intervals hold together, so that the best of them may be chosen (Bonferroni)."""
-    return 1 - (1 - confidence) / count
 
 
 def reversal_note(metric: str, better: Better, figure: str, label: str) -> str:

@@ -26,8 +26,11 @@ class Threshold:
     rows: int
     """The rows that the figure is a share of, at the cut; without a cut, at the first one that was tested."""
     hits: int
-    needed: int | None = None
-    """Without a cut: about how many rows would suffice, if the shares stay as they are."""
+    needed_low: int | None = None
+    """Without a cut: about how many rows would suffice if the share of hits is as high as the labels allow; None if no
+    number does."""
+    needed_high: int | None = None
+    """The same for a share as low as they allow."""
 
 
 # The promises of cuts that users ask for, as one object.
@@ -74,8 +77,6 @@ _STEPS = 40
 _ENOUGH = 1_000_000
 _START = 2.0
 """The first cut of a ready score has so many times the rows that hits alone would need."""
-_FEWEST = 0.01
-"""The share of rows that must count at a cut for its share of hits to be a guess."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,15 @@ def promises_of(targets: CutPromises) -> list[Promise]:
     return kinds
 
 
+def level_of_each(confidence: float, count: int) -> float:
+    """The confidence of each of ``count`` statements of which all are to hold with ``confidence`` (Holm's first step).
+
+    >>> round(level_of_each(0.95, 5), 4)
+    0.99
+    """
+    return 1 - (1 - confidence) / count
+
+
 def lower_bound(hits: int, n: int, confidence: float) -> float:
     """The one-sided lower bound of a share (Clopper and Pearson 1934).
 
@@ -123,13 +133,27 @@ def lower_bound(hits: int, n: int, confidence: float) -> float:
 
 
 def threshold(
-    promise: Promise, fitted: tuple[Floats, Flags], apart: tuple[Floats, Flags], confidence: float
+    promise: Promise,
+    fitted: tuple[Floats, Flags],
+    apart: tuple[Floats, Flags],
+    confidence: float,
+    independent: Ints | slice = slice(None),
 ) -> Threshold:
-    """The cut of a promise: scores and labels of the fitted rows set the order, those of the rows apart decide."""
+    """The cut of a promise: scores and labels of the fitted rows set the order, those of the rows apart decide.
+
+    The ``independent`` ones of the fitted rows tell how many would suffice, where those apart do not.
+    """
     cuts = np.unique(np.quantile(fitted[0], np.linspace(0, 1, _STEPS + 1)[:-1]))
     order = sorted(cuts.tolist(), key=lambda cut: -_power(promise, cut, fitted, len(apart[0]), confidence))
     found = _tested(promise, order, apart, confidence)
-    return found if found.cut is not None else replace(found, needed=_needed(promise, order[0], fitted, confidence))
+    return _with_needed(found, promise, (fitted[0][independent], fitted[1][independent]), confidence)
+
+
+def _with_needed(found: Threshold, promise: Promise, rows: tuple[Floats, Flags], confidence: float) -> Threshold:
+    if found.cut is not None:
+        return found
+    low, high = _needed(promise, rows, confidence)
+    return replace(found, needed_low=low, needed_high=high)
 
 
 def _expected(promise: Promise, cut: float, fitted: tuple[Floats, Flags]) -> tuple[float, float]:
@@ -147,19 +171,39 @@ def _power(promise: Promise, cut: float, fitted: tuple[Floats, Flags], n_apart: 
     return (share - promise.target) * math.sqrt(n / (promise.target * (1 - promise.target)))
 
 
-def _needed(promise: Promise, cut: float, fitted: tuple[Floats, Flags], confidence: float) -> int | None:
-    """About how many rows apart would suffice if the shares stay as they are; None if no number does."""
-    shares = {at: _expected(promise, at, fitted) for at in [*np.unique(fitted[0])[:: max(len(fitted[0]) // 200, 1)]]}
-    best = max(shares, key=lambda at: shares[at][1] if shares[at][0] > _FEWEST else 0.0)
-    for at in (cut, best):
-        counted, share = _expected(promise, at, fitted)
-        n = 10
-        while counted and share > promise.target and n <= _ENOUGH:
-            rows = round(n * counted)
-            if promise.holds(rows, math.floor(rows * share), confidence):
-                return n
-            n = math.ceil(n * 1.1)
-    return None
+def _needed(promise: Promise, rows: tuple[Floats, Flags], confidence: float) -> tuple[int | None, int | None]:
+    """About how many rows would suffice, at the ends of the intervals of each cut's shares in ``rows``.
+
+    The fewest of all cuts at the high end; at the low end, those of the cut that needs fewest at its own share.
+    """
+    ends: list[tuple[float, ...]] = []
+    for cut in np.unique(np.quantile(rows[0], np.linspace(0, 1, _STEPS + 1)[:-1], method="nearest")):
+        n, hits = promise.counts(rows[0] >= cut, rows[1])
+        if n:
+            shares = zip(_shares(n, len(rows[0]), confidence), _shares(hits, n, confidence), strict=True)
+            ends.append(tuple(_rows(promise, *pair, confidence) for pair in shares))
+    low, high = min((end[2] for end in ends), default=math.inf), min(ends)[1] if ends else math.inf
+    return None if math.isinf(low) else int(low), None if math.isinf(high) else int(high)
+
+
+def _shares(hits: int, n: int, confidence: float) -> tuple[float, float, float]:
+    """A share, and the low and the high end of its interval."""
+    level = (1 + confidence) / 2
+    return hits / n, lower_bound(hits, n, level), 1 - lower_bound(n - hits, n, level)
+
+
+_NUMBERS = np.outer(10 ** np.arange(5), np.arange(10, 100)).ravel()
+"""The numbers of labels that are tried: of two digits and zeros."""
+
+
+def _rows(promise: Promise, counted: float, share: float, confidence: float) -> float:
+    """The fewest rows, of which these shares count and are hits, that show the promise; infinite if none do."""
+    from scipy.special import betainc
+
+    n = np.round(_NUMBERS * counted)
+    hits = np.floor(n * share + 1e-9)
+    holds = (hits > 0) & (betainc(np.maximum(hits, 1), n - hits + 1, promise.target) <= 1 - confidence)
+    return float(_NUMBERS[holds.argmax()]) if holds.any() else math.inf
 
 
 def ready_threshold(promise: Promise, scores: Floats, good: Flags, confidence: float) -> Threshold:
@@ -172,7 +216,8 @@ def ready_threshold(promise: Promise, scores: Floats, good: Flags, confidence: f
     least = _START * math.log(1 - confidence) / math.log(promise.target)
     if promise.name == "precision":
         order = [cut for cut in order if (scores >= cut).sum() >= least] or order[-1:]
-    return _tested(promise, order, (scores, good), confidence)
+    found = _tested(promise, order, (scores, good), confidence)
+    return _with_needed(found, promise, (scores, good), confidence)
 
 
 def _tested(promise: Promise, order: Sequence[float], rows: tuple[Floats, Flags], confidence: float) -> Threshold:
@@ -208,7 +253,7 @@ _PROMISES = {
 
 def promise_cells(name: str, entry: Threshold) -> tuple[str, ...]:
     """A line of a table: the promise, the cut, the rows that tested it and the hits."""
-    cut = "none" if entry.cut is None else number(entry.cut)
+    cut = f"none: {_needs(entry)}" if entry.cut is None else number(entry.cut)
     return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits)
 
 
@@ -217,9 +262,15 @@ def promise_note(name: str, entry: Threshold) -> str:
     what = _PROMISES[name].format(target=entry.target)
     if entry.cut is not None:
         return f"{name}: {what}, with confidence {entry.confidence:g}"
-    more = (
-        "no number of labels would show it for this score"
-        if entry.needed is None
-        else (f"about {entry.needed:,} rows apart (a third of the labelled groups) would")
+    return (
+        f"{name}: the labels do not suffice to show that {what}; of rows apart, a third of the groups, {_needs(entry)}"
     )
-    return f"{name}: the labels do not suffice to show that {what}; {more}"
+
+
+def _needs(entry: Threshold) -> str:
+    """About how many rows a promise without a cut needs."""
+    if entry.needed_low is None:
+        return "no number would do"
+    if entry.needed_high is None:
+        return f"it needs {entry.needed_low:,} or more, if any number does"
+    return f"it needs about {entry.needed_low:,} to {entry.needed_high:,}"

@@ -46,7 +46,7 @@ def test_too_few_labels_are_said():
     [promise] = promises_of(fm.stats.CutPromises(precision=0.95))
     entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
     assert entry.cut is None
-    assert entry.needed is None or entry.needed > 30
+    assert 30 < entry.needed_low < (entry.needed_high or np.inf)
     result = fm.fit(
         table(120), label="good", metrics=FEATURES, promises=fm.stats.CutPromises(precision=0.99, recall=0.5)
     )
@@ -91,6 +91,21 @@ def test_groups_apart_are_a_sample_of_all_groups():
         hits = labels[apart][one_of_each(groups[apart], seed)]
         broken += lower_bound(int(hits.sum()), len(hits), 0.95) > 0.05 * 0.2 + 0.95 * 0.9
     assert broken <= 18  # 10 are expected at most
+
+
+def test_the_labels_that_a_promise_needs_are_between_its_ends():
+    """The best cut is that of the scores above 0.3, where 95 % are positive: 49 rows, of 70 in 100."""
+    [promise] = promises_of(fm.stats.CutPromises(precision=0.9))
+    enough = next(n for n in range(10, 1000) if beta.ppf(0.05, int(0.95 * n), n - int(0.95 * n) + 1) >= 0.9) / 0.7
+    inside = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        values = rng.random(60)
+        entry = ready_threshold(promise, values, rng.random(60) < np.where(values > 0.3, 0.95, 0.3), 0.95)
+        if entry.cut is None:
+            inside.append(entry.needed_low <= enough <= (entry.needed_high or np.inf))
+    assert len(inside) > 50
+    assert np.mean(inside) >= 0.9
 
 
 @pytest.mark.parametrize("name", ["precision", "recall", "risk"])

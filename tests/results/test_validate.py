@@ -192,7 +192,7 @@ def test_thresholds_are_numbers(option):
 
 
 def test_names_of_metrics_are_texts():
-    with pytest.raises(OptionError, match="expected a name or a list of names, got 5"):
+    with pytest.raises(OptionError, match="metrics=5: expected a name or a list of names"):
         fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], metrics=5)
     with pytest.raises(OptionError, match="expected a name or a list of names, got 5"):
         fm.score({"answer": ["a"], "reference": ["a"]}, 5)
