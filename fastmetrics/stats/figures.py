@@ -47,6 +47,8 @@ _MOST_EXACT = 1e6
 _GRADES = 12
 _WIDER = 1.2
 """How much wider than that of the plain method an interval is that a note calls wide."""
+_FAR = 1.5
+"""The same where the note says that the interval may be too sure: rarer, as normal values reach 1.2 by chance too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,9 @@ class Influence:
         tail, scale = (1 + confidence) / 2, wider / (n + exact_sum(self.weights)) / slope
         plain = float(ndtri(tail)) * max(math.sqrt(of_rows) * scale * (not self.floor), self.floor * wider)
         reach, middle = float(stdtrit(freedom, tail)) * math.sqrt(squares) * scale, math.atanh(self.value)
-        is_wide = reach > _WIDER * plain and (freedom + 1 < LEAST_ROWS or not self.floor)
+        is_wide = reach > (_FAR if self.few == "far_rows" else _WIDER) * plain and (
+            freedom + 1 < LEAST_ROWS or not self.floor
+        )
         reach = max(reach, plain)
         low, high = math.tanh(middle - reach), math.tanh(middle + reach)
         note = self._note(spread.count, spread.freedom, is_wide)

@@ -12,7 +12,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef
 
 import fastmetrics as fm
 from fastmetrics.stats.association import associate
-from fastmetrics.stats.figures import Pairs
+from fastmetrics.stats.figures import Pairs, correlation_of
 from fastmetrics.stats.raters import alpha_of, read_ratings
 from tests.reference.association import tau_b
 
@@ -164,6 +164,19 @@ def test_a_correlation_that_few_rows_make_says_so():
     x[:2], y[:2] = (20, 30), (25, 25)
     assert associate(x, y).pearson.note == "approximate: few rows far from the others decide the figure"
     assert associate(x, y).pearson.low < 0.7
+
+
+@pytest.mark.parametrize(
+    ("n", "far", "least", "most"), [(20, 0, 0, 0.06), (60, 0, 0, 0.03), (60, 3, 0.8, 1), (200, 10, 0.97, 1)]
+)
+def test_rows_far_from_the_others_are_noted_where_they_decide_and_seldom_else(n, far, least, most):
+    noted = 0
+    for seed in range(200):
+        rng = np.random.default_rng([seed, n])
+        x, y = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], n).T
+        x[:far], y[:far] = 6 * rng.normal(size=(2, far))
+        noted += "far from the others" in (correlation_of(Pairs.of(x, y), "pearson", 0.95).note or "")
+    assert least <= noted / 200 <= most
 
 
 @pytest.mark.parametrize(("figure", "rho", "n"), [("spearman", 0.99, 10), ("pearson", 0.9, 10), ("kendall", 0.9, 20)])
