@@ -225,7 +225,7 @@ class PageComparison:
 
     def marks(self, some: Sequence[Compared]) -> list[str]:
         """What the marks of the intervals and p values of these differences mean."""
-        notes = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one.p_note))]
+        notes = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
         return interval_notes(notes, self.found.confidence)
 
     # Several systems: each against each, letters, and heat maps of their segments.

@@ -191,9 +191,9 @@ def p_value(p: float, note: str | None = None) -> str:
     return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + mark_of(note)
 
 
-def p_mark(note: str | None) -> str | None:
-    """The note on p among the notes on intervals; one on the width of an interval says nothing of p."""
-    return Note("on_p", note=note) if mark_of(note) else None
+def p_mark(pair: Compared) -> str | None:
+    """The note on p among the notes on intervals: none if it is that of the interval, or on a width only."""
+    return Note("on_p", note=pair.p_note) if mark_of(pair.p_note) and pair.p_note != pair.interval_note else None
 
 
 def latex_table(
@@ -505,7 +505,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     def _intervals(self, of: str = "") -> list[str]:
         """The kinds of intervals, and the notes on them and on p."""
         named: list[tuple[str, Any]] = [(pair.metric, pair) for pair in self._once]
-        named += [(pair.metric, p_mark(pair.p_note)) for pair in self.comparisons]
+        judged = (pair for pair in self._once if pair.segment is not None and self.verdict(pair) != "–")
+        named += [(pair.metric, p_mark(pair)) for pair in (*self._whole, *judged)]
         return interval_notes(named, self.confidence, of)
 
     def _turned(self) -> list[str]:
@@ -663,6 +664,7 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         if any(segments.values()):
             for metric, pairs in segments.items():
                 ordered = worst_first(pairs, "delta", self.better[metric])
+                told = (*names, ("verdict", self._marked), *means, delta, ("interval", _interval))
                 grids.append(lines_of(ordered, (metric, "segment"), *told, ("n", _rows), labels=3 if several else 1))
         rankings = [
             lines_of(
@@ -673,6 +675,11 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             for ranking in self.rankings
         ]
         return [*grids, *rankings]
+
+    def _marked(self, pair: Compared) -> str:
+        """A verdict where no p is shown, with the sign of the note on p."""
+        verdict = self.verdict(pair)
+        return verdict if verdict == "–" else verdict + mark_of(p_mark(pair))
 
     def _counts(self, names: Sequence[Any]) -> Grid:
         pairs = {(pair.metric, pair.baseline, pair.other): pair for pair in self._whole}.values()

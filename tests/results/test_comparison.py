@@ -493,13 +493,29 @@ def test_bad_options_are_named():
         ({"threads": -1}, "threads=-1"),
         ({"resamples": 0}, "resamples=0"),
         ({"cluster": "sesion"}, "no run has the column 'sesion'"),
+        ({"by": [1]}, "by=1: expected a name or a list of names"),
     ]:
         with pytest.raises(fm.base.errors.FastmetricsError, match=message):
             fm.compare({"old": OLD, "new": NEW}, **options)
-    with pytest.raises(InputError, match="at least two runs"):
-        fm.compare([OLD])
-    with pytest.raises(InputError, match="at least two runs"):
-        fm.compare(OLD)
+    for function, of in ((fm.compare, "runs"), (lambda runs: fm.power(runs, delta=0.1), "pilot")):
+        for runs in ([OLD], OLD):
+            with pytest.raises(InputError, match=f"^{of}=: expected at least two runs"):
+                function(runs)
+
+
+def test_a_note_on_p_is_said_once_beside_what_it_is_about():
+    rng = np.random.default_rng(3)
+    old, rises = rng.random(80), rng.exponential(size=80) ** 4
+    runs = {
+        name: {"id": range(80), "lang": ["a", "b"] * 40, "m": m} for name, m in (("old", old), ("new", old + rises))
+    }
+    found = fm.compare(runs, by="lang", better={"m": "higher"})
+    assert all(pair.p_note == "approximate: the differences are few and skewed" for pair in found)
+    text = str(found)
+    assert (text.count("† p: approximate: the differences are few and skewed (m)"), text.count("better†")) == (1, 2)
+    apart = fm.compare({**runs, "new": {**runs["new"], "id": range(100, 180)}}, pairing="none", better={"m": "higher"})
+    assert apart[0].p_note == apart[0].interval_note
+    assert ("p: approximate" in str(apart), str(apart).count(apart[0].interval_note.split(",")[0])) == (False, 1)
 
 
 def test_tables_of_several_tests_show_the_verdict_of_the_first():
