@@ -14,7 +14,7 @@ from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.notes import interval_notes
-from fastmetrics.base.options import Choice, Real, Seed, Whole, argument
+from fastmetrics.base.options import Choice, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
@@ -162,16 +162,17 @@ def summarize_by(
 
     Raises ``UnknownNameError`` for an unknown metric, ``ColumnError`` for a missing column.
     """
+    check_names(cluster=cluster)
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("interval", interval, Choice(*INTERVALS))
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
-    run, columns = open_scores(scores), distinct(by)
+    run, columns = open_scores(scores), distinct(by, "by")
     beside = [*columns, *([cluster] if cluster else [])]
-    names = shared_metrics([run], listed(metrics))
+    names = shared_metrics([run], listed(metrics, "metrics"))
     names = names if metrics else [name for name in names if name not in beside]
-    loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags))
+    loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags, "flags"))
     for name in columns:
         loaded.column(name, "to segment the rows by; keep it when scoring")
     units = units_of(loaded)

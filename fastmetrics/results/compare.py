@@ -17,7 +17,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, narrowest, rounding_error
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
-from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.shared_parameters import Help
@@ -39,6 +39,7 @@ from fastmetrics.results.score_table import (
     read_table,
     run_of,
     shared_metrics,
+    unknown_run,
 )
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
@@ -105,7 +106,7 @@ def how_to_compare(
     unpaired: bool,
 ) -> HowToCompare:
     """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
-    chosen, allowed = distinct(tests), UNPAIRED_TESTS if unpaired else TESTS
+    chosen, allowed = distinct(tests, "tests"), UNPAIRED_TESTS if unpaired else TESTS
     for name in chosen:
         if name not in allowed:
             raise UnknownNameError.of("test", name, allowed)
@@ -265,6 +266,7 @@ def compare(
 
     Sources: Smucker, Allan and Carterette 2007; Carterette 2012; Holm 1979; Piepho 2004.
     """
+    check_names(cluster=cluster, system=system, on=on, main=main)
     argument("pairing", pairing, Choice(*PAIRINGS))
     argument("missing", missing, Choice("ignore", "worst"))
     unpaired = pairing == "none"
@@ -273,14 +275,14 @@ def compare(
         raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
     opened = baseline_first(open_runs(runs, system), baseline)
-    names = shared_metrics(opened, listed(metrics), counted=True)
+    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in run.keys(on)]
-    loaded = [run.by_column([*columns, *keys, *beside]).with_flags(distinct(flags)) for run in opened]
+    loaded = [run.by_column([*columns, *keys, *beside]).with_flags(distinct(flags, "flags")) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired:
         check_unpaired(segments, counted)
@@ -421,7 +423,7 @@ def baseline_first(runs: list[ScoreTable], baseline: str | None) -> list[ScoreTa
         return runs
     first = run_of(runs, baseline)
     if first is None:
-        raise UnknownNameError.of("run", baseline, [run.name for run in runs])
+        raise unknown_run("baseline", baseline, runs)
     return sorted(runs, key=lambda run: run is not first)
 
 
@@ -478,12 +480,9 @@ def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]], ow
 
 
 def _groupings(by: Any) -> list[list[str]]:
-    if by is None or isinstance(by, str):
-        return [distinct(by)] if by else []
-    nested = [columns for columns in by if not isinstance(columns, str)]
-    if not nested:
-        return [distinct(by)] if len(by) else []
-    return list(map(list, dict.fromkeys(tuple(distinct(columns)) for columns in by)))
+    if not isinstance(by, Sequence) or all(isinstance(columns, str) for columns in by):
+        return [columns] if (columns := distinct(by, "by")) else []
+    return list(map(list, dict.fromkeys(tuple(distinct(columns, "by")) for columns in by)))
 
 
 def _side_table(paired: AlignedScores, table: Any, on: str | None) -> tuple[ScoreTable, Ints]:

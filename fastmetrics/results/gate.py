@@ -17,8 +17,8 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import Grid, ShownSequence, interval, lines_of, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.notes import NAMES, Note, interval_notes, mark_of
-from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument
+from fastmetrics.base.notes import NAMES, Note, interval_notes, joined, mark_of
+from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
@@ -492,13 +492,12 @@ class GateChecks:
             n_new=value.n_new,
             why=why,
         )
-        note = _tail_note(checked, value.interval)
-        notes = [text for text in (checked.interval_note, note) if text is not None]
+        note = joined(checked.interval_note, _tail_note(checked, value.interval))
         met = why is None and rule.met(checked.bound)
         places = NOWHERE
         if not met and why is None and isinstance(task.metric, RowMetric) and not rule.is_count:
             places = task.metric.worst_places(rule, segment.rows, value.worst)
-        return replace(checked, met=met, interval_note="; ".join(notes) or None, places=places)
+        return replace(checked, met=met, interval_note=note, places=places)
 
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
@@ -588,6 +587,9 @@ def gate(
     Raises ``OptionError`` for a malformed rule, for ``drop`` of a metric without a direction, and for a folder of
     several runs, ``UnknownNameError`` for an unknown name in a rule, and the errors of ``compare``.
     """
+    check_names(cluster=cluster, on=on)
+    if rules is not None and not isinstance(rules, str | Path):
+        raise OptionError(Argument("rules", rules), ": expected the path of a TOML file")
     argument("unpaired", unpaired, Choice(*UNPAIRED))
     argument("last", last, Optional(Whole(1, 1_000)))
     argument("min_n", min_n, Optional(Whole(1, 1_000_000_000)))
@@ -596,7 +598,7 @@ def gate(
     argument("seed", seed, Seed)
     cores(threads)
     all_rules = [
-        *(parse_rules(require) if len(require) or rules is None else []),
+        *(parse_rules(require) if require or rules is None else []),
         *(read_rules(rules) if rules else []),
     ]
     for rule in all_rules:
@@ -609,8 +611,8 @@ def gate(
         base, of_last = mean_of_runs(baseline, last, path, run.metadata.began, allow_differences)
     elif baseline is not None:
         base = open_scores(baseline, table="baseline")
-    run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags))
-    base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags))
+    run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
+    base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
     rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
     metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run))

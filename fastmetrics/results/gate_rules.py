@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import Argument, FileFormatError, OptionError
 from fastmetrics.stats.sums import TRIMMED
 from fastmetrics.tables.input_files import read_text
 
@@ -233,6 +233,8 @@ def _unreadable(text: str, place: int, expected: str) -> OptionError:
 
 def parse_rules(rules: Sequence[str | Rule] | str) -> list[Rule]:
     """Parse several rules; raises ``OptionError`` if there are none."""
+    if not isinstance(rules, Sequence) or not all(isinstance(rule, str | Rule) for rule in rules):
+        raise OptionError(Argument("require", rules), ": expected a rule or a list of rules: 'token_f1.mean >= 0.6'")
     texts = [rules] if isinstance(rules, str) else list(rules)
     parsed = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in texts]
     if not parsed:

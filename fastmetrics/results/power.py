@@ -15,7 +15,7 @@ from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, cell, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import interval_notes, mark_of
-from fastmetrics.base.options import Real, Whole, argument
+from fastmetrics.base.options import Real, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align
 from fastmetrics.results.quantities import NO_INTERVAL
@@ -91,7 +91,7 @@ def _pilots(
             what = Argument("cluster", cluster) if cluster is not None else Argument("metrics", list(metrics))
             raise OptionError(what, ": needs a pilot")
         return [Pilot("–")], ["variances as given"]
-    runs = list(two_runs(open_runs(pilot, system), *names))
+    runs = list(two_runs(open_runs(pilot, system, of="pilot"), *names))
     chosen = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
     chosen = chosen if metrics else [name for name in chosen if name != cluster]
     keys = [name for run in runs for name in run.keys(on, cluster)]
@@ -130,7 +130,7 @@ def _with_given(pilot: Pilot, between: float | None, within: Any, repeats: int) 
             "variances are needed: a pilot, or ", Argument("between"), " and, for repeats, ", Argument("within")
         )
     if within is not None:
-        both = [within, within] if isinstance(within, int | float) else list(within)
+        both = list(within) if isinstance(within, Sequence) else [within, within]
         if len(both) != 2:
             raise OptionError(Argument("within", within), ": expected one variance, or one for each of two systems")
         for one in both:
@@ -270,6 +270,7 @@ def power(
     """
     if [delta, margin, n].count(None) != 2:
         raise OptionError("give one of ", Argument("delta"), ", ", Argument("margin"), " and ", Argument("n"))
+    check_names(cluster=cluster, other=other, on=on, system=system)
     argument("repeats", repeats, Whole(1, 1_000_000))
     argument("power", power, Real(0.0, 1.0, above=True, below=True))
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
@@ -279,7 +280,7 @@ def power(
     if n is not None:
         argument("n", n, Whole(2, 10**12))
     aim = Aim(1 - confidence, power, margin is not None)
-    pilots, notes = _pilots(pilot, listed(metrics), cluster, (baseline, other), on, system)
+    pilots, notes = _pilots(pilot, listed(metrics, "metrics"), cluster, (baseline, other), on, system)
     plans = []
     for measured in pilots:
         _check_reach(measured, delta, margin)

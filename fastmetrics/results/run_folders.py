@@ -20,6 +20,7 @@ from fastmetrics.base.display import Grid, ShownSequence, lines_of, sparkline
 from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.options import LimitedText, argument
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import check_settings
@@ -64,6 +65,8 @@ def list_runs(folder: str | Path) -> pa.Table:
 
     Raises ``FileFormatError`` for a folder that cannot be read, and for damaged metadata.
     """
+    if not isinstance(folder, str | Path):
+        raise OptionError(Argument("folder", folder), ": expected the path or the address of a folder")
     listed = _behind(parse(as_local(folder))) if is_url(as_local(folder)) else _on_disk(as_local(folder))
     runs = []
     for (name, *_), metadata in zip(listed, side_by_side(_Entry.metadata, listed), strict=True):
@@ -302,6 +305,7 @@ def trend(
 
     Raises ``UnknownNameError`` if no run has the metric, and the errors of ``fm.results.list_runs``.
     """
+    argument("metric", metric, LimitedText(what="a name"))
     runs = list_runs(folder).to_pylist()
     columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
     having = [run for run in runs if columns[run["file"]] in run["metrics"]]

@@ -21,6 +21,7 @@ from fastmetrics.base.errors import (
     OptionError,
     UnknownNameError,
 )
+from fastmetrics.base.options import by_name
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.specs import Better, Side
 from fastmetrics.metrics.metric import Reading
@@ -248,7 +249,7 @@ def directions(
     Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
     """
     better: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
-    for name, direction in stated.items():
+    for name, direction in by_name("better", stated, "higher or lower").items():
         column = column_named(name, names)
         if column not in names:
             raise UnknownNameError.of(what, name, list(dict.fromkeys(names)))

@@ -39,6 +39,7 @@ from fastmetrics.base.columns import (
 from fastmetrics.base.errors import (
     Argument,
     ColumnError,
+    FastmetricsError,
     FileFormatError,
     InputError,
     OptionError,
@@ -509,10 +510,11 @@ def open_scores(scores: Any, name: str | None = None, *, table: str = "run 1", l
     return opened if name is None else replace(opened, name=name)
 
 
-def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[ScoreTable]:
+def open_runs(runs: Any, system: str | None = None, least: int = 2, of: str = "runs") -> list[ScoreTable]:
     """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
 
-    Two files with the same name are named by their paths.  Raises ``InputError`` for fewer than ``least`` runs.
+    Two files with the same name are named by their paths.  Raises ``InputError``, about the argument ``of``, for fewer
+    than ``least`` runs.
     """
     if system is not None:
         opened = _by_system(open_scores(runs), system)
@@ -521,12 +523,14 @@ def open_runs(runs: Any, system: str | None = None, least: int = 2) -> list[Scor
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
         opened = [open_scores(run, table=f"run {place}") for place, run in enumerate(runs, 1)]
     else:
-        way = Argument("system")
-        raise InputError("compare needs at least two runs: a list, a dict of names and runs, or one table with ", way)
+        ways = ": expected at least two runs: a list, a dict of names and runs, or one table with "
+        raise InputError(Argument(of, otherwise=f"the {of}"), ways, Argument("system"))
     if not opened and least == 1:
         raise InputError("there are no runs")
     if len(opened) < least:
-        raise InputError(f"a comparison needs at least two runs, got {'one' if opened else 'none'}")
+        got = f": expected at least two runs, got {'one' if opened else 'none'}; "
+        way = "add another, or name the column of systems of one table with "
+        raise InputError(Argument(of, otherwise=f"the {of}"), got, way, Argument("system"))
     counts, seen = Counter(run.name for run in opened), Counter[str]()
     apart = []
     for run in opened:
@@ -563,15 +567,22 @@ def run_of(runs: Sequence[ScoreTable], wanted: Any) -> ScoreTable | None:
     return next((run for run in runs if str(wanted) == run.name or run.address == file), None)
 
 
+def unknown_run(of: str, wanted: Any, runs: Sequence[ScoreTable]) -> FastmetricsError:
+    """The error of a run that is none of them, the value of the argument ``of``."""
+    if not isinstance(wanted, str | Path):
+        return OptionError(Argument(of, wanted), ": expected the name or the file of a run")
+    return UnknownNameError.of("run", str(wanted), [run.name for run in runs])
+
+
 def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None) -> tuple[ScoreTable, ScoreTable]:
     """The baseline and the compared run: by name or file, or the first and the second of two.
 
     Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
     """
     named, second = (None if wanted is None else run_of(runs, wanted) for wanted in (baseline, other))
-    for wanted, found in ((baseline, named), (other, second)):
+    for of, wanted, found in (("baseline", baseline, named), ("other", other, second)):
         if wanted is not None and found is None:
-            raise UnknownNameError.of("run", wanted, [run.name for run in runs])
+            raise unknown_run(of, wanted, runs)
     first = named or next(run for run in runs if run is not second)
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:

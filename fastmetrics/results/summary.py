@@ -18,6 +18,7 @@ from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.display import Grid, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
 from fastmetrics.base.errors import ColumnError, OptionError, some
+from fastmetrics.base.options import by_name
 from fastmetrics.base.score_metadata import (
     METADATA,
     BatchSums,
@@ -555,6 +556,8 @@ def summarize(
     ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and
     ``OptionError`` for labels that give two figures the same name.
     """
+    statistics = None if statistics is None else by_name("statistics", statistics, "lists of statistics")
+    labels = None if labels is None else by_name("labels", labels, "names")
     options: dict[str, Any] = {"statistics": statistics, "labels": labels, "finish": finish}
     if is_paths(scores):
         paths = [scores] if isinstance(scores, str | Path) else scores

@@ -16,7 +16,7 @@ from fastmetrics.base.arrays import Floats, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct, resolve
 from fastmetrics.base.columns import fits
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
-from fastmetrics.base.options import Flag, Whole, argument
+from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_json
 from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
@@ -77,7 +77,9 @@ def worst_rows(
     """
     argument("n", n, Whole(1, 1_000_000))
     argument("best", best, Flag())
-    columns = distinct(by)
+    argument("metric", metric, LimitedText(what="a name"))
+    check_names(on=on, segment=segment, system=system, other=other)
+    columns = distinct(by, "by")
     if segment is not None and not columns:
         raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
     of, runs = None, list[ScoreTable]()
@@ -90,7 +92,7 @@ def worst_rows(
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
     kept = [name for name in TEXTS if answers is None and any(name in run.columns for run in runs)]
-    keep = distinct([*distinct(keep), *kept])
+    keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
     is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
     loaded = [run.by_column([metric, *columns, *run.keys(on)]) for run in runs]

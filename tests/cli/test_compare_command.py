@@ -46,7 +46,7 @@ def test_runs_with_equal_names_are_shown_by_path(files):
 def test_program_errors_name_the_next_step(files):
     assert "choose one of --json" in program("compare", "old.parquet", "new.parquet", "--json", "--latex").err
     lonely = program("compare", "old.parquet")
-    assert (lonely.code, "a comparison needs at least two runs" in lonely.err) == (3, True)
+    assert (lonely.code, "the runs: expected at least two runs, got one" in lonely.err) == (3, True)
     pq.write_table(NEW.drop(["id"]), "noid.parquet")
     refused = program("compare", "old.parquet", "noid.parquet")
     assert (refused.code, "pair rows with --pairing position" in refused.err) == (3, True)

@@ -75,6 +75,11 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
             "rankings: expected a list of files, or a dict of names",
         ),
         (lambda: fm.results.compare_rankings(["a", "a"], QRELS), "rankings: the path 'a' occurs twice"),
+        (lambda: fm.compare([SCORES, OTHER], on=["group"]), "on=['group']: expected a name"),
+        (lambda: fm.compare([SCORES, OTHER], better="lower"), "better='lower': expected names with higher or lower"),
+        (lambda: fm.gate(SCORES, "token_f1 > 0", cluster=5), "cluster=5: expected a name"),
+        (lambda: fm.validate(SCORES, LABELS, metrics=[1]), "metrics=[1]: expected a name or a list of names"),
+        (lambda: fm.worst_rows(SCORES, ["token_f1"]), "metric=['token_f1']: expected a name"),
         (lambda: fm.match(5, {}), "questions: expected a table, got a value of type int"),
     ],
 )
