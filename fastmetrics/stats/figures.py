@@ -47,8 +47,9 @@ _MOST_EXACT = 1e6
 _GRADES = 12
 _WIDER = 1.2
 """How much wider than that of the plain method an interval is that a note calls wide."""
-_FAR = 1.5
-"""The same where the note says that the interval may be too sure: rarer, as normal values reach 1.2 by chance too."""
+_BY_CHANCE = 6
+"""Divided by the number of rows, how much wider still it is where rows far from the others are noted: by chance, normal
+values make 1.2 in one of six samples of 20 rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,8 @@ class Influence:
         tail, scale = (1 + confidence) / 2, wider / (n + exact_sum(self.weights)) / slope
         plain = float(ndtri(tail)) * max(math.sqrt(of_rows) * scale * (not self.floor), self.floor * wider)
         reach, middle = float(stdtrit(freedom, tail)) * math.sqrt(squares) * scale, math.atanh(self.value)
-        is_wide = reach > (_FAR if self.few == "far_rows" else _WIDER) * plain and (
-            freedom + 1 < LEAST_ROWS or not self.floor
-        )
+        wide = _WIDER + (_BY_CHANCE / n if self.few == "far_rows" else 0.0)
+        is_wide = reach > wide * plain and (freedom + 1 < LEAST_ROWS or not self.floor)
         reach = max(reach, plain)
         low, high = math.tanh(middle - reach), math.tanh(middle + reach)
         note = self._note(spread.count, spread.freedom, is_wide)
