@@ -449,7 +449,7 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
         """The labels of the statistics at hand, each with the statistic's flat name."""
         return [(label, name) for name, label in self.labels.items() if name in self.unlabelled]
 
-    @property
+    @cached_property
     def unlabelled(self) -> dict[str, float]:
         """All statistics by metric and statistic, without labels: ``reciprocal_rank.mean``."""
         flat = {
