@@ -399,6 +399,8 @@ class ScoreMetadata:
     ended: str | None = None
     inputs: Mapping[str, Any] | None = None
     """The files that were read: names, sizes and a digest."""
+    sources: Mapping[str, str] | None = None
+    """The digests of the files of plugins whose metrics were computed."""
 
     stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The JSON object that was read, with the entries of other writers."""

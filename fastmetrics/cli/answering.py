@@ -138,9 +138,8 @@ def evaluate_rag_command(
     if not quiet:
         print_result(done.summary)
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
-        reused = f"; used from before: {', '.join(map(str, done.reused))}" if done.reused else ""
         echo("")
-        echo_line(f"answers: {statuses}; files of all stages: {done.folder}{reused}")
+        echo_line(f"answers: {statuses}; files of all stages: {done.folder}")
         if choice.calls_model and done.spending is not None:
             echo(spent(done.spending))
         if done.judging is not None:

@@ -389,7 +389,12 @@ class _Run:
         concluded.setdefault("n_rejected", rejected)
         if not concluded.get("metrics"):  # nothing else has the number of rows
             concluded |= ScoreMetadata(n_rows=sum(part.rows for part in parts.parts)).to_json()
-        return {**concluded, **self._inputs}
+        return {**concluded, **self._inputs, **self._sources}
+
+    @property
+    def _sources(self) -> dict[str, Any]:
+        """The digests of the files of plugins, for the metadata; a file without any has no entry."""
+        return ScoreMetadata(sources=self.maker.sources or None).to_json()
 
     @cached_property
     def _inputs(self) -> dict[str, Any]:
@@ -420,17 +425,14 @@ class _Run:
         """
         (stored, files), path = self.output.stored(), self.output.path
         stored = stored or {}
-        if (
-            not self._inputs
-            or self.maker.sources
-            or not all(file.content or file.is_remote for file in self.source.files)
-        ):
+        if not self._inputs or not all(file.content or file.is_remote for file in self.source.files):
             unknown = f"{path} is complete, but nothing tells whether its input has changed; choose "
             raise OutputError(unknown, Argument("overwrite", True), " to replace it")
         self.source.select(self.maker.columns)
         signature = json.loads(json.dumps(self.maker.signature))
         settings = {name: value for name, value in stored.items() if name in SETTINGS or name in signature}
-        compare(path, {**settings, "inputs": stored.get("inputs")}, {**signature, **self._inputs})
+        settings |= {name: stored.get(name) for name in ("inputs", "sources")}
+        compare(path, settings, {**signature, **self._inputs, "sources": self._sources.get("sources")})
         written = min((file.content[1] for file in files if file.content is not None), default=None)
         for file in self.source.files:
             if written is not None and file.content is not None and file.content[1] > written:

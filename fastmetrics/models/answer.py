@@ -27,13 +27,13 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
-from fastmetrics.engines.run import make_columns
+from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.models.bots import RETURNED, Bot, CallBot, DirectBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import ModelCalls, Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.calls import REPLY, Answer, Call, completion, is_blank
 from fastmetrics.models.judge_batch import ASKABLE_AGAIN, BEHIND
-from fastmetrics.models.judged_columns import FAILED, MISSING, UNSETTLED, failed_calls, open_calls_output, summed
+from fastmetrics.models.judged_columns import FAILED, MISSING, UNSETTLED, failed_calls, summed
 from fastmetrics.models.judged_tables import described, sampled, with_row_numbers
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
@@ -365,7 +365,7 @@ def answer(
     elif isinstance(chosen, CallBot):
         check_apart(chosen.store_path, output)
     opened = open_table(table, files)
-    target = None if output is None else open_calls_output(output, opened, options)
+    target = None if output is None else open_output(output, opened, options)
     plan = plan_answering(
         opened.names,
         chosen,

@@ -16,13 +16,10 @@ from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import RunOptions, check_without_output
-from fastmetrics.engines.run import make_columns
+from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.models.call_sender import Spending
 from fastmetrics.models.call_store import CallStore, check_apart
 from fastmetrics.models.judge_batch import BEHIND, JudgeSettings, plan_judging
-from fastmetrics.models.judged_columns import (
-    open_calls_output,
-)
 from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.scoring.score_runs import about_run, now
@@ -113,7 +110,7 @@ def judge(
         check_apart(judging.store_path, output)
         check_not_read(str(output), table if pairwise else ())
     opened, systems = open_answers(table, pairwise, judging.loaded_rubrics, columns, schema, files)
-    target = None if output is None else open_calls_output(output, opened, options)
+    target = None if output is None else open_output(output, opened, options)
     plan = plan_judging(
         opened.names,
         judging,

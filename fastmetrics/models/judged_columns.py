@@ -1,27 +1,18 @@
-"""From the judgements of rows to columns: score, reason, status; finished outputs whose failed calls can be asked
-again.
-"""
+"""From the judgements of rows to columns: score, reason, status."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from fastmetrics.base.arrays import well_formed
 from fastmetrics.base.column_names import CALL, COMPLETION_TOKENS, LATENCIES, LATENCY, PROMPT_TOKENS, REPAIRS
-from fastmetrics.base.errors import Argument, OutputError
-from fastmetrics.base.score_metadata import ScoreMetadata
-from fastmetrics.engines.column_maker import RunOptions
-from fastmetrics.engines.run import open_output
 from fastmetrics.models.calls import BUDGET, ERROR, HTTP, TIMEOUT
 from fastmetrics.models.replies import OK, Reading, total
-from fastmetrics.tables.outputs import Output
-from fastmetrics.tables.sources import TableSource
 
 # From the judgements of rows to columns: score, reason, status and further data.
 
@@ -135,24 +126,3 @@ def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The summed counts of several parts."""
     return {kind: summed(part[kind] for part in parts) for kind in ("statuses", "repairs")}
-
-
-# Opening the output of a run of model calls; a finished one with failed calls says how to ask for them again.
-
-
-def open_calls_output(output: str | Path, source: TableSource, options: RunOptions) -> Output:
-    """The output of a run; raises ``OutputError`` if it exists, is complete with failed calls, or cannot be written."""
-    opened = open_output(output, source, options)
-    metadata = ScoreMetadata.of(opened.stored()[0] or {} if opened.complete else {})
-    counts = [*(metadata.judged or {}).values(), metadata.answered or {}]
-    failed = failed_calls(summed(of_rows.get("statuses", {}) for of_rows in counts))
-    if failed:
-        count = sum(failed.values())
-        rows = f"{count:,} {'row' if count == 1 else 'rows'}"
-        by_status = ", ".join(f"{number:,} {status}" for status, number in failed.items())
-        raise OutputError(
-            f"{output} is complete, and calls of {rows} failed in it ({by_status}); to ask for them again, use ",
-            Argument("overwrite", True),
-            ": all other replies come from the store",
-        )
-    return opened

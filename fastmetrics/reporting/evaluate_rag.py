@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -19,10 +21,18 @@ from fastmetrics.base.arrays import is_text
 from fastmetrics.base.column_names import PREFIX, listed, resolve
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
-from fastmetrics.base.errors import Argument, ColumnError, MissingExtraError, OptionError, OutputError, quoted
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FileFormatError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    quoted,
+)
 from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, argument
 from fastmetrics.base.progress import Progress
-from fastmetrics.base.public_names import __version__, source_digest
+from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -39,14 +49,15 @@ from fastmetrics.models.prompts import Rubric
 from fastmetrics.reporting.report import report
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.addresses import as_local, is_database, shown_address
+from fastmetrics.tables.addresses import WORK_SUFFIX, as_local, is_database, shown_address
 from fastmetrics.tables.databases import DatabaseTable
 from fastmetrics.tables.good_rows import Piece, gathered, whole_table
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.outputs import page_target, read_metadata, table_target, write_whole
-from fastmetrics.tables.resume import differences
+from fastmetrics.tables.outputs import read_metadata, table_target, write_whole
+from fastmetrics.tables.resume import compare, has_parts, is_ours
 from fastmetrics.tables.sources import TableSource
+from fastmetrics.tables.targets import check_not_read
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of
 from fastmetrics.vectors.neighbors import Index
 from fastmetrics.vectors.search import search
@@ -167,107 +178,6 @@ def judge_of(judges: Any, bot: Bot) -> JudgeSettings | None:
     return judge_with(judges, vars(bot), bot.model)
 
 
-# The stages of a run in a folder: a file each, made once from the same settings and files.
-
-
-RECORD = "stages.json"
-STORE = "answers.sqlite"
-"""The file of answers of a function that has no store of its own."""
-
-
-class Stages:
-    """The stages in a folder: ``reused`` are those of which an earlier run wrote the whole file.
-
-    With ``overwrite`` all are made again.  Raises ``OutputError`` for a folder with other files.
-    """
-
-    def __init__(self, folder: Path, *, overwrite: bool) -> None:
-        self.folder = folder
-        self.reused: list[str] = []
-        self.resume = not overwrite
-        self._records: dict[str, Any] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            others = any(folder.iterdir())
-        except OSError as error:
-            raise OutputError(f"cannot write {folder}: {error.strerror}") from error
-        recorded = self._read()
-        if others and recorded is None:
-            raise OutputError(f"{folder}: the folder has other files; choose a new or empty folder")
-        if overwrite:
-            (folder / STORE).unlink(missing_ok=True)
-        else:
-            self._records = recorded or {}
-        self._went_before = bool(self._records)
-        self._write()
-
-    @property
-    def has_files(self) -> bool:
-        """Whether an earlier run made a file."""
-        return self._went_before
-
-    def path(self, name: str) -> Path:
-        """The file of a stage."""
-        return self.folder / name
-
-    def run(
-        self,
-        name: str,
-        settings: Mapping[str, Any],
-        files: Sequence[str],
-        make: Callable[[Path], bool | None],
-        *,
-        again: bool = False,
-    ) -> Path:
-        """The file of a stage, by ``make`` unless an earlier run made it with these ``settings`` from these ``files``.
-
-        ``make`` returns False for a whole file that the next run should make again, since calls failed; ``again`` makes
-        it again now.  Raises ``OutputError`` if the file was made with other settings.
-        """
-        path, earlier = self.path(name), self._records.get(name)
-        record = {
-            "settings": {"fastmetrics": __version__, "sources": {"fastmetrics": source_digest()}, **settings},
-            "files": [self._content(file) for file in files],
-        }
-        record = json.loads(json.dumps(record, default=str))
-        if earlier is not None:
-            changes = differences(earlier["settings"], record["settings"])
-            if changes:
-                what, was, now = changes[0]
-                differs = (
-                    f"{path} was made with other settings ({what} was {was}, is {now}); choose another folder, or "
-                )
-                raise OutputError(differs, Argument("overwrite", True), " to start again")
-            if not again and earlier["files"] == record["files"] and earlier["content"] == self._content(name):
-                self.reused.append(name)
-                return path
-        whole = make(path)
-        self._records[name] = {**record, "content": None if whole is False else self._content(name)}
-        self._write()
-        return path
-
-    def _content(self, name: str) -> list[int] | None:
-        """What tells whether a file was written again."""
-        try:
-            about = self.path(name).stat()
-        except OSError:
-            return None
-        return [about.st_size, about.st_mtime_ns]
-
-    def _read(self) -> dict[str, Any] | None:
-        try:
-            records = json.loads((self.folder / RECORD).read_bytes())
-            return {
-                str(name): {key: own[key] for key in ("settings", "files", "content")} for name, own in records.items()
-            }
-        except (OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
-            return None
-
-    def _write(self) -> None:
-        text = json.dumps(self._records, ensure_ascii=False, indent=1) + "\n"
-        page_target(self.folder / RECORD, [], overwrite=True).write(text)
-
-
 # What each stage of the evaluation of a RAG system does, from the files of the stages before.
 
 
@@ -276,6 +186,9 @@ QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
     *("judged.parquet", "scores.parquet", "report.html"),
 )
 """The files of the stages, in their order."""
+FILES = (QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT)
+STORE = "answers.sqlite"
+"""The file of answers of a function that has no store of its own."""
 TIERS = ("tier0", "tier1", "tier2", "tier3", "latency_and_cost")
 DEPTH = 10
 """The number of ids that a search returns at least: the largest cut-off of the tiers."""
@@ -333,14 +246,57 @@ class RagChunks:
         return table if table.scheme == "postgresql" and table.table is not None else None
 
 
+# The folder of a run: the file of each stage says in its metadata what it was made from.
+
+
+_STAGE = "stage"
+"""The key of the settings of a stage in the metadata of its file, if these are not those of a verb."""
+
+
+def opened_folder(folder: Path, inputs: Sequence[str | Path], *, overwrite: bool) -> bool:
+    """Whether an earlier run left files in the folder, which is made if there is none; ``overwrite`` deletes them.
+
+    Raises ``OutputError`` for a folder with other files alone, and where a stage would replace one of the ``inputs``.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(folder.iterdir())
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}") from error
+    if not is_empty and not any(_has_mark(folder / name) for name in (QUESTIONS, RANKINGS, RETRIEVED)):
+        raise OutputError(f"{folder}: the folder has other files; choose a new or empty folder")
+    for name in FILES:
+        check_not_read(folder / name, inputs)
+    for name in (STORE, *reversed(FILES)) if overwrite else ():
+        (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(_parts(folder / name), ignore_errors=True)
+    return not (is_empty or overwrite)
+
+
+def _has_mark(path: Path) -> bool:
+    """Whether a stage made a file, questions or what was retrieved for them, or was killed while it made it."""
+    try:
+        metadata = read_metadata(path)
+    except FileFormatError:
+        return _parts(path).is_dir() and is_ours(_parts(path))
+    embeddings = ScoreMetadata.of(metadata).embeddings or {}
+    return _STAGE in metadata or _EMBEDDING in embeddings.get("columns", {})
+
+
+def _parts(path: Path) -> Path:
+    """The folder of the parts of an unfinished file."""
+    return path.with_name(f"{path.name}{WORK_SUFFIX}")
+
+
 @dataclass(frozen=True)
 class RagRun:
-    """An evaluation in the folder of its ``stages``.
+    """An evaluation in a ``folder``; ``goes_on`` is whether an earlier run left files in it.
 
     ``spending`` (of the answers), ``judgements`` (of the ``judging``) and ``notes`` are filled while it runs.
     """
 
-    stages: Stages
+    folder: Path
+    goes_on: bool
     questions: str | Path
     chunks: RagChunks
     bot: Bot
@@ -354,16 +310,47 @@ class RagRun:
     judgements: list[RunResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def _again(self) -> dict[str, Any]:
-        """The options of a stage that goes on where a killed run ended."""
-        return {"resume": self.stages.resume, "overwrite": True, "progress": self.progress}
+    def _file(self, name: str, made_from: Sequence[str] = ()) -> Path:
+        """The file of a stage; one that is older than those that it is made from is deleted, and so are its parts."""
+        path = self.folder / name
+        newest = max((os.stat(self.folder / other).st_mtime_ns for other in made_from), default=0)
+        if path.exists() and os.stat(path).st_mtime_ns < newest:
+            path.unlink()
+        begun = _parts(path) / "run.json"
+        if begun.exists() and os.stat(begun).st_mtime_ns < newest:
+            shutil.rmtree(_parts(path))
+        return path
+
+    def _output(self, path: Path, source: TableSource | None = None) -> dict[str, Any]:
+        """The options of a verb that goes on where a killed run ended, or returns its whole output."""
+        resume = source is None or source.unstable is None
+        return {"output": path, "resume": resume, "overwrite": has_parts(_parts(path)), "progress": self.progress}
+
+    def _whole(
+        self,
+        name: str,
+        made_from: Sequence[str],
+        settings: Mapping[str, Any],
+        make: Callable[[], tuple[pa.Table, Mapping[str, Any]]],
+    ) -> None:
+        """The file of a stage whose verb makes a table, with its ``settings`` in the metadata.
+
+        Raises ``OutputError`` if the file that is there was made with others.
+        """
+        path = self._file(name, made_from)
+        own = json.loads(json.dumps({"fastmetrics": __version__, **settings}, default=str))
+        if path.exists():
+            compare(path, read_metadata(path).get(_STAGE, {}), own)
+            return
+        table, metadata = make()
+        write_whole(table, table_target(path, []), {**metadata, _STAGE: own}, set(table.column_names))
 
     def _identity(self, source: TableSource, name: str) -> Any:
         """What identifies the rows of a table; raises ``OutputError`` if nothing does and earlier files were made."""
         if source.unstable is None:
             return source.fingerprint
-        if self.stages.has_files:
-            refused = f"cannot go on in {self.stages.folder}: {name}: {source.unstable}; choose "
+        if self.goes_on:
+            refused = f"cannot go on in {self.folder}: {name}: {source.unstable}; choose "
             raise OutputError(refused, Argument("overwrite", True), " to start again")
         return name
 
@@ -379,18 +366,9 @@ class RagRun:
                 f"{shown_address(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
                 Argument("columns", {"question": ...}),
             )
-        settings = {
-            "questions": self._identity(source, "the questions"),
-            "columns": dict(self.columns),
-            "embedder": self.embedder.signature,
-        }
-
-        def make(path: Path) -> None:
-            embed(
-                self.questions, self.embedder, "question", output=path, columns=self.columns, keep=own, **self._again()
-            )
-
-        self.stages.run(QUESTIONS, settings, [], make)
+        self._identity(source, "the questions")
+        output = self._output(self._file(QUESTIONS), source)
+        embed(self.questions, self.embedder, "question", columns=self.columns, keep=own, **output)
 
     def search_chunks(self, depth: int, index: Path | None) -> None:
         """The rankings of the chunks for each question, a search for each repeat, and before the embeddings of chunks
@@ -402,16 +380,12 @@ class RagRun:
         vectors: str | Path = chunks.path
         column, files = chunks.vector, [QUESTIONS]
         if chunks.vector is None and index is None:
-            settings = {"chunks": identity, "text": chunks.text, "id": chunks.id, "embedder": self.embedder.signature}
-
-            def embed_chunks(path: Path) -> None:
-                columns = {"id": chunks.id}
-                embed(chunks.path, self.embedder, [chunks.text], output=path, columns=columns, keep=[], **self._again())
-
-            vectors = self.stages.run(CHUNKS, settings, [], embed_chunks)
+            vectors = self._file(CHUNKS)
+            output = self._output(vectors, chunks.source)
+            embed(chunks.path, self.embedder, [chunks.text], columns={"id": chunks.id}, keep=[], **output)
             column, files = f"{chunks.text}{SUFFIX}", [QUESTIONS, CHUNKS]
 
-        def make(path: Path) -> None:
+        def make() -> tuple[pa.Table, Mapping[str, Any]]:
             options: dict[str, Any] = {"k": depth, "column": _EMBEDDING, "threads": self.threads}
             searched: Any = index
             if index is None and chunks.table is not None:
@@ -420,13 +394,13 @@ class RagRun:
                 options |= {"metric": metric, "pgvector": pgvector}
             elif index is None:
                 searched = self._index(vectors, str(column))
-            runs = [search(searched, self.stages.path(QUESTIONS), **options) for _ in range(self.repeats)]
+            runs = [search(searched, self.folder / QUESTIONS, **options) for _ in range(self.repeats)]
             table = pa.concat_tables([run.table for run in runs])
             if self.repeats > 1:  # the repeats of a question follow each other
                 order = np.arange(len(table)).reshape(self.repeats, -1).T.ravel()
                 numbers = np.tile(np.arange(1, self.repeats + 1), len(table) // self.repeats)
                 table = table.take(pa.array(order)).append_column(REPEAT, pa.array(numbers))
-            write_whole(table, table_target(path, [], overwrite=True), runs[0].settings, set(table.column_names))
+            return table, runs[0].settings
 
         settings = {
             "chunks": identity,
@@ -437,7 +411,7 @@ class RagRun:
             "pgvector": pgvector,
             "vector": column,
         }
-        self.stages.run(RANKINGS, settings, files, make)
+        self._whole(RANKINGS, files, settings, make)
 
     def _index(self, path: str | Path, column: str) -> Index:
         """An index of the vectors of chunks."""
@@ -456,7 +430,7 @@ class RagRun:
         """
         chunks = self.chunks
 
-        def make(path: Path) -> None:
+        def make() -> tuple[pa.Table, Mapping[str, Any]]:
             questions, rankings = self._read(QUESTIONS), self._read(RANKINGS)
             if self.repeats > 1:
                 questions = questions.take(pa.array(np.repeat(np.arange(len(questions)), self.repeats)))
@@ -469,46 +443,29 @@ class RagRun:
                 embedding = table[_EMBEDDING].take(first)
                 table = table.set_column(table.column_names.index(_EMBEDDING), _EMBEDDING, embedding)
                 table = table.append_column(REPEAT, rankings[REPEAT])
-            table = with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text, k=k)
-            write_whole(table, table_target(path, [], overwrite=True), {}, set(table.column_names))
+            return with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text, k=k), {}
 
-        settings = {"chunks": self._identity(chunks.source, chunks.name), "id": chunks.id, "text": chunks.text, "k": k}
-        self.stages.run(RETRIEVED, settings, [QUESTIONS, RANKINGS], make)
+        settings = {"chunks": self._identity(chunks.source, chunks.name), "columns": dict(self.columns)}
+        settings |= {"id": chunks.id, "text": chunks.text, "k": k}
+        self._whole(RETRIEVED, [QUESTIONS, RANKINGS], settings, make)
 
     def answer(self, watch: Callable[[Spending], None] | None) -> None:
         """The answers of the bot."""
-
-        def make(path: Path) -> bool:
-            options = {"watch": watch, **self._again()}
-            done = answer(self.stages.path(RETRIEVED), self.bot, output=path, **options)
+        output = self._output(self._file(ANSWERS, [RETRIEVED]))
+        done = answer(self.folder / RETRIEVED, self.bot, watch=watch, **output)
+        if not done.complete:
             self.spending.append(done.spending)
-            return not done.failed and done.spending.refusal is None
-
-        bot = {**self.bot.settings, "name": self.bot.name}
-        settings = {"bot": bot, "repeats": self.repeats}
-        self.stages.run(ANSWERS, settings, [RETRIEVED], make)
 
     def judge(self, watch: Callable[[Spending], None] | None) -> None:
         """The judgements of the answers beside these, if there is a judge."""
-        judging = self.judging
-        if judging is None:
+        if self.judging is None:
             return
-
-        def make(path: Path) -> bool:
-            answers = self.stages.path(ANSWERS)
-            keep = open_table(answers).names
-            done = judge(answers, judging, output=path, keep=keep, watch=watch, **self._again())
+        answers = self.folder / ANSWERS
+        output = self._output(self._file(JUDGED, [ANSWERS]))
+        done = judge(answers, self.judging, keep=open_table(answers).names, watch=watch, **output)
+        if not done.complete:
             self.judgements.append(done)
             self.notes.extend(done.summary.notes)
-            return not done.failed and done.spending.refusal is None
-
-        settings = {
-            "rubrics": {rubric.axis: rubric.settings() for rubric in judging.loaded_rubrics},
-            "judge": judging.configured_model.identity,
-            **{name: getattr(judging, name) for name in ("repeats", "structured", "keep_replies")},
-            "max_chars": judging.calls.max_chars,
-        }
-        self.stages.run(JUDGED, settings, [ANSWERS], make)
 
     @property
     def _rated(self) -> str:
@@ -527,19 +484,18 @@ class RagRun:
         rubrics = [] if self.judging is None else [rubric.axis for rubric in self.judging.loaded_rubrics]
         chosen = TIERS if not metrics and not suites else suites
         beside = BESIDE_TIERS if not metrics and not suites else ()
-        settings = {"metrics": metrics, "suites": chosen, "embedder": self.embedder.signature}
-        settings |= {"keep": keep, "name": name} if keep or name else {}
-
-        def make(path: Path) -> None:
-            options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder}
-            kept = [REPEAT, *listed(keep)] if self.repeats > 1 and listed(keep) != ["all"] else keep
-            options |= {"keep": kept, "name": name}
-            answers = self.stages.path(self._rated)
-            wanted = list(dict.fromkeys([*listed(metrics), *beside, *rubrics]))
-            done = score(answers, wanted, output=path, threads=self.threads, **options, **self._again())
+        kept = [REPEAT, *listed(keep)] if self.repeats > 1 and listed(keep) != ["all"] else keep
+        wanted = list(dict.fromkeys([*listed(metrics), *beside, *rubrics]))
+        path = self._file(SCORES, [self._rated])
+        if path.exists():  # the name is no setting of a score
+            compare(path, {"name": read_metadata(path).get("name")}, {"name": name})
+        options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder, "keep": kept}
+        done = score(
+            self.folder / self._rated, wanted, name=name, threads=self.threads, **options, **self._output(path)
+        )
+        if not done.complete:
             self.notes.extend(done.summary.notes)
-
-        return self.stages.run(SCORES, settings, [self._rated], make)
+        return path
 
     def report(self, baseline: str | Path | None, language: str) -> None:
         """The report; only a note without the extra.
@@ -550,34 +506,27 @@ class RagRun:
             self.notes.append("the report has no baseline: `compare` takes the repeats of a question as one")
             baseline = None
 
-        special = baseline is not None or language != "en"
-
-        def make(path: Path) -> bool:
-            scores, answers, judged = (
-                self._by_repeat(name) for name in (SCORES, ANSWERS, None if self.judging is None else JUDGED)
-            )
-            options: dict[str, Any] = {"texts": answers, "judged": judged, "language": language}
-            options |= {"baseline": baseline, "overwrite": True, "threads": self.threads}
-            report(scores, path, **options)
-            return not special  # the next call may ask for another one
-
+        scores, answers, judged = (
+            self._by_repeat(name) for name in (SCORES, ANSWERS, None if self.judging is None else JUDGED)
+        )
+        options: dict[str, Any] = {"texts": answers, "judged": judged, "baseline": baseline, "language": language}
         try:
-            self.stages.run(REPORT, {}, [self._rated, SCORES], make, again=special)
+            report(scores, self.folder / REPORT, overwrite=True, threads=self.threads, **options)
         except MissingExtraError as error:
             self.notes.append(f"no report: {error}")
 
     def _by_repeat(self, name: str | None) -> Any:
         """The file of a stage; of repeats its table, with an id for each repeat."""
         if name is None or self.repeats == 1:
-            return None if name is None else self.stages.path(name)
+            return None if name is None else self.folder / name
         table, numbers = self._read(name), self._read(RETRIEVED)[REPEAT]
         ids = pc.binary_join_element_wise(table["id"].cast(pa.string()), numbers.cast(pa.string()), " #")
         table = table.set_column(table.column_names.index("id"), "id", ids)
-        metadata = dict(pq.read_schema(self.stages.path(name)).metadata or {})
+        metadata = dict(pq.read_schema(self.folder / name).metadata or {})
         return table.replace_schema_metadata(metadata)
 
     def _read(self, name: str) -> pa.Table:
-        source = open_table(self.stages.path(name))
+        source = open_table(self.folder / name)
         return whole_table(source, dict.fromkeys(source.names, "any"))
 
 
@@ -586,7 +535,7 @@ class RagRun:
 
 @dataclass(frozen=True)
 class RagEvaluation(NotebookTables):
-    """The result of ``evaluate_rag``: the folder, the files that an earlier run had made, and the ``summary``.
+    """The result of ``evaluate_rag``: the folder and the ``summary``.
 
     ``statuses`` counts the rows by the status of their answers, ``judged`` those of each rubric.  ``spending`` is that
     of the answers of this run, None if it had all; ``judging`` is that of its judgements, None if it had all or there
@@ -594,7 +543,6 @@ class RagEvaluation(NotebookTables):
     """
 
     folder: Path
-    reused: Sequence[str]
     summary: Summary
     statuses: Mapping[str, int]
     judged: Mapping[str, Mapping[str, int]]
@@ -696,10 +644,11 @@ def evaluate_rag(
         local_path(chosen.store_path, "store")
     rows = RagChunks.of(chunks, reading)
     index = None if reading.index is None else local_path(reading.index, "index")
-    stages = Stages(local_path(output, "output"), overwrite=overwrite)
+    folder = local_path(output, "output")
+    goes_on = opened_folder(folder, [questions, chunks], overwrite=overwrite)
     if isinstance(chosen, FunctionBot) and chosen.store is None:
-        chosen = replace(chosen, store=stages.path(STORE))
-    run = RagRun(stages, questions, rows, chosen, judge, model, columns or {}, repeats, threads, progress)
+        chosen = replace(chosen, store=folder / STORE)
+    run = RagRun(folder, goes_on, questions, rows, chosen, judge, model, columns or {}, repeats, threads, progress)
     run.embed_questions()
     run.search_chunks(depth, index)
     run.retrieve(k)
@@ -707,13 +656,12 @@ def evaluate_rag(
     run.judge(watch)
     scores = run.score(metrics, suites, keep, name)
     run.report(baseline, language)
-    answered = ScoreMetadata.of(read_metadata(stages.path(ANSWERS))).answered or {}
+    answered = ScoreMetadata.of(read_metadata(folder / ANSWERS)).answered or {}
     statuses, summary = answered.get("statuses", {}), summarize(scores)
-    metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(stages.path(JUDGED)))
+    metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(folder / JUDGED))
     judged = {axis: counts["statuses"] for axis, counts in (metadata.judged or {}).items()}
     return RagEvaluation(
-        folder=stages.folder,
-        reused=stages.reused,
+        folder=folder,
         summary=summary,
         statuses=statuses,
         spending=run.spending[0] if run.spending else None,

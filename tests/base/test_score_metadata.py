@@ -86,7 +86,7 @@ def test_each_field_is_read_back() -> None:
         **dict.fromkeys(("version", "unicode", "system", "name", "began", "ended"), "x"),
         **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample")},
         **{name: {"a": 1} for name in ("answered", "embedded", "judged", "inputs")},
-        "fingerprint": {"a": "x"},
+        **{name: {"a": "x"} for name in ("fingerprint", "sources")},
         **{name: ["a"] for name in ("keep", "lists", "more_columns")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "named": {"a": "b"}, "passed_over": {"a": ["b"]}},

@@ -338,7 +338,7 @@ def test_key_appears_in_no_message_file_or_store(tmp_path):
         assert "\\u0073\\u006b" not in text
 
 
-def test_resume_of_a_finished_output_says_how_to_ask_again(tmp_path):
+def test_resume_of_a_finished_output_asks_failed_calls_again(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q{n}", "answer": "a"} for n in range(3)))
     with rogue_server("status 500", second) as server:
         common = ["--model", "m", "--base-url", server.url, "--store", tmp_path / "s.sqlite"]
@@ -350,18 +350,17 @@ def test_resume_of_a_finished_output_says_how_to_ask_again(tmp_path):
              tmp_path / "t.txt", *common],
         ):  # fmt: skip
             output = command[command.index("-o") + 1]
+            server.mode = "status 500"
             assert program(*command).code == 9
+            done = program(*command, "--resume", "--model", "other")
+            assert (done.code, "cannot resume" in done.err) == (4, True)
+            assert program(*command, "--resume").code == 9
+            server.mode = "good"
             done = program(*command, "--resume")
-            assert (done.code, done.out) == (4, "")
-            assert done.err == (
-                f"error: {output} is complete, and calls of 1 row failed in it (1 http); to ask for them again, "
-                "use --overwrite: all other replies come from the store\n"
-            )
-        server.mode = "good"
-        assert program(*command, "--overwrite").code == 0
-        before = output.read_bytes()
-        assert program(*command, "--resume").code == 0
-        assert output.read_bytes() == before
+            assert (done.code, "1 requests, 1 replies, 2 from the store" in done.out) == (0, True), done.out
+            before = output.read_bytes()
+            assert program(*command, "--resume").code == 0
+            assert output.read_bytes() == before
 
 
 def test_refused_connection_is_no_missing_file(tmp_path):

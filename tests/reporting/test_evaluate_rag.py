@@ -21,7 +21,7 @@ from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.vectors.search import search
 from tests.support.judge_server import completion, judge_server, user_message, with_client
 from tests.support.postgres import Database
-from tests.support.program import alone, program, unfolded
+from tests.support.program import alone, program
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CITIES = ["Paris", "Rome", "Oslo", "Lima", "Quito", "Bern", "Minsk", "Tunis"]
@@ -30,6 +30,11 @@ STAGES = ["questions.parquet", "chunks.parquet", "rankings.parquet", "retrieved.
 STAGES += ["scores.parquet", "report.html"]
 JUDGED_STAGES = [*STAGES[:5], "judged.parquet", *STAGES[5:]]
 METRICS = "token_recall,retrieval_recall@5,hit_rate@1"
+
+
+def times(folder: Path, names: list[str] = STAGES) -> list[int]:
+    """When the files of stages were written; the page is always made again."""
+    return [(folder / name).stat().st_mtime_ns for name in names if name != "report.html"]
 
 
 def stored_bytes(folder: Path) -> bytes:
@@ -106,9 +111,8 @@ def run(questions: Path, chunks: Any, bot: Any, folder: Path, **options: Any) ->
 @pytest.mark.slow
 def test_each_stage_is_what_its_function_makes(questions: Path, chunks: Path, tmp_path: Path) -> None:
     done = run(questions, chunks, Bot(), tmp_path / "rag")
-    assert done.reused == []
     assert sorted(path.name for path in done.folder.iterdir() if path.suffix != ".lock") == sorted(
-        [*STAGES, "stages.json", "answers.sqlite"]
+        [*STAGES, "answers.sqlite"]
     )
     answers = pq.read_table(done.folder / "answers.parquet").to_pylist()
     for row, order in zip(answers, nearest(8), strict=True):  # 10 ids are retrieved, but there are 8 chunks
@@ -175,11 +179,10 @@ def test_the_search_is_repeated(questions: Path, chunks: Path, tmp_path: Path, m
 def test_a_second_run_uses_every_file(questions: Path, chunks: Path, tmp_path: Path) -> None:
     bot = Bot()
     first = run(questions, chunks, bot, tmp_path / "rag")
-    before = {path.name: path.stat().st_mtime_ns for path in first.folder.iterdir() if path.name in STAGES}
+    before, page = times(first.folder), (first.folder / "report.html").read_bytes()
     second = run(questions, chunks, bot, tmp_path / "rag")
-    assert second.reused == STAGES
-    assert {path.name: path.stat().st_mtime_ns for path in first.folder.iterdir() if path.name in STAGES} == before
-    assert len(bot.asked) == 8
+    assert (times(first.folder), len(bot.asked)) == (before, 8)
+    assert (first.folder / "report.html").read_bytes() == page
     assert (second.summary, second.spending) == (first.summary, None)
 
 
@@ -203,9 +206,10 @@ def test_a_run_that_ended_goes_on(
         patch.setattr(evaluate_rag, name, ended)
         with pytest.raises(KeyboardInterrupt):
             run(questions, chunks, bot, tmp_path / "rag")
+    whole_ones = STAGES[: STAGES.index(ends)]
+    before = times(tmp_path / "rag", whole_ones)
     done = run(questions, chunks, bot, tmp_path / "rag")
-    assert done.reused == STAGES[: STAGES.index(ends)]
-    assert len(bot.asked) == 8
+    assert (times(done.folder, whole_ones), len(bot.asked)) == (before, 8)
     straight = run(questions, chunks, bot, tmp_path / "straight")
     for stage in STAGES[:-3]:
         assert (done.folder / stage).read_bytes() == (straight.folder / stage).read_bytes()
@@ -232,12 +236,11 @@ def test_a_killed_program_asks_nothing_twice(questions: Path, chunks: Path, tmp_
     call: list[Any] = ["evaluate-rag", questions, chunks, "-o", tmp_path / "rag", "--bot", f"{tmp_path}/bot.py:reply"]
     call += ["--concurrency", 1, "-m", METRICS]
     assert alone(*call).code == -9
+    before = times(tmp_path / "rag", STAGES[:4])
     done = program(*call)
     assert done.code == 0, done.err
     assert "answers: 8 ok" in done.out
-    assert "used from before: questions.parquet, chunks.parquet, rankings.parquet, retrieved.parquet" in unfolded(
-        done.out
-    )
+    assert times(tmp_path / "rag", STAGES[:4]) == before
     asked = (tmp_path / "asked").read_text().splitlines()
     assert sorted(asked) == sorted([*set(asked), "When does the museum of Bern open?"])  # the one of the kill, again
     assert (tmp_path / "rag" / "report.html").exists()
@@ -249,8 +252,9 @@ def test_failed_calls_are_asked_for_again(questions: Path, chunks: Path, tmp_pat
     done = run(questions, chunks, bot, tmp_path / "rag")
     assert done.failed == {"error": 1}
     bot.fails.clear()
+    before = times(done.folder, STAGES[:4])
     done = run(questions, chunks, bot, tmp_path / "rag")
-    assert done.reused == STAGES[:4]
+    assert times(done.folder, STAGES[:4]) == before
     assert (done.statuses, done.summary["token_recall"].n) == ({"ok": 8}, 8)
     assert sorted(bot.asked) == sorted([*dict.fromkeys(bot.asked), "When does the museum of Lima open?"])
 
@@ -258,28 +262,44 @@ def test_failed_calls_are_asked_for_again(questions: Path, chunks: Path, tmp_pat
 def test_other_settings_are_refused_or_start_again(questions: Path, chunks: Path, tmp_path: Path) -> None:
     bot = Bot()
     run(questions, chunks, bot, tmp_path / "rag")
-    with pytest.raises(
-        OutputError, match=r"retrieved\.parquet was made with other settings \(k was 3, is 2\); .*overwri"
+    for match, other in (
+        (r"cannot resume .*retrieved\.parquet: k was 3, is 2; choose overwrite=True to start again$", {"k": 2}),
+        (r"rankings\.parquet: k was 10, is 20; choose overwrite=True", {"retrieve": 20}),
+        (r"scores\.parquet: scores\..* was .*; choose overwrite=True", {"metrics": "token_f1"}),
+        (r"scores\.parquet: name was none, is 'new'; choose overwrite=True", {"name": "new"}),
+        (r"answers\.parquet: system was 'Bot', is .*; choose overwrite=True", {"bot": lambda question: ""}),
+        (r"questions\.parquet: embeddings\..* was .*; choose overwrite=True", {"embedder": "wordllama"}),
     ):
-        run(questions, chunks, bot, tmp_path / "rag", k=2)
-    with pytest.raises(OutputError, match=r"scores\.parquet was made with other settings \(metrics was"):
-        run(questions, chunks, bot, tmp_path / "rag", metrics="token_f1")
-    os.utime(questions, ns=(1, 1))
-    with pytest.raises(OutputError, match=r"questions\.parquet was made with other settings \(questions was"):
+        with pytest.raises(OutputError, match=match):
+            run(questions, chunks, other.pop("bot", bot), tmp_path / "rag", **other)
+    with questions.open("a") as file:
+        file.write("\n")
+    with pytest.raises(OutputError, match=r"questions\.parquet: input was questions\.jsonl .*; choose overwrite=True"):
         run(questions, chunks, bot, tmp_path / "rag")
     done = run(questions, chunks, bot, tmp_path / "rag", k=2, overwrite=True)
-    assert (done.reused, len(bot.asked)) == ([], 16)
+    assert len(bot.asked) == 16
     assert len(pq.read_table(done.folder / "answers.parquet")["contexts"][0]) == 2
 
 
-def test_a_changed_file_of_a_stage_is_made_again(questions: Path, chunks: Path, tmp_path: Path) -> None:
+def test_what_is_older_than_its_input_is_made_again(
+    questions: Path, chunks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by the second run, if the first ended between the two."""
     bot = Bot()
     first = run(questions, chunks, bot, tmp_path / "rag")
+    before = times(first.folder)
     (first.folder / "rankings.parquet").unlink()
     (first.folder / "report.html").write_text("")
+    with monkeypatch.context() as patch:
+        patch.setattr("fastmetrics.reporting.evaluate_rag.answer", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            run(questions, chunks, bot, tmp_path / "rag")
     done = run(questions, chunks, bot, tmp_path / "rag")
-    assert done.reused == ["questions.parquet", "chunks.parquet"]
+    now = times(done.folder)
+    assert now[:2] == before[:2]
+    assert all(made > old for made, old in zip(now[2:], before[2:], strict=True))
     assert (done.summary, len(bot.asked)) == (first.summary, 8)
+    assert (done.folder / "report.html").stat().st_size
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -292,7 +312,9 @@ def test_few_questions_and_few_chunks(tmp_path: Path, count: int) -> None:
     answers = pq.read_table(done.folder / "answers.parquet")
     assert answers["retrieved_ids"].to_pylist() == [[7, 8]] * count
     assert answers["answer"].to_pylist() == ["ab"] * count
-    assert run(tmp_path / "q.parquet", chunks, Bot(), tmp_path / "rag", metrics="token_recall").reused == STAGES
+    before = times(done.folder)
+    run(tmp_path / "q.parquet", chunks, Bot(), tmp_path / "rag", metrics="token_recall")
+    assert times(done.folder) == before
 
 
 def test_vectors_of_chunks_an_index_and_other_names(questions: Path, tmp_path: Path) -> None:
@@ -330,7 +352,7 @@ def test_a_table_of_postgresql_is_searched_there(
         run(questions, table, bot, tmp_path / "rag", pgvector="ef_search=100")
     postgres.execute("UPDATE chunks SET text = 'closed' WHERE id = 'c0'")
     again = run(questions, table, bot, tmp_path / "rag", pgvector="ef_search=100", overwrite=True)
-    assert again.reused == []
+    assert "closed" in pq.read_table(again.folder / "answers.parquet")["contexts"][0].as_py()
 
 
 def test_a_model_behind_a_server_answers(
@@ -374,11 +396,13 @@ def test_a_judge_rates_the_answers(questions: Path, chunks: Path, tmp_path: Path
     assert not (plain.folder / "judged.parquet").exists()
     with judge_server(reply=rating) as server:
         judge = judges(server, tmp_path / "calls.sqlite")
+        before = times(plain.folder, STAGES[:5])
         done = run(questions, chunks, bot, tmp_path / "rag", metrics=None, judges=judge)
-        assert (done.reused, server.count) == (STAGES[:5], 16)
+        assert (times(done.folder, STAGES[:5]), server.count) == (before, 16)
         assert (done.judging.requests, done.spending, done.failed) == (16, None, {})
+        before = times(done.folder, JUDGED_STAGES)
         again = run(questions, chunks, bot, tmp_path / "rag", metrics=None, judges=judge)
-        assert (again.reused, again.judging, server.count) == (JUDGED_STAGES, None, 16)
+        assert (times(done.folder, JUDGED_STAGES), again.judging, server.count) == (before, None, 16)
         assert again.summary == done.summary
     answers, judged = (pq.read_table(done.folder / f"{name}.parquet") for name in ("answers", "judged"))
     assert judged.select(answers.column_names).to_pylist() == answers.to_pylist()
@@ -443,9 +467,10 @@ def test_failed_and_unaffordable_judgements_are_asked_for_again(questions: Path,
         server.faults = ["500"]
         done = run(questions, chunks, bot, folder, judges=judges(server, store, tries=1, max_calls=9))
         assert (done.failed, done.statuses, done.judging.requests) == ({"http": 1}, {"ok": 8}, 9)
+        before = times(folder, STAGES[:5])
         done = run(questions, chunks, bot, folder, judges=judges(server, store))
-        assert (done.reused, done.failed, done.judging.requests) == (STAGES[:5], {}, 8)
-        with pytest.raises(OutputError, match=r"judged\.parquet was made with other settings \(judge\.parameters\."):
+        assert (times(folder, STAGES[:5]), done.failed, done.judging.requests) == (before, {}, 8)
+        with pytest.raises(OutputError, match=r"judged\.parquet: scores\.judge_answer_relevance\.parameters\."):
             run(questions, chunks, bot, folder, judges=judges(server, store, parameters={"temperature": 1}))
     assert pq.read_table(folder / "judged.parquet")["judge_safety"].null_count == 0
 
@@ -545,6 +570,11 @@ def test_a_folder_with_other_files_is_left_alone(questions: Path, chunks: Path, 
     for overwrite in (False, True):
         with pytest.raises(OutputError, match=r"the folder has other files; choose a new or empty folder"):
             run(questions, chunks, Bot(), tmp_path, overwrite=overwrite)
+    run(questions, chunks, Bot(), tmp_path / "rag")
+    for overwrite in (False, True):
+        with pytest.raises(OutputError, match=r"answers\.parquet is an input; write to another name"):
+            run(tmp_path / "rag" / "answers.parquet", chunks, Bot(), tmp_path / "rag", overwrite=overwrite)
+    assert pq.read_table(tmp_path / "rag" / "answers.parquet").num_rows == 8
     with pytest.raises(OutputError, match=r"^cannot write .*questions\.jsonl"):
         run(questions, chunks, Bot(), questions)
     with pytest.raises(OptionError, match=r"expected a path on this machine"):
@@ -593,6 +623,5 @@ def test_kept_columns_names_and_a_baseline_are_in_scores_and_report(
     page = (new.folder / "report.html").read_text(encoding="utf-8")
     assert 'lang="ru"' in page
     assert "tuned" in page
-    again = run(questions, chunks, Bot(), tmp_path / "new", **{**options, "language": "en"})
-    assert "report.html" not in again.reused
+    run(questions, chunks, Bot(), tmp_path / "new", **{**options, "language": "en"})
     assert 'lang="en"' in (new.folder / "report.html").read_text(encoding="utf-8")

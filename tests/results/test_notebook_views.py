@@ -187,7 +187,7 @@ RESULTS = {
     "Neighbors": lambda n: fm.vectors.nearest(np.eye(3), np.eye(3)[np.zeros(n, int)], k=2),
     "Pairwise": lambda n: fm.stats.pairwise([BAD] * n, [BAD] * n, a=BAD, b="b"),
     "RagEvaluation": lambda n: RagEvaluation(
-        Path(BAD), [], fm.summarize(scored(n)), {BAD: n}, {}, None, None, {}, [BAD] * n
+        Path(BAD), fm.summarize(scored(n)), {BAD: n}, {}, None, None, {}, [BAD] * n
     ),
     "Report": lambda n: Report(BAD, n, n, 9),
     "RiskCoverage": lambda n: fm.stats.risk_coverage(np.array(SCORES[:n], float), np.array(SCORES[:n], float)),

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base import public_names
 from fastmetrics.base.errors import OutputError
 from fastmetrics.engines import run as engine_run
 from fastmetrics.plans.plan import ScoreRequest, plan
@@ -58,12 +57,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_changed_file_prevents_resuming(folder: Path) -> None:
-    (folder / "mine.py").write_text(PLUGIN.replace("0.5", "0.25"))
-    with pytest.raises(OutputError, match=r"cannot resume .*: sources\.mine\.py was '\w+', is '\w+'; choose"):
-        start(folder)
-    (folder / "mine.py").write_text(PLUGIN)
-    (folder / "beside.py").write_text("UNUSED = 2.0\n")
-    assert start(folder).resumed_rows == 200
+    """Of a run that was stopped, and of one that is complete."""
+    for resumed, complete in ((200, False), (400, True)):
+        (folder / "mine.py").write_text(PLUGIN.replace("0.5", "0.25"))
+        with pytest.raises(OutputError, match=r"cannot resume .*: sources\.mine\.py was '\w+', is '\w+'; choose"):
+            start(folder)
+        (folder / "mine.py").write_text(PLUGIN)
+        (folder / "beside.py").write_text("UNUSED = 2.0\n")
+        done = start(folder)
+        assert (done.resumed_rows, done.complete) == (resumed, complete)
 
 
 @pytest.mark.parametrize("name", [r"sources\.fastmetrics", "pyarrow"])
@@ -74,20 +76,6 @@ def test_another_version_prevents_resuming(folder: Path, monkeypatch: pytest.Mon
         with pytest.raises(OutputError, match=rf"{name} was '[\d.]+', is '99\.0\.0'"):
             start(folder)
     assert start(folder).resumed_rows == 200
-
-
-def test_the_digest_of_the_package_follows_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "metrics").mkdir()
-    (tmp_path / "words.txt").write_text("a\n")
-    (tmp_path / "metrics" / "one.py").write_text("A = 1\n")
-    monkeypatch.setattr(public_names, "PACKAGE", tmp_path)
-    seen = {public_names.source_digest.__wrapped__()}
-    for name, text in (("metrics/one.py", "A = 2\n"), ("words.txt", "b\n"), ("metrics/two.py", "")):
-        (tmp_path / name).write_text(text)
-        seen.add(public_names.source_digest.__wrapped__())
-    assert len(seen) == 4
-    (tmp_path / "metrics" / "notes.log").write_text("x")
-    assert public_names.source_digest.__wrapped__() in seen
 
 
 @pytest.mark.parametrize(
