@@ -263,6 +263,13 @@ def test_the_program_states_directions(tmp_path):
     assert program(*command, "--better", "my_score=lowr").code == 2
 
 
+def test_a_note_on_the_width_of_an_interval_has_no_sign():
+    old, new = ({"id": range(60), "token_f1": [0.5] * 57 + last} for last in ([0.5] * 3, [0.4, 0.6, 0.3]))
+    (check,) = fm.gate(new, "token_f1.drop <= 0.2", baseline=old)
+    assert check.interval_note == "wider than its level needs: few rows differ"
+    assert check.shown.endswith("]")
+
+
 def test_an_unchanged_run_passes_where_its_rows_can_show_it():
     """An interval of changes that all agree is no point, except if no score changed and the scores have no bounds."""
     rows = {
