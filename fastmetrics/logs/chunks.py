@@ -307,7 +307,7 @@ class ChunkCounter:
         names = ["retrieved", "ranks", *(name for name, of in _OPTIONAL if of in self.has)]
         kinds = dict.fromkeys([*names, *(f"n {name}" for name in self.scores)], pa.int64())
         kinds |= dict.fromkeys([f"sum {name}" for name in self.scores], _EXACT)
-        rows, tables = np.zeros(3, np.int64), [pa.schema({KEY: pa.null(), **kinds}).empty_table()]
+        rows, tables = np.zeros(3, np.int64), [pa.Table.from_batches([], pa.schema({KEY: pa.null(), **kinds}))]
         for part in parts:
             rows += part.rows
             tables = fewer([*tables, *part.tables])

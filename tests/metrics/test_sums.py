@@ -23,10 +23,10 @@ COUNTS = [1.0, 0.0, 2.0, None, 1.0]
 
 
 def expected(values: list[float | None]) -> float:
-    """The sum of the defined values, rounded once; NaN without any."""
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    if not known or any(map(math.isinf, known)):
-        return sum(known) if known else math.nan
+    """The sum of the finite values, rounded once; NaN without any."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return math.nan
     try:
         return float(sum(map(Fraction, known)))
     except OverflowError:

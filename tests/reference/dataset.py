@@ -36,7 +36,7 @@ def is_open(text):
 def is_cut_off(answer):
     """Whether an answer of twenty words ends within a sentence, although it ends other sentences with punctuation."""
     text = answer.strip()
-    *before, last = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    *before, last = [line.strip() for line in text.split("\n") if line.strip()] or [""]
     words = text.split()
     in_a_list = before and before[-1][-1] not in ENDS + ":;" and len(last.split()) < 20
     named = words and ("://" in words[-1] or words[-1].lstrip("(")[0] in "#@")
