@@ -151,7 +151,8 @@ def _numbers(inside: str, places: Mapping[str, int], n_contexts: int | None) -> 
             first, last = int(item["first"]), int(item["last"] or item["first"])
             if not 0 <= last - first <= _LONGEST_RANGE:
                 return []
-            numbers += [places.get(str(number), number) for number in range(first, last + 1)]  # an id may be a number
+            # an id may be a number too
+            numbers += [places.get(str(number), number) for number in range(first, last + 1)]
             is_sure = is_sure or item["caret"] is not None or item["label"] is not None
     is_sure = is_sure or any(1 <= number <= (n_contexts or 0) for number in numbers)
     return numbers if is_sure else []
