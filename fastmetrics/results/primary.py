@@ -189,8 +189,8 @@ def primary_table(runs: Any) -> PrimaryTable:
 
     Faithfulness, from 0 to 1, is the mean of ``judge_answer_faithfulness``, or of ``overlap_faithfulness`` without a
     judge (that of the rubric ``faithfulness``, from 1 to 5, is on another scale).  Overlap is the mean of
-    ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``.  Latency is the median of ``latency_ms``, Abstain Rate the share of
-    rows that ``abstained``.  The appendix, printed if it was scored, has Avg EM, the mean of
+    ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``.  Latency is the median of ``latency_ms``,
+    Abstain Rate the share of rows that ``abstained``.  The appendix, printed if it was scored, has Avg EM, the mean of
     ``exact_match(tokenizer='plain')``.  The paired analysis tells rows that are faithful to a bad context from those
     that are simply wrong, and what abstentions cost.  A figure whose metric was not scored is NaN, printed as –.
     ``runs`` is as in :func:`fastmetrics.results.summary.side_by_side`, or a single run.
