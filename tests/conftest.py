@@ -32,7 +32,7 @@ settings.register_profile(
 settings.register_profile(
     "random", settings.get_profile("fastmetrics"), max_examples=300, derandomize=False, print_blob=True
 )
-settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=40)
+settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=80)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 
 EXAMPLES = {"test_docs.py", "test_recipes.py", "test_frames_page.py", "test_shipped_rows.py", "test_coming_from.py"}
