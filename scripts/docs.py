@@ -281,7 +281,7 @@ def column_tables() -> tuple[str, str]:
         (
             f"`{preset.name}`" + (" ✓" if preset.signs else ""),
             preset.files,
-            ", ".join(f"`{name}` = `{path}`" for name, path in preset.paths.items()),
+            ", ".join(f"`{name}`" for name in preset.paths),
         )
         for preset in tool_presets().values()
     ]
