@@ -1,9 +1,6 @@
 """Columns of every kind of container give the same result in every public function."""
 
-from __future__ import annotations
-
 import functools
-from typing import Any
 
 import pytest
 
@@ -11,7 +8,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import FastmetricsError
 from tests.support.column_kinds import TABLES, kinds
 from tests.support.every_metric import CASES, READERS
-from tests.support.public_functions import CALLS, EXCEPTIONS, Call, as_plain, public
+from tests.support.public_functions import CALLS, EXCEPTIONS, as_plain, public
 
 NAMES = sorted(set(CALLS) - set(CASES) | set(CALLS) & set(READERS))
 """Functions of columns and tables; of the metrics of rows, one for each way of reading columns."""
@@ -25,7 +22,7 @@ def test_every_public_name_is_called_or_excepted():
     assert not called & set(EXCEPTIONS)
 
 
-def result(one: Call, columns: dict[str, Any]) -> Any:
+def result(one, columns):
     """What the function returns, or the text of its error."""
     try:
         return as_plain(one.call(columns) if one.tables else one.call(**columns))
@@ -34,12 +31,12 @@ def result(one: Call, columns: dict[str, Any]) -> Any:
 
 
 @functools.cache
-def expected(name: str) -> Any:
+def expected(name):
     one = CALLS[name]
     return as_plain(one.call(one.columns) if one.tables else one.call(**one.columns))
 
 
-def some(names: list[str], name: str, full: bool) -> list[str]:
+def some(names, name, full):
     """All kinds, or every third of them, from another one on for each function."""
     return names if full else names[NAMES.index(name) % 3 :: 3]
 

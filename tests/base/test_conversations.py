@@ -1,7 +1,6 @@
 """The question, answer and calls of the last turn of a conversation, in the shapes of APIs and kinds of column."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,7 +14,7 @@ from fastmetrics.base.errors import ColumnError
 
 CALL = {"type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
 USE = {"type": "tool_use", "id": "t", "name": "add", "input": {"a": 1}}
-OPENAI: list[Any] = [
+OPENAI = [
     {"role": "system", "content": "Be short."},
     {"role": "user", "content": "Hi"},
     {"role": "assistant", "content": "Hello"},
@@ -24,7 +23,7 @@ OPENAI: list[Any] = [
     {"role": "tool", "tool_call_id": "c", "content": "2"},
     {"role": "assistant", "content": "It is 2."},
 ]
-SHAPES: dict[str, list[Any]] = {
+SHAPES = {
     "openai": OPENAI,
     "a question without an answer behind it": [*OPENAI, {"role": "user", "content": "Thanks"}],
     "responses": [
@@ -122,7 +121,7 @@ SHAPES: dict[str, list[Any]] = {
                 {"state": "result", "toolCallId": "t", "toolName": "add", "args": {"a": 1}, "result": 2}
             ],
             "parts": [
-                {"type": "tool-invocation", "toolInvocation": {"toolCallId": "t", "toolName": "add", "args": {"a": 1}}},
+                {"type": "tool-invocation", "toolInvocation": {"toolCallId": "t", "toolName": "add", "args": {"a": 1}}}
             ],
         },
     ],
@@ -224,7 +223,7 @@ SHAPES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_last_turn_of_each_shape(shape: str) -> None:
+def test_the_last_turn_of_each_shape(shape):
     turn = last_turn(SHAPES[shape])
     assert (turn.question, turn.answer) == ("1 + 1?", "It is 2.")
     assert user_turns(SHAPES[shape]) == {"openai": 2, "a question without an answer behind it": 3}.get(shape, 1)
@@ -255,7 +254,7 @@ def test_the_last_turn_of_each_shape(shape: str) -> None:
         ),
     ],
 )
-def test_what_a_conversation_lacks(messages: Any, question: str | None, answer: str | None, turns: int) -> None:
+def test_what_a_conversation_lacks(messages, question, answer, turns):
     assert last_turn(messages)[:2] == (question, answer)
     assert user_turns(messages) == turns
 
@@ -267,7 +266,7 @@ ROWS = [
 METRICS = "cover_match,tool_call_match"
 
 
-def written(rows: list[dict[str, Any]], kind: str, folder: Path) -> Any:
+def written(rows, kind, folder):
     """The rows as a table of this kind; conversations are JSON in a column of text but for JSONL and structs."""
     text = [{name: json.dumps(v) if isinstance(v, list) else v for name, v in row.items()} for row in rows]
     path = folder / f"rows.{kind}"
@@ -281,7 +280,7 @@ def written(rows: list[dict[str, Any]], kind: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "frame"])
-def test_tables_of_conversations(kind: str, tmp_path: Path) -> None:
+def test_tables_of_conversations(kind, tmp_path):
     table = written(ROWS, kind, tmp_path)
     columns = None if kind == "jsonl" else {"messages": "messages"}
     scores = fm.score(table, METRICS, columns=columns)
@@ -292,7 +291,7 @@ def test_tables_of_conversations(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_structs_are_conversations_without_an_option(kind: str, tmp_path: Path) -> None:
+def test_structs_are_conversations_without_an_option(kind, tmp_path):
     table = pa.Table.from_pylist([{**row, "messages": row["messages"]} for row in ROWS[1:]])
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path)
@@ -301,12 +300,12 @@ def test_structs_are_conversations_without_an_option(kind: str, tmp_path: Path) 
     assert [scores[name].to_pylist() for name in METRICS.split(",")] == [[0.0], [1.0]]
 
 
-def test_columns_of_their_own_come_first(tmp_path: Path) -> None:
+def test_columns_of_their_own_come_first(tmp_path):
     rows = [{**row, "answer": "3", "question": "2 + 1?"} for row in ROWS]
     assert fm.score(written(rows, "jsonl", tmp_path), "cover_match")["cover_match"].to_pylist() == [0.0, 1.0]
 
 
-def test_judges_read_the_last_turn(tmp_path: Path) -> None:
+def test_judges_read_the_last_turn(tmp_path):
     asked = []
 
     @fm.models.model_client("turns")
@@ -320,7 +319,7 @@ def test_judges_read_the_last_turn(tmp_path: Path) -> None:
     assert all("1 + 1?" in prompt and "It is 2." in prompt and "Hello" not in prompt for prompt in asked)
 
 
-def test_calls_of_a_whole_conversation_leave_its_answer_alone(tmp_path: Path) -> None:
+def test_calls_of_a_whole_conversation_leave_its_answer_alone(tmp_path):
     rows = [{**row, "expected_tool_calls": ["add"]} for row in ROWS]
     for columns in ({"tool_calls": "messages"}, {"tool_calls": "messages", "messages": "messages"}):
         scores = fm.score(written(rows, "jsonl", tmp_path), "cover_match,tool_call_f1,turns", columns=columns)
@@ -328,7 +327,7 @@ def test_calls_of_a_whole_conversation_leave_its_answer_alone(tmp_path: Path) ->
         assert found == {"cover_match": [1.0, 0.0], "tool_call_f1": [1.0, 1.0], "turns": [2.0, 1.0]}
 
 
-def test_what_is_no_message_is_said() -> None:
+def test_what_is_no_message_is_said():
     table = {"messages": [json.dumps(OPENAI), '[{"text": "Hi"}]'], "reference": ["2", "2"]}
     with pytest.raises(ColumnError, match=r"messages\[turn=last\].answer.*a role and content, got the fields 'text'"):
         fm.score(table, "cover_match", columns={"messages": "messages"})

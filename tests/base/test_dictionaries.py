@@ -3,8 +3,6 @@
 Such columns stand for the same rows as plain ones; Arrow counts neither those nulls nor those equals by itself.
 """
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -66,8 +66,7 @@ def plain_index(counts, shares, labelled):
 
 
 @pytest.mark.parametrize(
-    ("counts", "shares"),
-    [([3, 0, 7], [0.5, 0.5, 0.0]), ([10, 20, 30, 0], [0.2, 0.2, 0.5, 0.1]), ([5, 0], [0.0, 1.0])],
+    ("counts", "shares"), [([3, 0, 7], [0.5, 0.5, 0.0]), ([10, 20, 30, 0], [0.2, 0.2, 0.5, 0.1]), ([5, 0], [0.0, 1.0])]
 )
 def test_the_index_is_that_of_plain_python(counts, shares):
     index, _ = stability(np.array(counts), np.array(shares), 40, 0.001)

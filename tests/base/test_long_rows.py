@@ -4,8 +4,6 @@ The rows are so long that what grows with the square of their length would run f
 the limit that ends it is there for that alone.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -64,7 +62,7 @@ print("done")
 """
 
 
-def test_shorter_rows_take_seconds() -> None:
+def test_shorter_rows_take_seconds():
     """What grows with the square of the length takes half a minute at a tenth of it."""
     began = time.process_time()
     exec(PROGRAM.replace("SHARE", "10"), {})
@@ -72,7 +70,7 @@ def test_shorter_rows_take_seconds() -> None:
 
 
 @pytest.mark.full
-def test_long_rows_finish() -> None:
+def test_long_rows_finish():
     """All at once, as loading the kernels takes longer than running them."""
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
@@ -92,14 +90,14 @@ def test_long_rows_finish() -> None:
     assert printed.splitlines()[-1] == "done"
 
 
-def claims_of(chance: random.Random, words: list[str]) -> str:
+def claims_of(chance, words):
     """Sentences with a verb, of words some of which are frequent and most are rare."""
     kinds = [words[min(int(chance.paretovariate(0.6)), len(words)) - 1] for _ in range(400)]
     return " ".join(f"{a.capitalize()} {b} is {c} {d}." for a, b, c, d in zip(*[iter(kinds)] * 4, strict=True))
 
 
 @pytest.mark.parametrize("window", [0, 1, 5, 30, 10**6])
-def test_claims_of_frequent_and_rare_words_hold_either_way(window: int) -> None:
+def test_claims_of_frequent_and_rare_words_hold_either_way(window):
     chance = random.Random(window)
     words = [f"{one}{two}{three}" for one in "bdfgk" for two in "aou" for three in ("lm", "rt", "nk", "x", "zv")]
     answers = [claims_of(chance, words) for _ in range(4)]
@@ -118,7 +116,7 @@ def test_claims_of_frequent_and_rare_words_hold_either_way(window: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1023, 1024, 1025, 2049, 3000])
-def test_lines_longer_than_the_table_that_is_held(size: int) -> None:
+def test_lines_longer_than_the_table_that_is_held(size):
     """Of a long line's table a stretch is held at a time; the walk back through it must not notice."""
     chance = random.Random(size)
     names = ["a", "b", "c"] if size % 2 else [f"w{n}" for n in range(size)]
@@ -128,14 +126,14 @@ def test_lines_longer_than_the_table_that_is_held(size: int) -> None:
     check([answer], [["\n".join([" ".join(line), "x b", " ".join(line[:70])])]], False, ("rougeLsum",))
 
 
-def test_equal_lines_count_each() -> None:
+def test_equal_lines_count_each():
     """A line that comes again is looked at once, and its words are counted again."""
     answers = ["a b\nb a\na b\nc", "b a\nb a", "a\n\na\nb b", "x y\nx y\nx"]
     references = [["a b\na b\nb a\nc c", "c\nc"], ["a b\nb a\na b"], ["a\na\na\nb"], ["y x\ny x\ny"]]
     check(answers, references, False, ("rougeLsum",))
 
 
-def test_many_references_are_each_matched_by_themselves() -> None:
+def test_many_references_are_each_matched_by_themselves():
     """An answer is counted once for all of its references, and none sees what another took."""
     chance = random.Random(5)
     names = [f"w{n}" for n in range(40)]

@@ -1,7 +1,5 @@
 """Paths: what they parse to, and that following one in Arrow data and in parsed JSON gives the same."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import UTC, datetime
@@ -50,7 +48,7 @@ PATHS = (
 
 @pytest.mark.parametrize("path", PATHS)
 @given(rows=st.lists(RECORD, max_size=4), start=st.integers(0, 2))
-def test_arrow_and_json_agree(path: str, rows: list[dict[str, object]], start: int) -> None:
+def test_arrow_and_json_agree(path, rows, start):
     """Also in a slice of a table, whose offsets do not begin at 0."""
     table = pa.Table.from_pylist(rows, schema=TYPES).slice(start)
     columns = {name: table.column(name) for name in table.column_names}
@@ -58,7 +56,7 @@ def test_arrow_and_json_agree(path: str, rows: list[dict[str, object]], start: i
     assert found.to_pylist() == [parse(path).value(row) for row in rows[start:]]
 
 
-def test_a_text_becomes_steps() -> None:
+def test_a_text_becomes_steps():
     assert parse("choices[0].message.content").choices == (("choices", 0, "message", "content"),)
     assert parse('docs[]."x.y" || m[role=user].z').choices == (
         ("docs", EVERY, "x.y"),
@@ -67,12 +65,12 @@ def test_a_text_becomes_steps() -> None:
 
 
 @pytest.mark.parametrize("path", ["a.b", "a[0]", "a[-1].b", "a[].b", "a[k=v].b", 'a."b.c"'])
-def test_steps_have_the_text_that_they_came_from(path: str) -> None:
+def test_steps_have_the_text_that_they_came_from(path):
     assert spelled(parse(path).choices[0]) == path
 
 
 @pytest.mark.parametrize("text", ["a[", "a..b", "[0].a", "a[x]", "", "a || ", "a.b]"])
-def test_a_text_that_is_no_path_says_from_where(text: str) -> None:
+def test_a_text_that_is_no_path_says_from_where(text):
     with pytest.raises(ColumnError, match=r"not understood from .* expected a\.b"):
         parse(text)
 
@@ -86,18 +84,18 @@ def test_a_text_that_is_no_path_says_from_where(text: str) -> None:
         ("a[].b.c", {"a": [{"b": 7}]}, r"expected an object at 'a\[\].b', got 7"),
     ],
 )
-def test_another_kind_on_the_way_is_an_error(path: str, record: dict[str, object], message: str) -> None:
+def test_another_kind_on_the_way_is_an_error(path, record, message):
     with pytest.raises(PathError, match=message):
         parse(path).value(record)
 
 
-def test_another_kind_leaves_the_other_alternatives() -> None:
+def test_another_kind_leaves_the_other_alternatives():
     path = parse("input[-1].content || input")
     assert path.value({"input": "Why?"}) == "Why?"
     assert path.value({"input": [{"content": "a"}, {"content": "b"}]}) == "b"
 
 
-def test_names_find_paths_and_say_what_is_near() -> None:
+def test_names_find_paths_and_say_what_is_near():
     names = Names(["id", "docs"], {"docs": pa.list_(pa.struct({"text": pa.string()}))})
     assert "docs[].text" in names
     assert "docs[].txt" not in names
@@ -107,7 +105,7 @@ def test_names_find_paths_and_say_what_is_near() -> None:
     assert "got list" in names.unknown("docs.text")
 
 
-def test_types_of_several_paths_are_one() -> None:
+def test_types_of_several_paths_are_one():
     record = pa.struct({"a": pa.struct({"b": pa.null(), "c": pa.list_(pa.int64()), "d": pa.string()})})
     first, second = parse("a.b").read_from(record, pa.string()), parse("a.c[0]").read_from(record, pa.int64())
     assert merged(first, second) == pa.struct({"a": pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})})
@@ -132,7 +130,7 @@ def test_types_of_several_paths_are_one() -> None:
         ("x.y", pa.string(), None),
     ],
 )
-def test_only_what_a_path_leads_through_is_read(path: str, leaf: pa.DataType, read: dict[str, pa.DataType]) -> None:
+def test_only_what_a_path_leads_through_is_read(path, leaf, read):
     messages = pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), "n": pa.int64()}))
     record = pa.struct({"d.e": pa.string(), "m": messages, "x": pa.string(), "n": pa.int64()})
     if read is not None:
@@ -142,9 +140,9 @@ def test_only_what_a_path_leads_through_is_read(path: str, leaf: pa.DataType, re
             parse(path).read_from(record, leaf)
 
 
-def test_an_answer_is_missing_unless_its_error_has_no_value() -> None:
+def test_an_answer_is_missing_unless_its_error_has_no_value():
     path = parse("output.text unless error.message || error")
-    rows: list[dict[str, object]] = [
+    rows = [
         {"output": {"text": "yes"}, "error": None},
         {"output": {"text": ""}, "error": {"message": "no connection"}},
         {"output": {"text": "yes"}, "error": {"message": ""}},
@@ -159,7 +157,7 @@ def test_an_answer_is_missing_unless_its_error_has_no_value() -> None:
     assert parse('"a unless b"').choices == (("a unless b",),)
 
 
-def test_a_name_that_nearly_fits_what_a_value_depends_on_is_an_error() -> None:
+def test_a_name_that_nearly_fits_what_a_value_depends_on_is_an_error():
     names = Names(["answer", "error"])
     assert "answer unless error" in names
     assert "answer unless failure.message" in names  # no row of the table may have one
@@ -177,14 +175,14 @@ def test_a_name_that_nearly_fits_what_a_value_depends_on_is_an_error() -> None:
         (None, "2026-01-01T00:00:00Z", None),
     ],
 )
-def test_time_between_moments_is_in_milliseconds(start: object, end: object, milliseconds: float | None) -> None:
+def test_time_between_moments_is_in_milliseconds(start, end, milliseconds):
     path = parse("t.end since t.start")
     assert path.value({"t": {"start": start, "end": end}}) == milliseconds
     columns = {"t": pa.array([{"start": start, "end": end}])}
     assert path.column(columns).to_pylist() == [milliseconds]
 
 
-def test_times_of_arrow_are_moments() -> None:
+def test_times_of_arrow_are_moments():
     times = pa.array([1_500_000_000_000, None], pa.timestamp("ms", "UTC"))
     columns = {"start": times, "end": pa.array([1_500_000_000_250, 5], pa.timestamp("ms", "UTC"))}
     assert parse("end since start").column(columns).to_pylist() == [250.0, None]
@@ -205,5 +203,5 @@ def test_times_of_arrow_are_moments() -> None:
         ("2026-13-01T10:00:00Z", "2026-13-01T10:00:01Z"),
     ],
 )
-def test_time_between_moments_of_unlike_clocks_is_not_told(start: object, end: object) -> None:
+def test_time_between_moments_of_unlike_clocks_is_not_told(start, end):
     assert math.isnan(parse("end since start").value({"start": start, "end": end}))

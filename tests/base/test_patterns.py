@@ -1,7 +1,5 @@
 """Patterns of users: matched by RE2, in time that is linear in the text; what it cannot compile is refused."""
 
-from __future__ import annotations
-
 import re
 import time
 
@@ -33,7 +31,7 @@ TEXTS = st.text("ab1٣,. @[]()\nаéA_\xa0", max_size=12)
 
 @given(st.lists(TEXTS, max_size=4))
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_matches_are_those_of_python(pattern: str, texts: list[str]) -> None:
+def test_matches_are_those_of_python(pattern, texts):
     expected = [
         [(mark.start(), mark.end(), mark[0], tuple(group or "" for group in mark.groups())) for mark in marks]
         for marks in (re.finditer(pattern, text) for text in texts)
@@ -54,7 +52,7 @@ def test_matches_are_those_of_python(pattern: str, texts: list[str]) -> None:
         (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 200_000),
     ],
 )
-def test_a_pattern_that_backtracks_without_end_in_python_takes_no_time(pattern: str, text: str) -> None:
+def test_a_pattern_that_backtracks_without_end_in_python_takes_no_time(pattern, text):
     fm.idk_citations(["I don't know."], pattern=pattern)  # compiled
     began = time.process_time()
     assert fm.idk_citations([f"I don't know {text}"], pattern=pattern).tolist() == [0.0]
@@ -69,6 +67,6 @@ def test_a_pattern_that_backtracks_without_end_in_python_takes_no_time(pattern: 
         *("a{1,99999999999999}", "(?x) a", "(a)" * 10, "x" * 1001),
     ],
 )
-def test_what_is_not_linear_is_refused(pattern: str) -> None:
+def test_what_is_not_linear_is_refused(pattern):
     with pytest.raises(OptionError, match=r"pattern.*expects a regular expression of RE2"):
         fm.idk_citations(["a"], pattern=pattern)

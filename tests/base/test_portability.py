@@ -1,7 +1,5 @@
 """Where the calls of POSIX are missing, as on Windows, there is another path to the same result."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -31,7 +29,7 @@ main()
 
 
 @pytest.mark.slow
-def test_program_runs_without_posix_calls(tmp_path: Path) -> None:
+def test_program_runs_without_posix_calls(tmp_path):
     """Files in and out, parts, the lock, standard input; and another run's lock is seen."""
     rows = "".join(json.dumps({"answer": f"in Paris {n}", "reference": f"Paris {n % 7}"}) + "\n" for n in range(3000))
     (tmp_path / "in.jsonl").write_text(rows)
@@ -52,14 +50,14 @@ def test_program_runs_without_posix_calls(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_processor_count_without_cpu_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_count_without_cpu_affinity(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     for count, expected in ((7, 7), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
         assert cores() == expected
 
 
-def test_stream_is_copied_if_descriptors_have_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_is_copied_if_descriptors_have_no_path(tmp_path, monkeypatch):
     content = b"answer\n" + b"in Paris\n" * 1000
     found = {}
     for kind in ("descriptor", "named"):
@@ -74,13 +72,13 @@ def test_stream_is_copied_if_descriptors_have_no_path(tmp_path: Path, monkeypatc
     assert found["named"][0] == content
 
 
-def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_cannot_be_opened_are_not_fsynced(tmp_path, monkeypatch):
     """The files in them are, and are opened for writing, as Windows asks."""
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "one").write_text("1")
     opened, plainly = [], os.open
 
-    def opening(path: Path, flags: int, *more: int) -> int:
+    def opening(path, flags, *more):
         if path.is_dir():
             raise PermissionError(13, "Permission denied")
         opened.append((path.name, flags & os.O_ACCMODE))

@@ -1,11 +1,8 @@
 """The metadata of outputs: typed entries, and the JSON on disk, byte for byte."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import unicodedata
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,13 +28,13 @@ COUNTS = '{"n_rows": 2, "n_missing": 1, "n_undefined": 0, "n_error": 0}'
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
 
 
-def conclusion(rows: Path) -> str:
+def conclusion(rows):
     """What a run of these rows knows at its end, as it is written."""
     digest = fm.results.list_runs(rows.parent).to_pylist()
     (run,) = [entry for entry in digest if entry["name"] == "first"]
@@ -52,7 +49,7 @@ def conclusion(rows: Path) -> str:
     )
 
 
-def test_bytes_on_disk(rows: Path) -> None:
+def test_bytes_on_disk(rows):
     for name in ("o.jsonl", "o.parquet"):
         fm.score(rows, "token_f1,exact_match(name='mine')", output=rows.parent / name, name="first")
         if name == "o.jsonl":
@@ -64,7 +61,7 @@ def test_bytes_on_disk(rows: Path) -> None:
     assert stored[b"fastmetrics.conclusion"].decode() == f"{{{expected}}}"
 
 
-def test_entries_are_typed_and_written_as_they_were(rows: Path) -> None:
+def test_entries_are_typed_and_written_as_they_were(rows):
     fm.score(rows, "token_f1,exact_match(name='mine')", output=rows.parent / "o.parquet", name="first", times=True)
     (stored,) = [
         {**json.loads(keys[METADATA]), **json.loads(keys[b"fastmetrics.conclusion"])}
@@ -81,7 +78,7 @@ def test_entries_are_typed_and_written_as_they_were(rows: Path) -> None:
     assert json.dumps(metadata.to_json()) == json.dumps(stored)
 
 
-def test_each_field_is_read_back() -> None:
+def test_each_field_is_read_back():
     values = {
         **dict.fromkeys(("version", "unicode", "system", "name", "began", "ended"), "x"),
         **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample")},
@@ -111,7 +108,7 @@ def test_each_field_is_read_back() -> None:
 @pytest.mark.parametrize(
     "entry", ["name", "began", "scores", "columns", "passed_over", "keep", "fingerprint", "inputs"]
 )
-def test_a_description_of_another_type_is_unknown(entry: str) -> None:
+def test_a_description_of_another_type_is_unknown(entry):
     assert ScoreMetadata.of({entry: 7}) == ScoreMetadata()
 
 
@@ -134,13 +131,13 @@ def test_a_description_of_another_type_is_unknown(entry: str) -> None:
         {"drift": {"a": {"labelled": 5, "inputs": [{"name": "b", "shares": [0.5], "counts": []}]}}},
     ],
 )
-def test_counts_of_another_type_raise(stored: dict[str, object]) -> None:
+def test_counts_of_another_type_raise(stored):
     with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' cannot be read: "):
         ScoreMetadata.of(stored)
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"7", b"{", b"null"])
-def test_metadata_that_are_no_object_raise(text: bytes) -> None:
+def test_metadata_that_are_no_object_raise(text):
     with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' "):
         ScoreMetadata.of_text(text)
 
@@ -149,5 +146,5 @@ def test_metadata_that_are_no_object_raise(text: bytes) -> None:
     ("settings", "expected"),
     [({"range": [1, 5]}, (1.0, 5.0)), ({"range": [1]}, None), ({"range": "15"}, None), ({}, None), (7, None)],
 )
-def test_range_of_a_rubric(settings: object, expected: tuple[float, float] | None) -> None:
+def test_range_of_a_rubric(settings, expected):
     assert ScoreMetadata(scores={"judge_x": settings}).range_of("judge_x") == expected

@@ -1,7 +1,5 @@
 """Lone surrogates: in memory and in JSON they count as U+FFFD, whatever is scored and wherever it is written."""
 
-from __future__ import annotations
-
 import itertools
 import json
 
@@ -68,12 +66,7 @@ def test_json_lines_with_surrogates_are_scored_and_repaired(tmp_path, out):
     assert done.code == 0, done.err
     pq.write_table(pa.table(columns(MENDED)), tmp_path / "mended.parquet")
     keep = ["answer", "reference"]
-    fm.score(
-        tmp_path / "mended.parquet",
-        output=tmp_path / f"m{out}",
-        metrics=METRICS,
-        keep=keep,
-    )
+    fm.score(tmp_path / "mended.parquet", output=tmp_path / f"m{out}", metrics=METRICS, keep=keep)
     assert (tmp_path / f"m{out}").read_bytes() == (tmp_path / out).read_bytes() or out in ("s.parquet", "s.arrow")
     if out == "s.parquet":
         found = pq.read_table(tmp_path / out)

@@ -1,7 +1,5 @@
 """Threads of a group of workers end in every case, also where a signal arrives while one of them starts."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -11,10 +9,10 @@ from fastmetrics.base.threads import Workers
 
 @pytest.mark.slow
 @pytest.mark.parametrize("starts", [True, False])
-def test_interrupt_while_a_thread_starts(starts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_while_a_thread_starts(starts, monkeypatch):
     start = threading.Thread.start
 
-    def interrupted(thread: threading.Thread) -> None:
+    def interrupted(thread):
         if starts:
             start(thread)
         raise KeyboardInterrupt
@@ -29,7 +27,7 @@ def test_interrupt_while_a_thread_starts(starts: bool, monkeypatch: pytest.Monke
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("test_")]
 
 
-def test_every_task_is_done_before_a_crew_is_dismissed() -> None:
+def test_every_task_is_done_before_a_crew_is_dismissed():
     workers = Workers(2, "test")
     futures = [workers.submit(pow, n, 2) for n in range(50)]
     workers.dismiss()

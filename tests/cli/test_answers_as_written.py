@@ -1,7 +1,5 @@
 """Jobs as new users have them: one command of docs/metrics.md each, from a small file to the right number."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

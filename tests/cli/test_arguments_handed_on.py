@@ -1,11 +1,8 @@
 """Every argument that a public function shares with a function behind it arrives there unchanged."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +34,7 @@ TABLE = {"id": [1], "question": ["q"], "answer": ["a"], "reference": ["a"], "tex
 
 DRAWN, OF_BOT = {"sample", "settings"}, {"sample", "bot"}
 
-CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
+CASES = [
     ("retrieval.rank.rank", "Settings", {"rankings": RUN, "qrels": {"q": {"a": 1}}}, set()),
     (
         "results.ranking_comparison.compare_rankings",
@@ -58,12 +55,7 @@ CASES: list[tuple[str, str, dict[str, Any], set[str]]] = [
     ("models.judge.judge", "plan_judging", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, DRAWN),
     ("models.judge.judge", "plan_judging", {"table": TABLE, "rubrics": "JUDGE"}, DRAWN),
     ("models.judge.judge", "RunOptions", {"table": "FILE", "output": "OUT", "rubrics": "JUDGE"}, set()),
-    (
-        "models.answer.answer",
-        "plan_answering",
-        {"table": "FILE", "output": "OUT", "bot": "BOT"},
-        {"sample", "bot"},
-    ),
+    ("models.answer.answer", "plan_answering", {"table": "FILE", "output": "OUT", "bot": "BOT"}, {"sample", "bot"}),
     ("models.answer.answer", "plan_answering", {"table": TABLE, "bot": "BOT"}, OF_BOT),
     ("models.answer.answer", "RunOptions", {"table": "FILE", "output": "OUT", "bot": "BOT"}, set()),
 ]
@@ -78,7 +70,7 @@ class Arrived(Exception):  # noqa: N818 - the end of a call, no error
     """What the function behind received."""
 
 
-def value_of(name: str, default: Any) -> Any:
+def value_of(name, default):
     """A value that is not the default."""
     values = {
         **SETTINGS,
@@ -112,14 +104,7 @@ def value_of(name: str, default: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "behind", "needed", "converted"), CASES, ids=lambda one: one if isinstance(one, str) else ""
 )
-def test_shared_arguments_arrive(
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    function: str,
-    behind: str,
-    needed: dict[str, Any],
-    converted: set[str],
-) -> None:
+def test_shared_arguments_arrive(tmp_path, monkeypatch, function, behind, needed, converted):
     """All arguments of equal names arrive: their names are read from both signatures."""
     place, _, name = f"fastmetrics.{function}".rpartition(".")
     module = importlib.import_module(place)
@@ -133,7 +118,7 @@ def test_shared_arguments_arrive(
         "BOT": lambda question: question,
     }
 
-    def record(*arguments: Any, **more: Any) -> None:
+    def record(*arguments, **more):
         raise Arrived(target.bind(*arguments, **more).arguments)
 
     call = getattr(module, name)
@@ -152,7 +137,7 @@ def test_shared_arguments_arrive(
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value):
     """Tuples as lists."""
     return list(value) if isinstance(value, tuple) else value
 
@@ -167,11 +152,11 @@ def _plain(value: Any) -> Any:
         lambda path, files: fm.embed(path, fm.Embedder(lambda texts: np.ones((len(texts), 1))), files=files),
     ],
 )
-def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+def test_files_are_read_by_their_settings(tmp_path, monkeypatch, call):
     """The functions with settings of files open the table by these."""
-    opened: list[Any] = []
+    opened = []
 
-    def record(*arguments: Any, schema: Any = None) -> None:
+    def record(*arguments, schema=None):
         opened.append(arguments)
         raise Arrived
 
@@ -182,7 +167,7 @@ def test_files_are_read_by_their_settings(tmp_path: Any, monkeypatch: pytest.Mon
     assert opened == [(tmp_path / "rows.txt", files)]
 
 
-def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> None:
+def test_a_comparison_reports_the_detectable_difference_at_its_confidence():
     """The difference at 99 % is that of the level 1 %."""
     first, second = [0.1, 0.4, 0.5, 0.9, 0.3, 0.2, 0.6, 0.7], [0.3, 0.5, 0.4, 1.0, 0.8, 0.1, 0.7, 0.3]
     runs = {"a": {"f1": first}, "b": {"f1": second}}
@@ -194,7 +179,7 @@ def test_a_comparison_reports_the_detectable_difference_at_its_confidence() -> N
         assert cell.detectable == pytest.approx(expected)
 
 
-CLIENT: dict[str, Any] = {
+CLIENT = {
     "base_url": "http://v:1/v1",
     "endpoint": "v_endpoint",
     "concurrency": 13,
@@ -209,7 +194,7 @@ CLIENT: dict[str, Any] = {
     "pause": 43.0,
 }
 MODEL = Model("m", "v_endpoint", {"temperature": 0, "max_tokens": 7})
-RECEIVED: dict[str, dict[str, Any]] = {
+RECEIVED = {
     "RateLimits": {"requests": 17.0, "tokens": 19.0},
     "Retries": {"tries": 29, "pause": 43.0},
     "CircuitBreaker": {"address": "m at v_endpoint"},
@@ -224,7 +209,7 @@ RECEIVED: dict[str, dict[str, Any]] = {
 """What each part of a sender of calls receives of these settings."""
 
 
-SETTINGS_OF_CALLS: dict[str, Any] = {"client": CLIENT, "parameters": {"max_tokens": 7}}
+SETTINGS_OF_CALLS = {"client": CLIENT, "parameters": {"max_tokens": 7}}
 
 
 @pytest.mark.parametrize(
@@ -243,20 +228,18 @@ SETTINGS_OF_CALLS: dict[str, Any] = {"client": CLIENT, "parameters": {"max_token
     ],
     ids=["judge", "full-context", "given-contexts", "own"],
 )
-def test_settings_of_calls_arrive_at_the_parts_of_the_sender(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+def test_settings_of_calls_arrive_at_the_parts_of_the_sender(tmp_path, monkeypatch, settings):
     """All but the length of a prompt and the store, which are read elsewhere."""
     assert set(CLIENT) == {field.name for field in dataclasses.fields(fm.models.ClientSettings)} - {
         "max_chars",
         "store",
     }
-    received: dict[str, dict[str, Any]] = {}
+    received = {}
     for name in RECEIVED:
         module = call_setup if name == "Budget" else call_sender
         part = getattr(module, name)
 
-        def record(*values: Any, name: str = name, part: Any = part, **more: Any) -> Any:
+        def record(*values, name=name, part=part, **more):
             received[name] = dict(inspect.signature(part).bind(*values, **more).arguments)
             return part(*values, **more)
 

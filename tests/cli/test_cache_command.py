@@ -1,7 +1,5 @@
 """``fastmetrics cache``: a store of calls shown, exported and pruned."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

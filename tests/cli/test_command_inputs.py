@@ -1,12 +1,9 @@
 """Every command that reads tables takes what ``score`` takes: any format, here or in a store, one file or many."""
 
-from __future__ import annotations
-
 import bz2
 import itertools
 import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,6 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
-from tests.support.loopback import Server
 from tests.support.program import program
 from tests.support.table_files import FORMATS, write
 
@@ -32,7 +28,7 @@ TABLES = {
 }
 
 
-def written(name: str, path: Path) -> Path:
+def written(name, path):
     """A table in the format of the path's suffix; lists are JSON in CSV, and a lone array in ``.npy``."""
     table = TABLES[name]
     if path.suffix == ".npy":
@@ -45,7 +41,7 @@ def written(name: str, path: Path) -> Path:
     return write(table, path)
 
 
-def rows_of(folder: Path, *arguments: object, stdin: bytes) -> object:
+def rows_of(folder, *arguments, stdin):
     """What a command wrote to its output, but for the times."""
     done = program(*arguments, "-o", folder / "out.jsonl", "--overwrite", stdin=stdin)
     assert done.code == 0, done.err
@@ -53,14 +49,14 @@ def rows_of(folder: Path, *arguments: object, stdin: bytes) -> object:
     return [{name: value for name, value in row.items() if name != "latency_ms"} for row in rows]
 
 
-def printed(*arguments: object, stdin: bytes) -> object:
+def printed(*arguments, stdin):
     """The JSON that a command printed."""
     done = program(*arguments, "--json", stdin=stdin)
     assert done.code == 0, done.err
     return json.loads(done.out)
 
 
-def indexed(folder: Path, given: object, stdin: bytes) -> object:
+def indexed(folder, given, stdin):
     """What a search finds in an index of the vectors."""
     index = folder / f"index-{len(list(folder.iterdir()))}"
     done = program("vectors", "index", given, "-o", index, stdin=stdin)
@@ -68,25 +64,25 @@ def indexed(folder: Path, given: object, stdin: bytes) -> object:
     return rows_of(folder, "vectors", "search", index, written("vectors", folder / "asked.parquet"), "-k", 2, stdin=b"")
 
 
-def searched(folder: Path, given: object, stdin: bytes) -> object:
+def searched(folder, given, stdin):
     index = folder / f"index-{len(list(folder.iterdir()))}"
     assert program("vectors", "index", written("vectors", folder / "kept.parquet"), "-o", index).code == 0
     return rows_of(folder, "vectors", "search", index, given, "-k", 2, stdin=stdin)
 
 
-def ranked(run: object, qrels: object, stdin: bytes) -> object:
+def ranked(run, qrels, stdin):
     return list(printed("rank", run, qrels, "-m", "mrr,ndcg@10,P@1", stdin=stdin).values())
 
 
-def validated(scores: object, labels: object, stdin: bytes) -> object:
+def validated(scores, labels, stdin):
     return printed("validate", scores, labels, stdin=stdin)
 
 
-def other(folder: Path, name: str) -> Path:
+def other(folder, name):
     return written(name, folder / f"{name}.parquet")
 
 
-ROLES: dict[str, tuple[str, Callable[[Path, object, bytes], object]]] = {
+ROLES = {
     "geometry": ("vectors", lambda folder, given, stdin: printed("vectors", "geometry", given, "-k", 1, stdin=stdin)),
     "index": ("vectors", indexed),
     "search": ("vectors", searched),
@@ -100,12 +96,12 @@ ROLES: dict[str, tuple[str, Callable[[Path, object, bytes], object]]] = {
 """What each command makes of one of its inputs, the others being Parquet files."""
 
 
-def result(role: str, folder: Path, given: object, stdin: bytes = b"") -> object:
+def result(role, folder, given, stdin=b""):
     folder.mkdir(exist_ok=True)
     return ROLES[role][1](folder, given, stdin)
 
 
-def expected(role: str, folder: Path) -> object:
+def expected(role, folder):
     name = ROLES[role][0]
     folder.mkdir(exist_ok=True)
     return result(role, folder, written(name, folder / "given.parquet"))
@@ -118,7 +114,7 @@ READERS = ("geometry", "match faq", "rank run", "validate labels")
 @pytest.mark.slow
 @pytest.mark.parametrize("role", READERS)
 @pytest.mark.parametrize("name", [*FORMATS, "t.csv.bz2", "t.jsonl.xz"])
-def test_every_format_is_read(tmp_path: Path, role: str, name: str) -> None:
+def test_every_format_is_read(tmp_path, role, name):
     packed = {".bz2": bz2.compress, ".xz": lzma.compress}
     suffix = Path(name).suffix
     path = written(ROLES[role][0], tmp_path / (name.removesuffix(suffix) if suffix in packed else name))
@@ -133,14 +129,14 @@ OF_EACH = [*zip(ROLES, itertools.cycle(SOME_FORMATS)), *((READERS[1], name) for 
 
 
 @pytest.mark.parametrize(("role", "name"), sorted(set(OF_EACH)))
-def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: str, name: str) -> None:
+def test_files_are_read_from_every_location(tmp_path, s3, role, name):
     wanted = expected(role, tmp_path / "base")
     folder = tmp_path / "folder=1"
     folder.mkdir()
     path = written(ROLES[role][0], folder / name)
     (folder / "_SUCCESS").touch()
     address = s3.put(folder, f"{role.replace(' ', '-')}/{name}")
-    ways: dict[str, tuple[object, bytes]] = {
+    ways = {
         "folder": (folder, b""),
         "glob": (tmp_path / "*" / name, b""),
         "file address": (path.as_uri(), b""),
@@ -156,7 +152,7 @@ def test_files_are_read_from_every_location(tmp_path: Path, s3: Server, role: st
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", ["{}.parquet", "{}.jsonl", "{}.csv"])
-def test_a_folder_of_parts_is_one_table(tmp_path: Path, role: str, name: str) -> None:
+def test_a_folder_of_parts_is_one_table(tmp_path, role, name):
     table = ROLES[role][0]
     (tmp_path / "parts").mkdir()
     whole = TABLES[table]
@@ -168,7 +164,7 @@ def test_a_folder_of_parts_is_one_table(tmp_path: Path, role: str, name: str) ->
 
 
 @pytest.mark.parametrize("role", [role for role, (name, _) in ROLES.items() if name == "vectors"])
-def test_arrays_are_read_from_every_location(tmp_path: Path, s3: Server, role: str) -> None:
+def test_arrays_are_read_from_every_location(tmp_path, s3, role):
     folder = tmp_path / "arrays"
     folder.mkdir()
     path = written("vectors", folder / "v.npy")
@@ -181,7 +177,7 @@ def test_arrays_are_read_from_every_location(tmp_path: Path, s3: Server, role: s
         assert result(role, tmp_path / "work", given, stdin) == wanted, given
 
 
-def test_arrays_and_tables_are_not_mixed_and_have_one_width(tmp_path: Path) -> None:
+def test_arrays_and_tables_are_not_mixed_and_have_one_width(tmp_path):
     written("vectors", tmp_path / "v.npy")
     written("vectors", tmp_path / "v.parquet")
     done = program("vectors", "geometry", tmp_path)
@@ -191,10 +187,7 @@ def test_arrays_and_tables_are_not_mixed_and_have_one_width(tmp_path: Path) -> N
     )
     np.save(tmp_path / "w.npy", np.eye(2))
     done = program("vectors", "geometry", tmp_path / "*.npy")
-    assert (done.code, done.err) == (
-        3,
-        f"error: {tmp_path}/*.npy: vectors of 3 and 2 numbers cannot be compared\n",
-    )
+    assert (done.code, done.err) == (3, f"error: {tmp_path}/*.npy: vectors of 3 and 2 numbers cannot be compared\n")
 
 
 BAD = {
@@ -206,12 +199,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("role", BAD)
-def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path: Path, role: str) -> None:
+def test_a_wrong_type_in_a_file_and_in_memory_gives_one_message(tmp_path, role):
     column, wanted = BAD[role]
     table = TABLES[ROLES[role][0]]
     wrong = table.set_column(table.schema.get_field_index(column), column, pa.array([True] * len(table)))
     pq.write_table(wrong, tmp_path / "t.parquet")
-    memory: dict[str, Callable[[], object]] = {
+    memory = {
         "geometry": lambda: fm.vectors.geometry(wrong, column=column),
         "index": lambda: fm.vectors.geometry(wrong, column=column),
         "match questions": lambda: fm.retrieval.StrictMatchBot(wrong.append_column("answer", wrong[column])),
@@ -242,7 +235,7 @@ SCORED = {
 
 
 @pytest.mark.parametrize("column", SCORED)
-def test_scores_of_a_wrong_type_give_one_message(tmp_path: Path, column: str) -> None:
+def test_scores_of_a_wrong_type_give_one_message(tmp_path, column):
     metric, values, wanted, got = SCORED[column]
     rows = {
         "answer": ["a", "b"],

@@ -1,7 +1,5 @@
 """The command ``compare``: the tables and formats that it prints, and its errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

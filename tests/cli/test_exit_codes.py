@@ -1,7 +1,5 @@
 """Unexpected errors exit with a code of their own: 1 is a gate's unmet rule."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

@@ -59,7 +59,7 @@ def test_one_row_is_no_rows(tmp_path):
     assert "\n1 row scored in" in f"\n{program('score', 't.jsonl', '-o', 'o.parquet', *METRICS).out}"
 
 
-def test_the_help_of_suites_lists_all() -> None:
+def test_the_help_of_suites_lists_all():
     listed = helps(fm.score)["suites"]
     assert [name for name in SUITES if f" {name}," not in listed] == []
 

@@ -1,9 +1,5 @@
 """Names, ids and texts of users on a terminal and in logs of CI: no control characters, and no lines of their own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import fastmetrics as fm
@@ -13,7 +9,7 @@ EVIL = "a\x1b]0;title\x07\n::error::b\u202e\x9b31m"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """Two runs with such a name, such ids, segments and questions."""
     folder = tmp_path_factory.mktemp("names")
     for name, shift in (("old", 0.0), ("new", 0.2)):

@@ -1,11 +1,8 @@
 """What a person sees on a terminal: a bar that vanishes, and nothing after the result."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -44,7 +41,7 @@ BOLD = re.compile(r"\x1b\[1m|\x1b\[0m")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terminal")
     (folder / "plugin.py").write_text(PLUGIN, encoding="utf-8")
     rows = [
@@ -77,7 +74,7 @@ COMMANDS = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("words", COMMANDS)
-def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_command_shows_progress_that_vanishes(words, folder, monkeypatch):
     monkeypatch.chdir(folder)
     done = on_terminal(*words.split())
     assert done.code == 0, done.out
@@ -92,7 +89,7 @@ def test_a_long_command_shows_progress_that_vanishes(words: str, folder: Path, m
 
 
 @pytest.mark.full
-def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quiet_and_dumb_terminals_have_no_progress(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for options, environment in (["-q"], None), ([], {"TERM": "dumb"}):
         done = on_terminal(
@@ -101,14 +98,10 @@ def test_quiet_and_dumb_terminals_have_no_progress(folder: Path, monkeypatch: py
         assert (done.code, ERASE in done.out) == (0, False)
 
 
-TABLES = (
-    "compare old.parquet new.parquet newer.parquet",
-    "runs list .",
-    "metrics keyword_coverage",
-)
+TABLES = ("compare old.parquet new.parquet newer.parquet", "runs list .", "metrics keyword_coverage")
 
 
-def printed_on(width: int, *words: str, **environment: str) -> str:
+def printed_on(width, *words, **environment):
     done = on_terminal(*words, width=width, environment=environment)
     assert done.code == 0, done.out
     return done.out.rpartition("\x1b[2K")[2].removesuffix(RESET)
@@ -116,7 +109,7 @@ def printed_on(width: int, *words: str, **environment: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [TABLES[0], *(pytest.param(one, marks=pytest.mark.full) for one in TABLES[1:])])
-def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_wider_than_the_window(words, folder, monkeypatch):
     monkeypatch.chdir(folder)
     shutil.copy("new.parquet", "newer.parquet")
     printed = printed_on(50, *words.split())
@@ -126,7 +119,7 @@ def test_nothing_is_wider_than_the_window(words: str, folder: Path, monkeypatch:
 
 
 @pytest.mark.full
-def test_verdicts_are_coloured_on_a_terminal_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_are_coloured_on_a_terminal_only(folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = ("gate", "old.parquet", "-r", "token_f1.mean >= 0", "-r", "jaccard.mean >= 0")
     assert "\x1b[32m" in printed_on(80, *words)

@@ -1,14 +1,10 @@
 """Every command line and option that a page, a help or a message prints is one that its command takes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -24,7 +20,7 @@ _FOREIGN = {"--log_samples", "--to", "--mean", "--no"}
 
 
 @cache
-def texts_of(path: Path) -> list[str]:
+def texts_of(path):
     """The texts that a file of the package may print: its strings."""
     return [
         node.value
@@ -36,7 +32,7 @@ def texts_of(path: Path) -> list[str]:
 SOURCES = sorted((ROOT / "fastmetrics").rglob("*.py"))
 
 
-def lines_of(page: str) -> Iterator[str]:
+def lines_of(page):
     """The command lines in the blocks of a page."""
     for block in re.findall(r"```(?:sh|bash|console)\n(.*?)```", page, re.DOTALL):
         for line in block.replace("\\\n", " ").split("\n"):
@@ -45,34 +41,34 @@ def lines_of(page: str) -> Iterator[str]:
                 yield found[1]
 
 
-def command(words: list[str]) -> tuple[Any, list[str]]:
+def command(words):
     """The command that the first words name, and the words that are left."""
-    found: Any = typer.main.get_command(app)
+    found = typer.main.get_command(app)
     while hasattr(found, "commands") and words and not words[0].startswith("-"):
         assert words[0] in found.commands, f"no command {words[0]!r}"
         found, words = found.commands[words[0]], words[1:]
     return found, words
 
 
-def options_of(command: Any) -> set[str]:
+def options_of(command):
     taken = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
     return taken.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 
 @cache
-def every_option() -> set[str]:
+def every_option():
     return options_of(typer.main.get_command(app))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_command_lines_of_a_page_parse(page: Path) -> None:
+def test_the_command_lines_of_a_page_parse(page):
     for line in lines_of(page.read_text()):
         found, words = command(shlex.split(line, comments=True))
         redirected = next((at for at, word in enumerate(words) if word in (">", "|", "&&", "<")), len(words))
         found.make_context(found.name, words[:redirected])
 
 
-def test_what_is_mentioned_exists() -> None:
+def test_what_is_mentioned_exists():
     for place in (*PAGES, *SOURCES):
         texts = [place.read_text()] if place.suffix == ".md" else texts_of(place)
         for mention in (one for text in texts for one in re.findall(r"`fastmetrics ([^`\n{]+)`", text)):
@@ -86,7 +82,7 @@ def test_what_is_mentioned_exists() -> None:
             assert named <= every_option() | _FOREIGN, place
 
 
-def test_names_of_the_sources_lead_to_commands() -> None:
+def test_names_of_the_sources_lead_to_commands():
     for one in source_names():
         if one.command:
             found, words = command(one.command.split())

@@ -1,9 +1,6 @@
 """``fastmetrics rank``: files in, a table of means out, values per query in a file."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +13,7 @@ from tests.support.program import unfolded
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+def files(tmp_path):
     """A good run, a poor one, and judgements of two queries with something relevant and one without."""
     good, poor, qrels = tmp_path / "good.txt", tmp_path / "poor.jsonl", tmp_path / "qrels.txt"
     good.write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 c 1 1 x\nq3 Q0 c 1 1 x\n")
@@ -25,7 +22,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
     return good, poor, qrels
 
 
-def invoke(*arguments: object):
+def invoke(*arguments):
     return CliRunner().invoke(app, ["rank", *map(str, arguments)])
 
 
@@ -56,7 +53,7 @@ def test_query_values_are_written_to_file_and_means_printed(files, tmp_path):
     ]
 
 
-def _note(how: str) -> str:
+def _note(how):
     leaves = "no_relevant='undefined' excludes them from the mean"
     return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
 

@@ -1,9 +1,6 @@
 """Tables that commands write to standard output, and the columns that they keep beside what they make."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +12,7 @@ from tests.support.program import jsonl, program
 ROWS = [{"id": n, "Вопрос": "Where?", "answer": "in Paris", "reference": "Paris", "latency_ms": 5.0} for n in range(3)]
 
 
-def test_rows_go_to_standard_output_as_json_lines_and_the_rest_beside(tmp_path: Path) -> None:
+def test_rows_go_to_standard_output_as_json_lines_and_the_rest_beside(tmp_path):
     rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
     done = program("score", rows, "-m", "answer_words", "-o", "-")
     assert [json.loads(line) for line in done.out.splitlines()] == [{"id": n, "answer_words": 2} for n in range(3)]
@@ -30,7 +27,7 @@ def test_rows_go_to_standard_output_as_json_lines_and_the_rest_beside(tmp_path: 
     assert (refused.code, "to standard output with -o -" in refused.err) == (2, True)
 
 
-def test_a_score_takes_the_place_of_a_kept_column_of_its_name(tmp_path: Path) -> None:
+def test_a_score_takes_the_place_of_a_kept_column_of_its_name(tmp_path):
     rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
     out = tmp_path / "o.parquet"
     done = program("score", rows, "-m", "latency_ms,answer_words", "--keep", "all", "-o", out)
@@ -40,14 +37,14 @@ def test_a_score_takes_the_place_of_a_kept_column_of_its_name(tmp_path: Path) ->
     assert (done.code, "a metric has the same name" in done.err) == (2, True)
 
 
-def test_a_column_is_kept_by_its_canonical_name(tmp_path: Path) -> None:
+def test_a_column_is_kept_by_its_canonical_name(tmp_path):
     rows = jsonl(tmp_path / "rows.jsonl", *ROWS)
     asked = ("--columns", "question=Вопрос", "--keep", "question", "-o", tmp_path / "o.parquet")
     assert program("score", rows, "-m", "answer_words", *asked).code == 0
     assert pq.read_table(tmp_path / "o.parquet").column_names == ["id", "Вопрос", "answer_words"]
 
 
-def test_an_answer_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+def test_an_answer_takes_the_place_of_an_earlier_one(tmp_path):
     faq = jsonl(tmp_path / "faq.jsonl", {"question": "Where?", "answer": "Here."})
     rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "Where?", "answer": "Paris", "reference": "Here."})
     done = program("answer", rows, "--bot", "faq", "--faq", faq, "-o", tmp_path / "o.jsonl")
@@ -67,7 +64,7 @@ SQUAD = [
 
 
 @pytest.mark.parametrize("form", ["records", "columns", "table", "pandas", "file"])
-def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: str) -> None:
+def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path, form):
     import pandas as pd
 
     forms = {
@@ -101,8 +98,8 @@ def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path: Path, form: s
         ([["Paris", "Rome"]], "one text, got a list of 2$"),
     ],
 )
-def test_log_likelihoods_are_named(tmp_path: Path, form: str, answers: list[object], says: str) -> None:
-    table: object = {"answer": answers, "reference": ["b"]}
+def test_log_likelihoods_are_named(tmp_path, form, answers, says):
+    table = {"answer": answers, "reference": ["b"]}
     if form == "jsonl":
         table = jsonl(tmp_path / "rows.jsonl", {"answer": answers[0], "reference": "b"})
     elif form == "parquet":

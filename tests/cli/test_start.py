@@ -1,11 +1,8 @@
 """What the program does not import, because it would take much of the time of a short run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +19,7 @@ COSTLY = (
 """Packages and modules that scoring a file of texts and numbers needs nothing of."""
 
 
-def imported(*words: object) -> str:
+def imported(*words):
     """The costly modules that the program has imported at its end, where its kernels need no compilation."""
     assert program(*words).code == 0
     code = f"""
@@ -38,7 +35,7 @@ finally:
     return done.stdout.split("\n")[-2]
 
 
-def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:
+def test_scoring_a_file_imports_no_costly_module(tmp_path):
     rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
     columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
     columns |= {"latency_ms": [1.5, None], "total_tokens": [3, 4]}
@@ -49,7 +46,7 @@ def test_scoring_a_file_imports_no_costly_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
+def test_ranking_files_imports_no_costly_module(tmp_path):
     run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
     ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
     pq.write_table(pa.table({**ids, "score": [2.0, 1.0, 3.0]}), run)
@@ -59,7 +56,7 @@ def test_ranking_files_imports_no_costly_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_counting_chunks_imports_no_costly_module(tmp_path: Path) -> None:
+def test_counting_chunks_imports_no_costly_module(tmp_path):
     log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
     pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)
     # Arrow's sums by group bring its data sets along, and these pandas

@@ -1,7 +1,5 @@
 """Surroundings in which libraries fail: no folder, little memory, odd variables, long names; and other signals."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -18,12 +16,12 @@ from tests.support.program import ENVIRONMENT, command, jsonl, program
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jsonl(Path("in.jsonl"), *({"id": n, "answer": "a b", "reference": "b"} for n in range(20)))
 
 
-def test_deleted_working_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_working_folder_is_an_error(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -34,7 +32,7 @@ def test_deleted_working_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("threads", ["0", "-3", "00"])
-def test_variable_that_numba_refuses_is_an_error(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_that_numba_refuses_is_an_error(threads, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
     done = program("score", "in.jsonl", "-o", "o.csv")
     expected = f"error: the variable NUMBA_NUM_THREADS is {threads}; unset it, or set a number from 1 on\n"
@@ -42,7 +40,7 @@ def test_variable_that_numba_refuses_is_an_error(threads: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl.gz"])
-def test_long_names(suffix: str) -> None:
+def test_long_names(suffix):
     written = 0
     for length in (200, 237, 240, 244, 250, 255, 256, 300):
         name = "n" * (length - len(suffix)) + suffix
@@ -55,14 +53,14 @@ def test_long_names(suffix: str) -> None:
     assert not [path for path in Path().iterdir() if path.name.startswith(".") or path.name.endswith(".partial")]
 
 
-def test_pages_may_have_the_longest_names() -> None:
+def test_pages_may_have_the_longest_names():
     jsonl(Path("s.jsonl"), *({"id": n, "token_f1": n / 20} for n in range(20)))
     for length, code in ((240, 0), (255, 0), (256, 4)):
         done = program("gate", "s.jsonl", "-r", "token_f1.mean >= 0", "--junit", "n" * (length - 4) + ".xml")
         assert (done.code, "Traceback" in done.err) == (code, False), done.err
 
 
-def test_stream_without_a_temporary_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_without_a_temporary_folder_is_an_error(monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/nonexistent"])
     done = program("score", "-", "-o", "o.csv", stdin=Path("in.jsonl").read_bytes())
@@ -71,7 +69,7 @@ def test_stream_without_a_temporary_folder_is_an_error(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("shape", ["(-3, 2)", "(3, -2)", "(10**15, 2)", "(2**62, 2**62)", "(" * 5000])
 @pytest.mark.parametrize("packed", [False, True])
-def test_odd_shapes_of_arrays_are_errors(shape: str, packed: bool) -> None:
+def test_odd_shapes_of_arrays_are_errors(shape, packed):
     import gzip
 
     shape = shape.replace("10**15", str(10**15)).replace("2**62", str(2**62))
@@ -87,7 +85,7 @@ def test_odd_shapes_of_arrays_are_errors(shape: str, packed: bool) -> None:
 @pytest.mark.parametrize(
     "text", ["a = " + "[" * 100_000, "[" * 100_000, "a = " + "{a = " * 50_000, "a" + ".a" * 20_000]
 )
-def test_deep_rules_are_errors(text: str) -> None:
+def test_deep_rules_are_errors(text):
     jsonl(Path("s.jsonl"), {"id": 1, "token_f1": 0.5})
     Path("rules.toml").write_text(text)
     done = program("gate", "s.jsonl", "--rules", "rules.toml")
@@ -99,7 +97,7 @@ def test_deep_rules_are_errors(text: str) -> None:
     ("number", "code", "word"),
     [pytest.param("SIGTERM", 143, "terminated", marks=pytest.mark.full), ("SIGHUP", 129, "terminal closed")],
 )
-def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
+def test_signals_clean_up_and_say_so(number, code, word):
     """A run that reads a pipe waits for its end, which does not come before the signal."""
     os.mkfifo("pipe")
     words = command("score", "pipe", "--format", "jsonl", "-o", "o.csv", "-m", "token_f1")
@@ -116,7 +114,7 @@ def test_signals_clean_up_and_say_so(number: str, code: int, word: str) -> None:
 
 
 @pytest.mark.full
-def test_ignored_hangup_stays_ignored() -> None:
+def test_ignored_hangup_stays_ignored():
     """As under nohup."""
     os.mkfifo("pipe")
     ignore = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
@@ -132,7 +130,7 @@ def test_ignored_hangup_stays_ignored() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["finalizer", "callback"])
-def test_signal_ends_the_program_where_exceptions_are_lost(name: str) -> None:
+def test_signal_ends_the_program_where_exceptions_are_lost(name):
     """A finalizer's exception is dropped, and so is that of a function which LLVM calls back."""
     code = """
         import ctypes, signal, sys, time

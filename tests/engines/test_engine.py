@@ -1,7 +1,5 @@
 """The local engine: order, bad rows, progress, threads."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -27,7 +25,7 @@ from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, r
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(table(1000), path)
     return path
@@ -110,7 +108,7 @@ def test_nulls_duplicate_ids_and_a_very_long_row_pass_through(tmp_path):
 
 
 def test_program_bugs_are_not_bad_rows(tmp_path, source):
-    def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def broken(batch):
         if batch.num_rows:
             raise OptionError("no such thing")
         return score(batch)
@@ -235,21 +233,14 @@ def test_early_exit_does_not_wait_for_work(threads):
 def test_an_interrupt_ends_the_threads(tmp_path, source):
     calls = []
 
-    def interrupted(progress: object) -> None:
+    def interrupted(progress):
         calls.append(progress)
         if len(calls) == 3:
             raise KeyboardInterrupt
 
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
-        run(
-            open_source(source),
-            JOB,
-            tmp_path / "o.parquet",
-            threads=2,
-            limits=Limits(50, 50),
-            progress=interrupted,
-        )
+        run(open_source(source), JOB, tmp_path / "o.parquet", threads=2, limits=Limits(50, 50), progress=interrupted)
     assert set(threading.enumerate()) <= before
     assert names(tmp_path) == ["in.parquet", "o.parquet.partial"]
 

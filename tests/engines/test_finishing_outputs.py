@@ -1,7 +1,5 @@
 """The end of a run: what is finished takes its final names, in an order that a crash at any point cannot harm."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
@@ -20,7 +17,7 @@ class CrashError(Exception):
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     """A thousand rows of several parts, some of which are bad."""
     path = tmp_path / "in.jsonl"
     path.write_text(
@@ -29,35 +26,33 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def go(source: Path, output: Path | str, rows: int = 100, **options: object) -> RunResult:
+def go(source, output, rows=100, **options):
     job = FunctionMaker(choosy, KINDS, {"version": "1"})
     return run(open_source(source), job, output, limits=Limits(part_rows=rows), on_error="skip", **options)
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def held(folder):
     """What lies in a folder, by its path there."""
     return {one.relative_to(folder).as_posix(): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
-def test_files_are_flushed_before_rename(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_files_are_flushed_before_rename(tmp_path, source, monkeypatch, name):
     """The files, then the renames, the metadata last, then their folder."""
-    events: list[str] = []
+    events = []
     fsync, replace, open_ = os.fsync, os.replace, os.open
-    opened: dict[int, str] = {}
+    opened = {}
 
-    def opening(path: Path, flags: int, mode: int = 0o777, **options: object) -> int:
+    def opening(path, flags, mode=0o777, **options):
         handle = open_(path, flags, mode, **options)
         opened[handle] = Path(path).name
         return handle
 
-    def syncing(handle: int) -> None:
+    def syncing(handle):
         events.append(f"sync {opened[handle]}")
         fsync(handle)
 
-    def replacing(old: Path, new: Path) -> None:
+    def replacing(old, new):
         events.append(f"name {Path(new).name}")
         replace(old, new)
 
@@ -81,8 +76,8 @@ def test_files_are_flushed_before_rename(
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("rows", [300, 0])
 def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, rows: int
-) -> None:
+    tmp_path, source, monkeypatch, name, overwrite, rows
+):
     """And the next run that resumes makes it the new one, with all that belongs to it, without scoring a row."""
     if not rows:
         source = tmp_path / "in.csv"
@@ -98,7 +93,7 @@ def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
             go(tmp_path / "old.jsonl", f"{folder}/{name}", rows=1)
         before, left = held(folder), [stop]
 
-        def crash(old: Path, new: Path, left: list[int] = left) -> None:
+        def crash(old, new, left=left):
             if "partial" not in str(new):
                 left[0] -= 1
                 if left[0] < 0:
@@ -125,9 +120,7 @@ def test_a_crash_at_any_rename_leaves_the_old_output_or_the_new_one(
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o/"])
-def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(tmp_path, source, monkeypatch, name):
     """The output is there; who resumes is told of all its rows, and no row is lost or scored into another place."""
     (tmp_path / "whole").mkdir()
     whole = go(source, f"{tmp_path}/whole/{name}")
@@ -137,9 +130,7 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
         work = folder / f"{name.rstrip('/')}.partial"
         folder.mkdir()
 
-        def crash(
-            path: str | Path, *arguments: object, left: list[int] = left, folder: Path = folder, **options: object
-        ):
+        def crash(path, *arguments, left=left, folder=folder, **options):
             left[0] -= (folder / name.rstrip("/")).exists()
             if left[0] < 0:
                 raise CrashError
@@ -160,14 +151,12 @@ def test_a_crash_while_the_work_folder_is_deleted_changes_nothing(
     assert stop >= 6, "a crash at each file"
 
 
-def test_files_that_the_user_put_into_a_folder_of_scores_stay(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_the_user_put_into_a_folder_of_scores_stay(tmp_path, source, monkeypatch):
     """Even where a run that had been told to replace the folder ended before it could."""
     go(source, tmp_path / "o")
     replace = os.replace
 
-    def crash(old: Path, new: Path) -> None:
+    def crash(old, new):
         if Path(new) == tmp_path / "o.rejects.jsonl":
             raise CrashError
         replace(old, new)

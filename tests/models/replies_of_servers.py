@@ -5,8 +5,6 @@ reason and a score.  What is expected: ``ok 4`` (the score), ``unparsed``, ``tru
 the kind of the failure: passing (asked for again), limited (too many requests), final (this call), fatal (all calls).
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -16,13 +14,13 @@ GOOD = '{"reason": "It is right.", "score": 4}'
 DRAFT = '{"reason": "A draft.", "score": 2}'
 
 
-def _made(choice: Body, usage: Body | None = None, **more: Any) -> Body:
+def _made(choice, usage=None, **more):
     counts = {"prompt_tokens": 310, "completion_tokens": 41, "total_tokens": 351}
     fields = {"id": "chatcmpl-9f", "object": "chat.completion", "created": 1764200000, "model": "m"}
     return {**fields, "choices": [{"index": 0, **choice}], "usage": usage or counts, **more}
 
 
-def openai(content: Any, finish: str | None = "stop", **message: Any) -> Body:
+def openai(content, finish="stop", **message):
     """A body of OpenAI's own server."""
     said = {"role": "assistant", "content": content, "refusal": None, "annotations": [], **message}
     details = {"reasoning_tokens": 0, "audio_tokens": 0, "accepted_prediction_tokens": 0}
@@ -30,7 +28,7 @@ def openai(content: Any, finish: str | None = "stop", **message: Any) -> Body:
     return _made({"message": said, "logprobs": None, "finish_reason": finish}, usage, service_tier="default")
 
 
-def vllm(content: Any, finish: str = "stop", thoughts: str | None = None) -> Body:
+def vllm(content, finish="stop", thoughts=None):
     """A body of vLLM, with or without a parser of reasoning."""
     said = {"role": "assistant", "reasoning_content": thoughts, "content": content, "tool_calls": []}
     return _made(
@@ -38,53 +36,53 @@ def vllm(content: Any, finish: str = "stop", thoughts: str | None = None) -> Bod
     )
 
 
-def llama(content: Any, finish: str = "stop", **message: Any) -> Body:
+def llama(content, finish="stop", **message):
     """A body of llama.cpp's server."""
     said = {"role": "assistant", "content": content, **message}
     timings = {"prompt_n": 310, "prompt_ms": 91.2, "predicted_n": 41, "predicted_ms": 412.7}
     return _made({"finish_reason": finish, "message": said}, system_fingerprint="b6900-1a2b", timings=timings)
 
 
-def ollama(content: Any, finish: str = "stop", **message: Any) -> Body:
+def ollama(content, finish="stop", **message):
     """A body of Ollama's compatible server."""
     said = {"role": "assistant", "content": content, **message}
     return _made({"message": said, "finish_reason": finish}, system_fingerprint="fp_ollama")
 
 
-def anthropic(content: Any, finish: str = "stop") -> Body:
+def anthropic(content, finish="stop"):
     """A body of Anthropic's compatible server."""
     said = {"role": "assistant", "content": content, "refusal": None}
     return _made({"message": said, "finish_reason": finish, "logprobs": None}, system_fingerprint=None)
 
 
-def gemini(content: Any, finish: str = "stop", **more: Any) -> Body:
+def gemini(content, finish="stop", **more):
     """A body of Gemini's compatible server."""
     said = {"role": "assistant"} if content is None else {"content": content, "role": "assistant"}
     return _made({"finish_reason": finish, "message": said}, **more)
 
 
-def openrouter(content: Any, finish: str = "stop", native: str = "stop", **choice: Any) -> Body:
+def openrouter(content, finish="stop", native="stop", **choice):
     """A body of OpenRouter."""
     said = {"role": "assistant", "content": content, "refusal": None, "reasoning": choice.pop("reasoning", None)}
     ends = {"finish_reason": finish, "native_finish_reason": native, "logprobs": None}
     return _made({**ends, "message": said, **choice}, provider="DeepInfra")
 
 
-def litellm(content: Any, finish: str = "stop", **message: Any) -> Body:
+def litellm(content, finish="stop", **message):
     """A body of LiteLLM's proxy."""
     said = {"content": content, "role": "assistant", "tool_calls": None, "function_call": None, **message}
     return _made({"finish_reason": finish, "message": said}, system_fingerprint=None)
 
 
-def _tool_calls() -> list[Body]:
+def _tool_calls():
     return [{"id": "call_1", "type": "function", "function": {"name": "score", "arguments": '{"score": 4}'}}]
 
 
-def _parts(*texts: str) -> list[Body]:
+def _parts(*texts):
     return [{"type": "text", "text": text} for text in texts]
 
 
-THOUGHTS: list[tuple[Body | str, str]] = [
+THOUGHTS = [
     # closed thoughts, with another draft in them
     (vllm(f"<think>\nPerhaps {DRAFT}\n</think>\n\n{GOOD}"), "ok 4"),
     (vllm(f"<think>{DRAFT}</think>{GOOD}"), "ok 4"),
@@ -156,7 +154,7 @@ THOUGHTS: list[tuple[Body | str, str]] = [
     (openrouter(f"◁think▷{DRAFT}", "length", "length"), "truncated"),
 ]  # fmt: skip
 
-OBJECTS: list[tuple[Body | str, str]] = [
+OBJECTS = [
     (openai(GOOD), "ok 4"),
     (openai(_parts(GOOD)), "ok 4"),
     (openai(_parts('{"reason": "r", ', '"score": 4}')), "ok 4"),
@@ -229,7 +227,7 @@ OBJECTS: list[tuple[Body | str, str]] = [
     (vllm('{"reason": \'r", "score": 4}'), "unparsed"),
 ]  # fmt: skip
 
-FAILURES: list[tuple[Body | str, str]] = [
+FAILURES = [
     ({"error": {"message": "The server is overloaded", "type": "server_error", "code": None}}, "http passing"),
     ({"error": {"message": "quota", "type": "insufficient_quota", "code": "insufficient_quota"}}, "http fatal"),
     ({"error": {"message": "Rate limit", "type": "requests", "code": "rate_limit_exceeded"}}, "http limited"),
@@ -310,7 +308,7 @@ FAILURES: list[tuple[Body | str, str]] = [
     (openai(None, "function_call", function_call={"name": "score", "arguments": '{"score": 4}'}), "unparsed"),
 ]  # fmt: skip
 
-MORE: list[tuple[Body | str, str]] = [
+MORE = [
     # written before the reader was looked at
     (vllm(f"<think>\n{DRAFT}\n</think>\n<think>\n</think>\n{GOOD}"), "ok 4"),
     (vllm(f"<think >{DRAFT}</think >{GOOD}"), "ok 4"),

@@ -1,7 +1,5 @@
 """Bots answer tables of questions: models with a whole text, a FAQ, and any function; nothing is asked twice."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """Bots and templates that read named columns of a row, and several answers to each question."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

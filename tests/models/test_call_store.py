@@ -1,7 +1,5 @@
 """The store of calls: final replies, failures for the record, and processes that share it."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import subprocess

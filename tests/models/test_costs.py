@@ -1,7 +1,5 @@
 """One cost everywhere: that of all replies, each call once, in the run, the judged rows, the store and the dry run."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Embedding: models against their own arithmetic, the cache against crashes and parallel writers."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil
@@ -70,17 +68,17 @@ def test_any_column_of_text_and_nulls(column):
     assert found.dtype == np.float32
 
 
-def test_lone_surrogates_are_no_text_for_a_model(tmp_path: Path):
+def test_lone_surrogates_are_no_text_for_a_model(tmp_path):
     model = Counting()
     embedder = Embedder(model, cache=tmp_path, revision="1")
     assert np.isfinite(embedder.embed(["a\ud800b", "c"])).all()
     assert model.asked[-1] == ["a\ufffdb", "c"]
 
 
-def test_invalid_model_or_table_raises(tmp_path: Path):
+def test_invalid_model_or_table_raises(tmp_path):
     for wrong in (3, ["wordllama"]):
         with pytest.raises(OptionError, match="expected a name, a function or a Model, got"):
-            Embedder(wrong)  # type: ignore[arg-type]
+            Embedder(wrong)
     with pytest.raises(InputError, match=f"embedder model2vec:{tmp_path}: cannot be loaded: "):
         Embedder(f"model2vec:{tmp_path}")
     with pytest.raises(ColumnError, match="expected a table, got a value of type int"):
@@ -95,7 +93,7 @@ def test_nothing_to_embed():
     assert np.isnan(Embedder(Counting()).embed(pa.nulls(2))).all()
 
 
-def test_the_cache_answers_the_second_time(tmp_path: Path):
+def test_the_cache_answers_the_second_time(tmp_path):
     texts = [f"text {number}" for number in range(20_000)]
     first = Embedder(Counting(), cache=tmp_path, revision="1").embed(texts)
     model = Counting()
@@ -108,7 +106,7 @@ def test_the_cache_answers_the_second_time(tmp_path: Path):
     assert sum(map(len, other.asked)) == 6
 
 
-def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
+def test_interrupted_embedding_resumes_from_cache(tmp_path):
     texts = [f"text {number:05}" for number in range(10_000)]
     model = Counting()
 
@@ -130,7 +128,7 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path: Path):
+def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path):
     code = (
         "import os, sys, numpy as np\n"
         "import fastmetrics.vectors.embedder as module\n"
@@ -159,14 +157,14 @@ assert len(cache) >= 60
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_parallel_writers_share_a_cache(tmp_path: Path):
+def test_parallel_writers_share_a_cache(tmp_path):
     writers = [subprocess.Popen([sys.executable, "-c", WRITES, str(tmp_path)], env=ENVIRONMENT) for _ in range(2)]
     assert [writer.wait() for writer in writers] == [0, 0]
     cache = VectorCache(tmp_path, 1)
     assert cache.get([f"{key:016}".encode() for key in range(60)])[:, 0].tolist() == list(range(60))
 
 
-def test_errors_name_what_is_wrong(tmp_path: Path):
+def test_errors_name_what_is_wrong(tmp_path):
     with pytest.raises(InputError, match="revision="):
         Embedder(Counting(), cache=tmp_path)
     with pytest.raises(UnknownName, match="did you mean 'wordllama'"):
@@ -201,7 +199,7 @@ TYPOS = [
 
 
 @pytest.mark.parametrize(("name", "error", "says"), TYPOS)
-def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path: Path, name, error, says):
+def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path, name, error, says):
     source = jsonl(tmp_path / "in.jsonl", ROW)
     target = tmp_path / "out.parquet"
     table = {column: [value] for column, value in ROW.items()}
@@ -222,13 +220,13 @@ def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path: Path
     assert not target.exists()
 
 
-def test_a_missing_folder_of_an_embedder_that_no_metric_needs_is_an_error(tmp_path: Path):
+def test_a_missing_folder_of_an_embedder_that_no_metric_needs_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}/absent")
     assert fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}")[0].to_pylist() == [1.0]
 
 
-def test_a_function_in_a_file_is_an_embedder(tmp_path: Path):
+def test_a_function_in_a_file_is_an_embedder(tmp_path):
     file = tmp_path / "emb.py"
     file.write_text("def embed(texts):\n    return [[len(text), 1.0] for text in texts]\n")
     embedder = fm.Embedder(f"{file}:embed", cache=tmp_path / "cache")
@@ -242,7 +240,7 @@ def test_a_function_in_a_file_is_an_embedder(tmp_path: Path):
         fm.Embedder(f"{file}:other")
 
 
-def test_invalid_model_output_raises(tmp_path: Path):
+def test_invalid_model_output_raises(tmp_path):
     made = {
         "all of equal length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
         "an array of numbers, got one of <U1": lambda texts: [["a"]] * len(texts),
@@ -255,7 +253,7 @@ def test_invalid_model_output_raises(tmp_path: Path):
             Embedder(model).embed(["a", "b"])
 
 
-def test_damaged_cache_file_affects_only_itself(tmp_path: Path):
+def test_damaged_cache_file_affects_only_itself(tmp_path):
     keys = [bytes([letter]) * 16 for letter in b"abcd"]
     reader, writer = VectorCache(tmp_path, 1), VectorCache(tmp_path, 1)
     writer.put(keys[:2], [[1], [2]])
@@ -277,7 +275,7 @@ def test_damaged_cache_file_affects_only_itself(tmp_path: Path):
         VectorCache(tmp_path, 1)
 
 
-def test_a_cache_is_for_everyone_who_may_read_its_folder(tmp_path: Path):
+def test_a_cache_is_for_everyone_who_may_read_its_folder(tmp_path):
     cache = VectorCache(tmp_path / "cache", 1)
     cache.put([b"a" * 16], [[1]])
     (tmp_path / "plain").write_text("")

@@ -1,7 +1,5 @@
 """Files of text get their embeddings by the same runs that score, judge and answer."""
 
-from __future__ import annotations
-
 import json
 import math
 

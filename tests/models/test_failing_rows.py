@@ -1,7 +1,5 @@
 """Rows whose calls always fail end with a status, and only a server that does not answer ends a run."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -129,8 +127,7 @@ def test_a_run_of_refused_rows_is_whole_after_a_reply(tmp_path, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "fault"),
-    [("judge", "500"), ("answer", "close"), pytest.param("judge", "hang", marks=pytest.mark.full)],
+    ("kind", "fault"), [("judge", "500"), ("answer", "close"), pytest.param("judge", "hang", marks=pytest.mark.full)]
 )
 def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
     with judge_server(draw=lambda body, seen: fault) as server:

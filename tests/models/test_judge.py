@@ -1,7 +1,5 @@
 """The judge: scores, reasons and statuses of rows, from a server on loopback."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

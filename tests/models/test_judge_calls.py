@@ -1,7 +1,5 @@
 """Calls that go wrong: every fault of a server, retries, budgets, and what is asked again."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Runs of a judge that are killed or interrupted at random moments, and go on from the store."""
 
-from __future__ import annotations
-
 import math
 import os
 import random

@@ -1,7 +1,5 @@
 """Rubrics that do not ask for a score: decisions, lists of claims, and which of two answers is better."""
 
-from __future__ import annotations
-
 import json
 import math
 

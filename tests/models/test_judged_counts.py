@@ -1,7 +1,5 @@
 """Judged rows counted by status: in the metadata and in the summary, over several parts."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -13,7 +11,7 @@ SCORED = {"ok": 3.0, "identical": 0.5}
 WITHOUT = {"missing": None, "too_long": None, "unparsed": None, "refused": None, "http": None}
 
 
-def part(counts: dict[str, int]) -> pa.Table:
+def part(counts):
     """Rows of these statuses; rows without a score are null."""
     statuses = [status for status, count in counts.items() for _ in range(count)]
     scores = [{**SCORED, **WITHOUT}[status] for status in statuses]

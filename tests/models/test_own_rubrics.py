@@ -1,7 +1,5 @@
 """The scores of a judge by a rubric of the user's: a metric wherever a metric may stand."""
 
-from __future__ import annotations
-
 import pickle
 import re
 

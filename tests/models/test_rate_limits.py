@@ -1,7 +1,5 @@
 """How much is asked at a time: requests and tokens a minute, and holds; and when a run ends."""
 
-from __future__ import annotations
-
 import asyncio
 
 from fastmetrics.base.errors import ServiceError

@@ -1,7 +1,5 @@
 """Replies and bodies of servers: each has the status, the score and the kind of failure that it should have."""
 
-from __future__ import annotations
-
 import json
 
 from fastmetrics.models.calls import completion, refusal_in
@@ -9,7 +7,7 @@ from fastmetrics.models.replies import grade_of, read_reply
 from tests.models.replies_of_servers import FAILURES, MORE, OBJECTS, THOUGHTS
 
 
-def found(body: str) -> str:
+def found(body):
     """What is read of a body, in the words of the set."""
     failure = completion(body).failure
     if failure is not None:

@@ -1,7 +1,5 @@
 """Replies of judges: what is read of them, what is repaired, and what is no score."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

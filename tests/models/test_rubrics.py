@@ -1,7 +1,5 @@
 """Rubrics: the shipped ones, files of one's own, and the fences around what is to be judged."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 
@@ -122,12 +120,7 @@ def test_one_quality_on_two_scales_has_two_columns(tmp_path):
         rubrics = ["faithfulness", "answer_faithfulness", "relevance", "answer_relevance"]
         made = fm.judge(table, rubrics, model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
     scores = {name: made[f"judge_{name}"][0].as_py() for name in rubrics}
-    assert scores == {
-        "faithfulness": 4.0,
-        "answer_faithfulness": 0.25,
-        "relevance": 4.0,
-        "answer_relevance": 0.25,
-    }
+    assert scores == {"faithfulness": 4.0, "answer_faithfulness": 0.25, "relevance": 4.0, "answer_relevance": 0.25}
     assert reading("judge_answer_faithfulness", 0.9, {}) == "good"
     assert reading("judge_answer_faithfulness", 0.4, {}) == "poor"
     assert reading("judge_answer_relevance", 0.9, {}) == "good"

@@ -1,10 +1,6 @@
 """Judging the answers of two tables against each other, joined by id."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,11 +27,11 @@ NEW = [
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _environment(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
-def longer(body: dict[str, Any]) -> str:
+def longer(body):
     """The verdict of a judge that prefers the longer answer."""
     first, second = (
         len(user_message(body).partition(f"<{name} id=")[2].partition("</")[0]) for name in ("first", "second")
@@ -44,7 +40,7 @@ def longer(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path):
     return jsonl(tmp_path / "old.jsonl", *OLD), jsonl(tmp_path / "new.jsonl", *NEW)
 
 
@@ -52,11 +48,11 @@ SCORES, STATUSES = [1.0, 0.0, 0.5, None], ["ok", "ok", "identical", "missing"]
 
 
 @pytest.mark.parametrize("form", ["paths", "tables", "named"])
-def test_the_second_answers_are_joined_by_id(tmp_path: Path, files: tuple[Path, Path], form: str) -> None:
-    tables: Any = list(files) if form == "paths" else [OLD, pa.Table.from_pylist(NEW)]
+def test_the_second_answers_are_joined_by_id(tmp_path, files, form):
+    tables = list(files) if form == "paths" else [OLD, pa.Table.from_pylist(NEW)]
     tables = dict(zip(("old", "new"), tables, strict=True)) if form == "named" else tables
     with judge_server(reply=longer) as judge:
-        settings: Any = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
+        settings = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
         made = fm.judge(tables, "preference", pairwise=True, keep="other_answer", **settings)
         assert judge.count == 4
     assert made["judge_preference"].to_pylist() == SCORES
@@ -67,9 +63,7 @@ def test_the_second_answers_are_joined_by_id(tmp_path: Path, files: tuple[Path, 
     assert (axis.systems, axis.orders.n, axis.orders.win_rate.value) == ((first, second), 3, 0.5)
 
 
-def test_the_command_compares_two_files(
-    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_compares_two_files(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with judge_server(reply=longer) as judge:
         options = ("--rubrics", "preference", "--model", "m", "--base-url", judge.url, "--store", "s.sqlite")
@@ -87,7 +81,7 @@ def test_the_command_compares_two_files(
     assert "wins are those of old over new" in shown
 
 
-def test_a_changed_second_table_is_another_run(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_a_changed_second_table_is_another_run(tmp_path, files):
     with judge_server(reply=longer) as judge:
         settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
         fm.judge(list(files), settings, pairwise=True, output=tmp_path / "o.parquet")
@@ -107,14 +101,14 @@ def test_a_changed_second_table_is_another_run(tmp_path: Path, files: tuple[Path
         ([{"id": 1.5, "answer": "a"}], ColumnError, "column 'id' holds double, not ids"),
     ],
 )
-def test_second_tables_that_do_not_fit(second: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
-    settings: Any = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s", "max_calls": 0}
+def test_second_tables_that_do_not_fit(second, error, message, tmp_path):
+    settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s", "max_calls": 0}
     with pytest.raises(error, match=message):
         fm.judge({"old": OLD, "new": second}, "preference", pairwise=True, **settings)
 
 
-def test_what_pairwise_refuses(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    settings: Any = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s", "max_calls": 0}
+def test_what_pairwise_refuses(tmp_path, files):
+    settings = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s", "max_calls": 0}
     with pytest.raises(OptionError, match="the rubric 'safety' does not compare two answers"):
         fm.judge(list(files), ["preference", "safety"], pairwise=True, **settings)
     with pytest.raises(OptionError, match="expected two tables of answers, got 1"):

@@ -1,7 +1,5 @@
 """Replies below the protocol: each kind has a status and a reason, without secrets, escape sequences and tracebacks."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Stores that several runs share, that are full, that can only be read, and that an output must not replace."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

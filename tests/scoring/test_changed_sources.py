@@ -1,11 +1,5 @@
 """A run is not resumed after its code changed: the file of a custom metric, or the version of the package."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import fastmetrics as fm
@@ -33,7 +27,7 @@ def cut(texts):
 """
 
 
-def start(folder: Path, progress: Callable[[Any], None] | None = None) -> Any:
+def start(folder, progress=None):
     fm.metrics.load_plugin(folder / "mine.py")
     source = open_source(folder / "rows.csv")
     planned = plan(source.names, ScoreRequest(["changing"]))
@@ -42,12 +36,12 @@ def start(folder: Path, progress: Callable[[Any], None] | None = None) -> Any:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A run that was stopped."""
     (tmp_path / "mine.py").write_text(PLUGIN)
     (tmp_path / "rows.csv").write_text("answer,reference\n" + "a,a\n" * 400)
 
-    def stop(progress: Any) -> None:
+    def stop(progress):
         if progress.rows >= 300:
             raise RuntimeError("stop")
 
@@ -56,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_changed_file_prevents_resuming(folder: Path) -> None:
+def test_a_changed_file_prevents_resuming(folder):
     """Of a run that was stopped, and of one that is complete."""
     for resumed, complete in ((200, False), (400, True)):
         (folder / "mine.py").write_text(PLUGIN.replace("0.5", "0.25"))
@@ -69,7 +63,7 @@ def test_a_changed_file_prevents_resuming(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [r"sources\.fastmetrics", "pyarrow"])
-def test_another_version_prevents_resuming(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_another_version_prevents_resuming(folder, monkeypatch, name):
     with monkeypatch.context() as changed:
         where = (engine_run, "__version__") if name != "pyarrow" else (engine_run.pa, "__version__")
         changed.setattr(*where, "99.0.0")
@@ -82,5 +76,5 @@ def test_another_version_prevents_resuming(folder: Path, monkeypatch: pytest.Mon
     ("metric", "files"),
     [("token_f1", set()), ("changing", {"mine.py"}), ("token_f1(tokenizer='changing_words')", {"mine.py"})],
 )
-def test_files_of_metrics_and_of_tokenizers_are_found(folder: Path, metric: str, files: set[str]) -> None:
+def test_files_of_metrics_and_of_tokenizers_are_found(folder, metric, files):
     assert set(source_digests(plan(["answer", "reference"], ScoreRequest([metric])))) == files

@@ -1,7 +1,5 @@
 """Which column of a table is read as what: names, aliases, ambiguity, and what is said of it afterwards."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores of the answers within longer texts: in memory, in files, in frames, on the command line, and resumed."""
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """``fm.columns``: what a table holds, what would be read of it, and what to type for the rest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from tests.support.program import program
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
 
 
-def test_a_recognised_file_shows_its_preset_and_what_is_read() -> None:
+def test_a_recognised_file_shows_its_preset_and_what_is_read():
     found = fm.columns(TOOLS / "inspect.eval")
     assert found.preset == "inspect_ai"
     answer = found.columns["answer"]
@@ -35,7 +33,7 @@ def test_a_recognised_file_shows_its_preset_and_what_is_read() -> None:
     assert json.loads(found.to_json())["columns"]["answer"]["filled"] == 2
 
 
-def test_what_is_not_found_is_said_with_what_to_type(tmp_path: Path) -> None:
+def test_what_is_not_found_is_said_with_what_to_type(tmp_path):
     rows = [{"body": {"said": "Paris"}, "gold": "Paris", "query": "Where?", "prompt": "Where?"}]
     (tmp_path / "rows.jsonl").write_text(json.dumps(rows[0]))
     found = fm.columns(tmp_path / "rows.jsonl")
@@ -48,7 +46,7 @@ def test_what_is_not_found_is_said_with_what_to_type(tmp_path: Path) -> None:
     assert named.rest == {"prompt": "text"}
 
 
-def test_a_column_of_another_kind_says_why_it_cannot_be_read(tmp_path: Path) -> None:
+def test_a_column_of_another_kind_says_why_it_cannot_be_read(tmp_path):
     pq.write_table(pa.table({"answer": [{"text": "Paris"}], "reference": ["Paris"]}), tmp_path / "rows.parquet")
     found = fm.columns(tmp_path / "rows.parquet")
     assert "expected text, got struct" in str(found.columns["answer"].fault)
@@ -56,13 +54,13 @@ def test_a_column_of_another_kind_says_why_it_cannot_be_read(tmp_path: Path) -> 
     assert found.rest == {"answer.text": "text"}
 
 
-def test_a_table_in_memory_has_names_alone() -> None:
+def test_a_table_in_memory_has_names_alone():
     found = fm.columns({"answer": ["a", None], "odd": [object(), object()]})
     assert found.columns["answer"].filled == 1
     assert found.rest == {"odd": ""}
 
 
-def test_bad_rows_and_a_later_one_of_another_type_do_not_stop_it(tmp_path: Path) -> None:
+def test_bad_rows_and_a_later_one_of_another_type_do_not_stop_it(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"id": 1, "latency_ms": "slow"}\n{"id": "b", "latency_ms": 7}')
     found = fm.columns(tmp_path / "rows.jsonl").columns
     assert {name: (column.first, column.rows) for name, column in found.items()} == {
@@ -71,7 +69,7 @@ def test_bad_rows_and_a_later_one_of_another_type_do_not_stop_it(tmp_path: Path)
     }
 
 
-def test_a_column_of_objects_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+def test_a_column_of_objects_leaves_the_others_as_they_are(tmp_path):
     chat, contexts = [{"role": "user", "content": "hi"}], [{"text": "a"}, {"text": "b"}]
     row = {"id": 1, "question": chat, "answer": "x", "reference": {"n": 1}, "contexts": contexts}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row))
@@ -84,7 +82,7 @@ def test_a_column_of_objects_leaves_the_others_as_they_are(tmp_path: Path) -> No
     assert named.columns["question"].first == "hi"
 
 
-def test_a_document_names_its_lists(tmp_path: Path) -> None:
+def test_a_document_names_its_lists(tmp_path):
     (tmp_path / "rows.json").write_text('{\n"n": 1, "rows": [{"answer": "a"}]}')
     with pytest.raises(FileFormatError, match="it has lists of objects at 'rows'; name the one to read with records="):
         fm.columns(tmp_path / "rows.json")
@@ -92,19 +90,19 @@ def test_a_document_names_its_lists(tmp_path: Path) -> None:
     assert found.columns["answer"].first == "a"
 
 
-def test_a_path_that_no_row_has_names_what_is_near() -> None:
+def test_a_path_that_no_row_has_names_what_is_near():
     with pytest.raises(ColumnError, match="unknown field 'outputs'; did you mean 'output'"):
         fm.columns(TOOLS / "promptfoo.json", columns={"answer": "response.outputs"})
 
 
-def test_the_command_prints_it() -> None:
+def test_the_command_prints_it():
     done = program("columns", str(TOOLS / "otlp.jsonl"))
     assert "read by the preset otlp" in done.out
     assert "(--columns reference=…) names a column or path" in " ".join(done.out.split())
     assert json.loads(program("columns", str(TOOLS / "otlp.jsonl"), "--json").out)["preset"] == "otlp"
 
 
-def test_expected_calls_of_tools_are_named_beside_a_conversation(tmp_path: Path) -> None:
+def test_expected_calls_of_tools_are_named_beside_a_conversation(tmp_path):
     call = {"type": "function", "function": {"name": "find", "arguments": "{}"}}
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
     (tmp_path / "log.jsonl").write_text(json.dumps({"messages": said, "gold": {"tools": [{"name": "find"}]}}))

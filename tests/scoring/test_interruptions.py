@@ -180,10 +180,7 @@ def _all(screen):
 
 @pytest.mark.parametrize(
     ("number", "code", "word"),
-    [
-        (signal.SIGINT, 130, "interrupted"),
-        pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.full),
-    ],
+    [(signal.SIGINT, 130, "interrupted"), pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.full)],
 )
 def test_a_signal_ends_the_run_with_its_code_and_one_line(tmp_path, rows, number, code, word):
     out = tmp_path / "out.parquet"

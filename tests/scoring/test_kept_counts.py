@@ -1,7 +1,5 @@
 """The counts of corpus metrics kept beside the scores: in files of every kind, through resumed runs, and refused."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

@@ -1,13 +1,9 @@
 """Columns of every Arrow type pass through, or are refused in words."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +17,7 @@ from fastmetrics.tables.readers import cell_bytes
 from tests.support.table_files import read
 
 _NOON = datetime.datetime(2024, 1, 2, 12)
-_KEPT: dict[str, tuple[Callable[[], pa.Array], object]] = {
+_KEPT = {
     "decimal": (lambda: pa.array([decimal.Decimal("1.25"), None]), ["1.25", None]),
     "decimals": (lambda: pa.array([[decimal.Decimal("1.25")], None]), [["1.25"], None]),
     "map": (lambda: pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())), [[{"key": "a", "value": 1}], None]),
@@ -38,11 +34,11 @@ _KEPT: dict[str, tuple[Callable[[], pa.Array], object]] = {
 }
 
 
-def _stored(type_: pa.DataType, values: list[object]) -> pa.Array:
+def _stored(type_, values):
     return pa.ExtensionArray.from_storage(type_, pa.array(values, type_.storage_type))
 
 
-def _write(path: Path, **columns: pa.Array) -> Path:
+def _write(path, **columns):
     table = pa.table({"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "a"], **columns})
     if path.suffix == ".parquet":
         pq.write_table(table, path)
@@ -52,7 +48,7 @@ def _write(path: Path, **columns: pa.Array) -> Path:
     return path
 
 
-def _is_in_parquet(kind: str) -> bool:
+def _is_in_parquet(kind):
     try:
         pq.write_table(pa.table({"kept": _KEPT[kind][0]()}), io.BytesIO())
     except pa.ArrowNotImplementedError:
@@ -67,7 +63,7 @@ _IN_FILES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), _IN_FILES)
-def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) -> None:
+def test_columns_of_any_type_are_kept(tmp_path, kind, suffix):
     made, expected = _KEPT[kind]
     rows = _write(tmp_path / f"in.{suffix}", kept=made())
     for name in ("o.parquet", "o.arrow", "o.csv", "o/"):
@@ -78,7 +74,7 @@ def test_columns_of_any_type_are_kept(tmp_path: Path, kind: str, suffix: str) ->
     assert cell_bytes(made()).tolist()[0] > 0
 
 
-def test_unsupported_kept_types_are_named(tmp_path: Path) -> None:
+def test_unsupported_kept_types_are_named(tmp_path):
     months = pa.array([(1, 2, 3), None], pa.month_day_nano_interval())
     bytes_ = pa.array([b"\xff", None])
     rows = _write(tmp_path / "in.arrow", months=months, bytes=bytes_)
@@ -94,7 +90,7 @@ def test_unsupported_kept_types_are_named(tmp_path: Path) -> None:
         score(_write(tmp_path / "u.arrow", kept=union), output=tmp_path / "u.csv", metrics=["token_f1"], keep=["kept"])
 
 
-def test_decimals_and_views_are_scored(tmp_path: Path) -> None:
+def test_decimals_and_views_are_scored(tmp_path):
     latency = pa.array([decimal.Decimal("1.5"), None])
     contexts = pa.array([["a b", "c"], None], pa.list_view(pa.string()))
     source = open_source(_write(tmp_path / "in.arrow", latency_ms=latency, contexts=contexts))
@@ -105,7 +101,7 @@ def test_decimals_and_views_are_scored(tmp_path: Path) -> None:
     assert rejects == []
 
 
-def test_views_in_any_order_are_lists() -> None:
+def test_views_in_any_order_are_lists():
     views = pa.ListViewArray.from_arrays([2, 0, 1], [1, 2, 0], pa.array(["a", "b", "c"]), mask=pa.array([False] * 3))
     assert as_lists(views).to_pylist() == views.to_pylist() == [["c"], ["a", "b"], []]
     assert cell_bytes(views).tolist() == [2, 4, 0], "an element of a view counts a byte more"

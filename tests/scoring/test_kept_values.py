@@ -1,12 +1,8 @@
 """Values of kept columns: what the user had stays as it was, and what lies hidden under a null stays hidden."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +15,7 @@ from fastmetrics.tables.encoders import undefined_as_null
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
 DAY = datetime.datetime(2020, 2, 2)
-TYPES: dict[str, tuple[pa.DataType, Callable[[int], object]]] = {
+TYPES = {
     "float64": (pa.float64(), float),
     "float16": (pa.float16(), np.float16),
     "int8": (pa.int8(), int),
@@ -41,7 +37,7 @@ TYPES: dict[str, tuple[pa.DataType, Callable[[int], object]]] = {
 }
 
 
-def array(kind: str, numbers: list[int | None], hidden: int) -> pa.Array:
+def array(kind, numbers, hidden):
     """Values made of numbers; under a null lies what ``hidden`` makes."""
     type_, make = TYPES[kind]
     plain = type_.storage_type if isinstance(type_, pa.BaseExtensionType) else type_
@@ -52,7 +48,7 @@ def array(kind: str, numbers: list[int | None], hidden: int) -> pa.Array:
     return pa.ExtensionArray.from_storage(type_, found) if plain != type_ else found
 
 
-def _with_validity(whole: pa.Array, bits: pa.Buffer) -> pa.Array:
+def _with_validity(whole, bits):
     if pa.types.is_fixed_size_list(whole.type) or pa.types.is_list(whole.type) or pa.types.is_map(whole.type):
         buffers = whole.buffers()[: 1 if pa.types.is_fixed_size_list(whole.type) else 2]
         child = whole.values if not pa.types.is_map(whole.type) else _entries(whole)
@@ -62,7 +58,7 @@ def _with_validity(whole: pa.Array, bits: pa.Buffer) -> pa.Array:
     return pa.Array.from_buffers(whole.type, len(whole), [bits, *whole.buffers()[1:]])
 
 
-def _entries(maps: pa.MapArray) -> pa.StructArray:
+def _entries(maps):
     kind = maps.type
     fields = [pa.field("key", kind.key_type, nullable=False), kind.item_field]
     return pa.StructArray.from_arrays([maps.keys, maps.items], fields=fields)
@@ -70,7 +66,7 @@ def _entries(maps: pa.MapArray) -> pa.StructArray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
-def test_bytes_under_nulls_are_ignored(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_under_nulls_are_ignored(tmp_path, kind, monkeypatch):
     """Whatever it is, the bytes of the output are the same: a run that goes on may have read other memory."""
     monkeypatch.setattr(run, "describe_inputs", lambda *_: None)  # the metadata hold the input's size, which differs
     numbers = [1, None, 2, None, None, 3, 1, None]
@@ -87,7 +83,7 @@ def test_bytes_under_nulls_are_ignored(tmp_path: Path, kind: str, monkeypatch: p
     assert made[0] == made[1] == made[2]
 
 
-def test_bytes_under_nulls_in_lists_are_ignored(tmp_path: Path) -> None:
+def test_bytes_under_nulls_in_lists_are_ignored(tmp_path):
     made = []
     for hidden in (1, 4):
         items = array("date", [1, None, 2, None], hidden)
@@ -102,7 +98,7 @@ def test_bytes_under_nulls_in_lists_are_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "bool", "date", "duration", "int8", "string", "list"])
-def test_kept_columns_have_the_same_bytes_however_parquet_was_read(tmp_path: Path, kind: str) -> None:
+def test_kept_columns_have_the_same_bytes_however_parquet_was_read(tmp_path, kind):
     """The reader leaves other values under nulls where its batches end elsewhere."""
     numbers = [None if n % 3 == 1 or n % 7 == 2 else n % 5 for n in range(4000)]
     kept = array(kind, numbers, 0)
@@ -119,7 +115,7 @@ def test_kept_columns_have_the_same_bytes_however_parquet_was_read(tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.arrow", "o.csv", "o/"])
 @pytest.mark.parametrize("type_", [pa.float64(), pa.float32()])
-def test_numbers_of_the_user_stay_as_they_were(tmp_path: Path, name: str, type_: pa.DataType) -> None:
+def test_numbers_of_the_user_stay_as_they_were(tmp_path, name, type_):
     """A NaN of a score is undefined, and null in files; one in a column that is kept is the user's own."""
     odd = pa.array(ODD, type_, from_pandas=False)
     rows = pa.table({"id": range(8), "answer": ["a"] * 8, "reference": ["a"] * 8, "latency_ms": odd, "odd": odd})
@@ -135,7 +131,7 @@ def test_numbers_of_the_user_stay_as_they_were(tmp_path: Path, name: str, type_:
     assert table["odd"].type == type_
 
 
-def test_an_undefined_score_is_null_over_zero() -> None:
+def test_an_undefined_score_is_null_over_zero():
     batch = pa.record_batch({"kept": pa.array([math.nan, 1.0, None]), "score": pa.array([math.nan, 1.0, None])})
     made = undefined_as_null(batch, {"kept"})
     assert made["score"].to_pylist() == [None, 1.0, None]

@@ -1,14 +1,10 @@
 """A table is the same table in memory and in files: one function reads both, and returns a table or writes a file."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import io
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +37,7 @@ ROWS = {
 }
 TABLE = pa.table(ROWS)
 METRICS = "token_f1,corpus_bleu,tfidf_cosine,latency_ms"
-KINDS: dict[str, Any] = {
+KINDS = {
     "arrow": lambda: TABLE,
     "chunks": lambda: pa.concat_tables([TABLE.slice(0, 13), TABLE.slice(13)]),
     "reader": lambda: pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(max_chunksize=9)),
@@ -56,21 +52,21 @@ KINDS: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_parts(monkeypatch):
     """Several parts of several batches."""
     for name, size in (("part_rows", 16), ("read_batch_rows", 6), ("batch_rows", 6), ("folder_part_rows", 16)):
         monkeypatch.setattr(SIZES, name, size)
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path):
     """The rows in a file."""
     with pa.ipc.new_file(tmp_path / "rows.arrow", TABLE.schema) as writer:
         writer.write_table(TABLE)
     return tmp_path / "rows.arrow"
 
 
-def without_inputs(path: Path) -> dict[str, Any]:
+def without_inputs(path):
     """The metadata of an output, without the names of the inputs and the types of text, which Polars has its own of."""
     return {name: value for name, value in read_metadata(path).items() if name not in ("inputs", "schema", "output")}
 
@@ -80,10 +76,8 @@ def without_inputs(path: Path) -> dict[str, Any]:
     ("name", "kind"),
     [("s.csv", "dictionary"), ("s.csv", "dicts"), ("s.jsonl", "polars"), *(("s.parquet", kind) for kind in KINDS)],
 )
-def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
-    tmp_path: Path, rows: Path, kind: str, name: str
-) -> None:
-    options: dict[str, Any] = {"metrics": METRICS, "keep": ["note"], "name": "a run"}
+def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(tmp_path, rows, kind, name):
+    options = {"metrics": METRICS, "keep": ["note"], "name": "a run"}
     for folder in ("file", "memory"):
         (tmp_path / folder).mkdir()
     of_file = fm.score(rows, output=tmp_path / "file" / name, **options)
@@ -99,7 +93,7 @@ def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "jsonl", "csv"])
-def test_files_are_scored_in_memory_as_the_same_table(tmp_path: Path, rows: Path, suffix: str) -> None:
+def test_files_are_scored_in_memory_as_the_same_table(tmp_path, rows, suffix):
     metrics = METRICS if suffix != "csv" else "latency_ms"
     if suffix == "jsonl":
         rows = tmp_path / "rows.jsonl"
@@ -115,17 +109,17 @@ def test_files_are_scored_in_memory_as_the_same_table(tmp_path: Path, rows: Path
     assert fm.scoring.profile(rows, metrics).rows == fm.scoring.profile(TABLE, metrics).rows == 40
 
 
-def test_standard_input_is_scored(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_scored(rows, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.read_bytes())))
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-OF_FILES: dict[str, Any] = {"on_error": "skip", "batch_rows": 5}
-OF_RUNS: dict[str, Any] = {"resume": True, "overwrite": True, "name": "a run", "times": True}
+OF_FILES = {"on_error": "skip", "batch_rows": 5}
+OF_RUNS = {"resume": True, "overwrite": True, "name": "a run", "times": True}
 
 
 @pytest.mark.parametrize("option", [*OF_FILES, *OF_RUNS])
-def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
+def test_options_of_outputs_need_an_output(rows, option):
     options = (
         {option: OF_RUNS[option]}
         if option in OF_RUNS
@@ -136,22 +130,22 @@ def test_options_of_outputs_need_an_output(rows: Path, option: str) -> None:
             fm.score(table, "token_f1", **options)
 
 
-def test_every_option_of_a_run_is_refused_without_an_output() -> None:
+def test_every_option_of_a_run_is_refused_without_an_output():
     assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
     of_reading = {field.name for field in dataclasses.fields(fm.tables.ReadSettings)}
     assert {field.name for field in dataclasses.fields(fm.tables.FileSettings)} - of_reading == set(OF_FILES)
 
 
-def test_progress_is_that_of_all_rows(rows: Path) -> None:
+def test_progress_is_that_of_all_rows(rows):
     for table in (TABLE, rows):
-        steps: list[Any] = []
+        steps = []
         fm.score(table, "token_f1", progress=steps.append)
         assert [step.rows for step in steps][-1] == 40
         assert [step.rows for step in steps] == sorted(step.rows for step in steps)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path: Path, rows: Path, threads: int) -> None:
+def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path, rows, threads):
     """A batch ends with its part, and has ``SIZES.read_batch_rows`` without the option."""
     starts = range(0, 40, SIZES.part_rows)
     for batch_rows in (1, 7, 100, None):
@@ -159,7 +153,7 @@ def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path: Path, ro
         stops = [min(start + SIZES.part_rows, 40) for start in starts]
         ends = zip(starts, stops, strict=True)
         expected = [min(first + size, stop) for start, stop in ends for first in range(start, stop, size)]
-        steps: list[Any] = []
+        steps = []
         fm.score(
             rows,
             "answer_words",
@@ -171,7 +165,7 @@ def test_batches_of_files_have_at_most_the_rows_of_the_option(tmp_path: Path, ro
         assert [step.rows for step in steps] == expected
 
 
-PROGRESS: dict[str, Any] = {
+PROGRESS = {
     "with_scores": lambda table, output, more: fm.with_scores(table, "answer_words", **more),
     "score": lambda table, output, more: fm.score(table, "answer_words", output=output, **more),
     "embed": lambda table, output, more: fm.embed(
@@ -197,9 +191,7 @@ CALLS = [(name, *way) for name in PROGRESS for way in (WAYS if name != "with_sco
 
 
 @pytest.mark.parametrize(("name", "in_memory", "output"), CALLS)
-def test_progress_counts_the_rows_of_every_function(
-    tmp_path: Path, rows: Path, name: str, output: str | None, in_memory: bool
-) -> None:
+def test_progress_counts_the_rows_of_every_function(tmp_path, rows, name, output, in_memory):
     """Each function with ``progress`` calls it batch by batch: with more rows each time, in the end with all.
 
     ``evaluate_rag`` counts in each of its stages, which are these functions; ``warm_up`` counts kernels.
@@ -208,7 +200,7 @@ def test_progress_counts_the_rows_of_every_function(
     assert {*PROGRESS, "evaluate_rag", "warm_up"} == {
         each for each in functions if "progress" in inspect.signature(functions[each]).parameters
     }
-    counted: list[int] = []
+    counted = []
     keep = {"keep": ["id", "note"]} if name == "answer" else {}
     place = None if output is None else tmp_path / output
     PROGRESS[name](TABLE if in_memory else rows, place, {"progress": lambda done: counted.append(done.rows), **keep})
@@ -217,19 +209,19 @@ def test_progress_counts_the_rows_of_every_function(
     assert len(counted) > 1 or name != "embed"
 
 
-def test_a_format_is_of_files() -> None:
+def test_a_format_is_of_files():
     with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
         fm.score(TABLE, "token_f1", files=fm.tables.FileSettings(format="csv"))
 
 
-def test_kept_columns_keep_their_types_in_memory() -> None:
+def test_kept_columns_keep_their_types_in_memory():
     scores = fm.score(KINDS["dictionary"](), "token_f1", keep=["note", "latency_ms"])
     assert scores.column_names == ["id", "note", "latency_ms", "token_f1"]
     assert scores["note"].to_pylist() == ROWS["note"]
     assert pa.types.is_dictionary(scores["note"].type)
 
 
-def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
+def test_bad_rows_in_memory_are_set_aside(tmp_path):
     long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
     with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
         fm.score(long, "token_f1", output=tmp_path / "o.jsonl", files=fm.tables.FileSettings(max_row_bytes=150))
@@ -241,18 +233,16 @@ def test_bad_rows_in_memory_are_set_aside(tmp_path: Path) -> None:
     assert (reject["file"], reject["row"]) == ("the table", 1)
 
 
-def test_bad_rows_of_files_are_named_in_memory(tmp_path: Path) -> None:
+def test_bad_rows_of_files_are_named_in_memory(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"answer": "a", "reference": "a"}\n{"answer": \n')
     with pytest.raises(InputError, match=r"rows\.jsonl, line 2: "):
         fm.score(tmp_path / "rows.jsonl", "token_f1")
 
 
-def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(tmp_path, monkeypatch):
     calls = []
 
-    def progress(done: Any) -> None:
+    def progress(done):
         calls.append(done)
         if len(calls) == 5:
             raise KeyboardInterrupt
@@ -269,7 +259,7 @@ def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-def test_a_source_of_a_table_reads_only_what_is_selected() -> None:
+def test_a_source_of_a_table_reads_only_what_is_selected():
     source = FrameSource({"answer": ["a", None], "meta": [object(), object()], "n": [1, 2]})
     assert (source.names, source.rows) == (["answer", "meta", "n"], None)
     selection = source.select({"n": "number"})
@@ -279,26 +269,26 @@ def test_a_source_of_a_table_reads_only_what_is_selected() -> None:
         source.select({"n": "text"})
 
 
-def test_batches_of_different_types_are_named() -> None:
+def test_batches_of_different_types_are_named():
     batches = [pa.table({"answer": ["a"], "x": [1]}), pa.table({"answer": ["b"], "x": ["b"]})]
     with pytest.raises(ColumnError, match="columns of different types"):
         FrameSource(batches).hold(["x"])
 
 
-def shouted(question: str) -> str:
+def shouted(question):
     """A bot."""
     return question.upper()
 
 
-def letters(texts: Any) -> np.ndarray:
+def letters(texts):
     """A made-up model."""
     return np.array([[len(text), text.count("P") + 1.0] for text in texts], np.float32)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "reader", "pandas"])
 @pytest.mark.parametrize("sample", [None, 7])
-def test_bots_answer_tables_and_files_alike(tmp_path: Path, rows: Path, kind: str, sample: int | None) -> None:
-    options: dict[str, Any] = {"keep": ["note"], "sample": sample, "repeats": 2}
+def test_bots_answer_tables_and_files_alike(tmp_path, rows, kind, sample):
+    options = {"keep": ["note"], "sample": sample, "repeats": 2}
     tables = [
         fm.answer(KINDS[kind](), shouted, **options),
         fm.answer(rows, shouted, **options),
@@ -313,7 +303,7 @@ def test_bots_answer_tables_and_files_alike(tmp_path: Path, rows: Path, kind: st
 
 
 @pytest.mark.parametrize("kind", ["arrow", "reader", "pandas", "dictionary"])
-def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path, kind: str) -> None:
+def test_texts_are_embedded_alike_in_tables_and_files(tmp_path, rows, kind):
     embedder = fm.Embedder(letters)
     tables = [
         fm.embed(KINDS[kind](), embedder, keep="note"),
@@ -330,8 +320,8 @@ def test_texts_are_embedded_alike_in_tables_and_files(tmp_path: Path, rows: Path
 
 
 @pytest.mark.parametrize("sample", [None, 30])
-def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample: int | None) -> None:
-    options: dict[str, Any] = {"keep": ["note"], "sample": sample}
+def test_models_judge_tables_and_files_alike(tmp_path, rows, sample):
+    options = {"keep": ["note"], "sample": sample}
     with judge_server() as server:
         settings = fm.models.JudgeSettings("safety", "m", base_url=server.url, store=tmp_path / "s.sqlite")
         tables = [
@@ -349,7 +339,7 @@ def test_models_judge_tables_and_files_alike(tmp_path: Path, rows: Path, sample:
     assert fm.summarize(tables[0])["judge_safety"].mean == fm.summarize(tmp_path / "file.parquet")["judge_safety"].mean
 
 
-def test_settings_of_a_judge_are_given_once() -> None:
+def test_settings_of_a_judge_are_given_once():
     with pytest.raises(OptionError, match=r"^model=: set it in the JudgeSettings"):
         fm.judge(TABLE, fm.models.JudgeSettings("safety", "m"), model="other")
 
@@ -361,13 +351,13 @@ def test_settings_of_a_judge_are_given_once() -> None:
         lambda **given: fm.embed(TABLE, fm.Embedder(letters), **given),
     ],
 )
-def test_options_of_outputs_need_an_output_everywhere(call: Any) -> None:
+def test_options_of_outputs_need_an_output_everywhere(call):
     for option in ("resume", "overwrite"):
         with pytest.raises(OptionError, match=rf"^{option}=True: applies to results in a file"):
             call(**{option: True})
 
 
-def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path):
     asked = {"id": [1, 2], "question": ["how to pay", None]}
     faq = {"question": ["Where is it?", "How do I pay?"], "answer": ["=By mail", "=Online"]}
     pq.write_table(pa.table(asked), tmp_path / "asked.parquet")
@@ -382,7 +372,7 @@ def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path: Path) -> N
         fm.match(asked, faq, overwrite=True)
 
 
-def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path):
     scores = {"id": ["007", "7", "8", "9"], "token_f1": [0.1, 0.4, 0.35, 0.8]}
     labels = {"id": ["9", "8", "7", "007"], "label": [1, 1, 0, 0]}
     paths = tmp_path / "scores.csv", tmp_path / "labels.csv"
@@ -393,7 +383,7 @@ def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path: Path) -> No
     assert fm.validate(str(paths[0]), labels).to_json() == expected
 
 
-def test_files_are_summarized_as_the_table_they_hold(tmp_path: Path, rows: Path) -> None:
+def test_files_are_summarized_as_the_table_they_hold(tmp_path, rows):
     paths = [fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").output for start in (0, 20)]
     both = fm.summarize(paths)
     assert both.n_rows == 40
@@ -402,7 +392,7 @@ def test_files_are_summarized_as_the_table_they_hold(tmp_path: Path, rows: Path)
     assert fm.summarize(f"{tmp_path}/*.csv", statistics={"latency_ms": ["p50"]}).figures["latency_ms.p50"] == 19.5
 
 
-def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) -> None:
+def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path):
     runs = {"a": {"q": {"x": 2.0, "y": 1.0}, "p": {"x": 1.0}}, "b": {"q": {"x": 1.0, "y": 2.0}}}
     qrels = {"q": {"x": 1}, "p": {"x": 1}}
     for name, run in runs.items():
@@ -422,7 +412,7 @@ def test_several_runs_are_ranked_alike_in_memory_and_in_files(tmp_path: Path) ->
     assert fm.rank(runs["b"], qrels, "mrr").mean == {"mrr": 0.5}
 
 
-def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Path) -> None:
+def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"n": "a"}\n{"n": \n{"n": "' + "b" * 99 + '"}\n{"n": "c"}\n')
     settings = ReadSettings(max_row_bytes=60)
@@ -436,7 +426,7 @@ def test_finished_batches_leave_bad_rows_out_or_end_with_the_first(tmp_path: Pat
             assert all(batch.schema.equals(selection.schema) for batch in batches)
 
 
-def test_sampled_rows_keep_their_place(tmp_path: Path, rows: Path) -> None:
+def test_sampled_rows_keep_their_place(tmp_path, rows):
     """The label of a frame's index, or the number of the row, so that judgements and answers return to their rows."""
     frame = pd.DataFrame(ROWS, index=pd.Index([f"r{n}" for n in range(40)], name="label"))
     with judge_server() as server:

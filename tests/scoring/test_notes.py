@@ -1,12 +1,7 @@
 """Every function that scores without a summary hands on the notes of one, as a warning, once a call."""
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +21,7 @@ DROPPED = "6 of 6 scored rows (100 %) are in a script other than Latin, whose wo
 UNSPACED = "6 of 6 scored rows (100 %) are in a script without spaces"
 
 
-def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+def told(call):
     """What a call returns, and the notes that it hands on, each warning with the line that made the call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -36,12 +31,12 @@ def told(call: Callable[[], Any]) -> tuple[Any, list[str]]:
     return result, [note for one in caught for note in str(one.message).split("\n")]
 
 
-def accessor(frame: Any) -> Any:
+def accessor(frame):
     (fm.pandas if isinstance(frame, pd.DataFrame) else fm.polars).register()
     return frame.fm
 
 
-KINDS: dict[str, Callable[[dict[str, list[str]]], Any]] = {
+KINDS = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "lazy": lambda rows: pl.DataFrame(rows).lazy(),
@@ -53,14 +48,14 @@ KINDS: dict[str, Callable[[dict[str, list[str]]], Any]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rows", "note"), [(RUSSIAN, f"rougeL_f1: {DROPPED}"), (CHINESE, f"token_f1: {UNSPACED}")])
-def test_tables_of_every_kind_hand_on_the_notes_of_their_summary(kind: str, rows: Any, note: str) -> None:
+def test_tables_of_every_kind_hand_on_the_notes_of_their_summary(kind, rows, note):
     table = KINDS[kind](rows)
     metric = note.split(":", maxsplit=1)[0]
     scores, of_score = told(lambda: fm.score(table, metric))
     assert [one[: len(note)] for one in of_score] == [note]
     assert of_score == fm.summarize(scores).notes
 
-    def with_scores() -> Any:
+    def with_scores():
         scored = fm.with_scores(table, metric)
         return scored.collect(engine="in-memory") if kind == "lazy" else scored
 
@@ -72,7 +67,7 @@ def test_tables_of_every_kind_hand_on_the_notes_of_their_summary(kind: str, rows
     assert told(lambda: fm.with_scores(KINDS[kind](ENGLISH), metric))[1] == []
 
 
-def test_the_warning_is_at_the_line_of_the_caller() -> None:
+def test_the_warning_is_at_the_line_of_the_caller():
     for call in (
         lambda: fm.score(RUSSIAN, "rougeL_f1"),
         lambda: fm.with_scores(RUSSIAN, "rougeL_f1"),
@@ -106,20 +101,17 @@ def test_the_warning_is_at_the_line_of_the_caller() -> None:
         (lambda: accessor(pd.DataFrame(CHINESE)).token_f1(), f"token_f1: {UNSPACED}"),
         (lambda: accessor(pd.DataFrame(CHINESE)).score("token_f1"), f"token_f1: {UNSPACED}"),
         (lambda: accessor(pl.DataFrame(CHINESE)).with_scores("token_f1"), f"token_f1: {UNSPACED}"),
-        (
-            lambda: pl.DataFrame(CHINESE).select(fm.polars.token_f1("answer", "reference")),
-            f"token_f1: {UNSPACED}",
-        ),
+        (lambda: pl.DataFrame(CHINESE).select(fm.polars.token_f1("answer", "reference")), f"token_f1: {UNSPACED}"),
         (lambda: fm.datasets.scorer("token_f1")(CHINESE), f"token_f1: {UNSPACED}"),
         (lambda: fm.scoring.assert_scores(CHINESE, "token_f1 > 0.5", min_n=1), f"token_f1: {UNSPACED}"),
     ],
 )
-def test_functions_of_one_metric_and_frames(call: Callable[[], Any], start: str | None) -> None:
+def test_functions_of_one_metric_and_frames(call, start):
     notes = told(call)[1]
     assert [note.startswith(start or "no note") for note in notes[:1]] == [True] * (start is not None)
 
 
-def test_duckdb_tells_once_of_a_query_of_many_pieces() -> None:
+def test_duckdb_tells_once_of_a_query_of_many_pieces():
     import duckdb
 
     with duckdb.connect() as connection:
@@ -128,12 +120,12 @@ def test_duckdb_tells_once_of_a_query_of_many_pieces() -> None:
         assert len(told(lambda: connection.sql(query).fetchall())[1]) == 1
 
 
-def test_a_tier_names_what_the_columns_do_not_allow() -> None:
+def test_a_tier_names_what_the_columns_do_not_allow():
     notes = told(lambda: fm.score({"answer": ["a"], "reference": ["a"], "question": ["q"]}, suites="tier3"))[1]
     assert any(note.startswith("tier3: not scored for lack of columns: ") for note in notes)
 
 
-def test_frames_of_pandas_keep_notes_with_all_their_rows_only() -> None:
+def test_frames_of_pandas_keep_notes_with_all_their_rows_only():
     frame = pd.DataFrame({**RUSSIAN, "id": range(6)}, index=list("abcdef"))
     scored = told(lambda: fm.with_scores(frame, "rougeL_f1,token_f1"))[0]
     (note,) = fm.summarize(scored).notes
@@ -147,7 +139,7 @@ def test_frames_of_pandas_keep_notes_with_all_their_rows_only() -> None:
     assert frame.attrs == {}
 
 
-def test_pandas_frames_tell_undefined_scores_from_missing_ones() -> None:
+def test_pandas_frames_tell_undefined_scores_from_missing_ones():
     rows = {"retrieved_ids": [["a"], ["a"], None], "relevant_ids": [["a"], [], ["a"]]}
     for kind in (pd.DataFrame, pa.table):
         summary = fm.summarize(told(lambda kind=kind: fm.with_scores(kind(rows), "reciprocal_rank"))[0])
@@ -159,7 +151,7 @@ def test_pandas_frames_tell_undefined_scores_from_missing_ones() -> None:
 
 @pytest.mark.skipif(not importlib.util.find_spec("wordllama"), reason="not installed: wordllama")
 @pytest.mark.parametrize("embedder", ["wordllama", "Embedder"])
-def test_the_default_embedder_is_a_model_of_english(embedder: str) -> None:
+def test_the_default_embedder_is_a_model_of_english(embedder):
     model = fm.Embedder() if embedder == "Embedder" else embedder
     rows = {**RUSSIAN, "contexts": [["Париж [1]."]] * 6}
     scores, notes = told(lambda: fm.score(rows, "semantic_similarity", embedder=model))
@@ -176,14 +168,14 @@ def test_the_default_embedder_is_a_model_of_english(embedder: str) -> None:
     assert told(lambda: fm.score(ENGLISH, "semantic_similarity", embedder=model))[1] == []
 
 
-def test_vectors_of_other_models_have_no_such_note() -> None:
+def test_vectors_of_other_models_have_no_such_note():
     own = fm.Embedder(lambda texts: np.ones((len(texts), 2), np.float32))
     assert told(lambda: fm.score(RUSSIAN, "semantic_similarity", embedder=own))[1] == []
     vectors = {"answer_embedding": [[1.0, 0.0]] * 2, "question": ["где?"] * 2, "reference_embedding": [[1.0, 0.0]] * 2}
     assert told(lambda: fm.summarize(fm.score(vectors, "semantic_similarity,response_semantic_consistency")))[1] == []
 
 
-def test_judge_tells_of_lists_too(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judge_tells_of_lists_too(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     rows = {"question": ["q"], "answer": ["a"], "reference": ["['a', 'b']"]}
     with judge_server() as judge:
@@ -193,13 +185,13 @@ def test_judge_tells_of_lists_too(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
     assert notes[0].startswith("reference: 1 text is a list")
 
 
-def test_results_with_a_summary_do_not_warn(tmp_path: Any) -> None:
+def test_results_with_a_summary_do_not_warn(tmp_path):
     scored, notes = told(lambda: fm.score(RUSSIAN, "rougeL_f1", output=tmp_path / "a.parquet"))
     assert notes == []
     assert scored.summary.notes[0].startswith(f"rougeL_f1: {DROPPED}")
 
 
-def test_readers_of_the_table_itself_are_not_changed() -> None:
+def test_readers_of_the_table_itself_are_not_changed():
     source = FrameSource(pd.DataFrame(ENGLISH))
     assert source.names == ["answer", "reference"]
 
@@ -218,7 +210,7 @@ SIGNS = {
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("begin", [0, 40])
-def test_a_note_stands_where_some_rows_have_its_sign_and_nowhere_else(sign: str, begin: int, tmp_path: Path) -> None:
+def test_a_note_stands_where_some_rows_have_its_sign_and_nowhere_else(sign, begin, tmp_path):
     """What only some bytes tell is seen wherever a text lies, in memory and in a file."""
     column, text, rows, note = SIGNS[sign]
     plain = ["thin here, a < b of the anal thou"[:begin] + f" word {n}" for n in range(100)]
@@ -230,7 +222,7 @@ def test_a_note_stands_where_some_rows_have_its_sign_and_nowhere_else(sign: str,
     assert sum(note in one for one in _notes(table, tmp_path)) == 1
 
 
-def _notes(table: dict[str, list[str]], folder: Path) -> list[str]:
+def _notes(table, folder):
     """The notes on token_f1 of a table in memory, which are those of a file."""
     _, notes = told(lambda: fm.score(table, "token_f1"))
     pq.write_table(pa.table(table), folder / "rows.parquet")

@@ -1,9 +1,6 @@
 """Ray Data and the scorer: the scores of a Dataset are those of the same rows at hand, bit for bit."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -36,11 +33,11 @@ def cluster():
 
 
 @pytest.fixture(scope="module")
-def table() -> pa.Table:
+def table():
     return rows(3000)
 
 
-def table_of(dataset) -> pa.Table:
+def table_of(dataset):
     """All rows of a Dataset."""
     return pa.concat_tables(dataset.iter_batches(batch_size=None, batch_format="pyarrow"))
 
@@ -52,7 +49,7 @@ def test_scores_have_the_same_bits(table, blocks):
     assert bits(table_of(made)) == bits(fm.score(table, METRICS))
 
 
-def test_the_lines_of_the_docs_make_a_score_file(table, tmp_path: Path, monkeypatch, capsys):
+def test_the_lines_of_the_docs_make_a_score_file(table, tmp_path, monkeypatch, capsys):
     """Read, scored and written by Ray; summarized, compared and gated like the output of a run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "answers").mkdir()

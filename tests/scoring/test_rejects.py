@@ -1,9 +1,6 @@
 """The file of rejected rows: what a line says, whatever the row was, and in which order."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +11,7 @@ from fastmetrics.tables.readers import Limits, Position, Reject
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 
-def rejects(source: Path, **options: object) -> list[dict[str, object]]:
+def rejects(source, **options):
     """The rejects of a run, line by line."""
     output = source.with_name("o.jsonl")
     made = run(open_source(source), FunctionMaker(choosy, KINDS), output, on_error="skip", overwrite=True, **options)
@@ -22,7 +19,7 @@ def rejects(source: Path, **options: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(("where", "unit"), [("line 7", "line"), ("row 7", "row")])
-def test_reject_line_holds_file_place_column_reason_and_row(where: str, unit: str) -> None:
+def test_reject_line_holds_file_place_column_reason_and_row(where, unit):
     text = Reject(Position(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
     assert json.loads(text) == {
         "file": "in.csv",
@@ -37,13 +34,13 @@ def test_reject_line_holds_file_place_column_reason_and_row(where: str, unit: st
 
 
 @pytest.mark.parametrize("length", [9_999, 10_000, 10_001, 3_000_000])
-def test_long_rejected_row_is_cut_after_10_000_characters(tmp_path: Path, length: int) -> None:
+def test_long_rejected_row_is_cut_after_10_000_characters(tmp_path, length):
     (tmp_path / "in.jsonl").write_text('{"id": 1, "answer": "x"}\n' + "ü" * length, encoding="utf-8")
     (found,) = rejects(tmp_path / "in.jsonl")
     assert found["raw"] == "ü" * min(length, 10_000)
 
 
-def test_rejects_are_in_row_order(tmp_path: Path) -> None:
+def test_rejects_are_in_row_order(tmp_path):
     """Whether the reader found them or scoring did, and whichever comes first within a batch."""
     answers = ["short", "fine", "bad", "fine", "a,b", "caf\udce9", "bad", "fine", "short", "a,b", "caf\udce9", "bad"]
     lines = [f"q{n}" if one == "short" else f"q{n},{one}" for n, one in enumerate(answers)]
@@ -54,7 +51,7 @@ def test_rejects_are_in_row_order(tmp_path: Path) -> None:
             assert [one["row"] for one in found] == [n for n, one in enumerate(answers) if one != "fine"]
 
 
-def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> None:
+def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path):
     answers = pa.array([b"caf\xe9", None], pa.binary()).view(pa.string())
     table = pa.table({"id": [7, 8], "answer": answers, "more": ["x", "y"]})
     pq.write_table(table, tmp_path / "in.parquet")
@@ -68,7 +65,7 @@ def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path: Path) -> 
     }
 
 
-def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path: Path) -> None:
+def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path):
     for name, answers in (("a.csv", ["fine", "fine"]), ("b.csv", ["bad", "fine", "bad"])):
         (tmp_path / name).write_text("\n".join(["id,answer", *(f"q{n},{one}" for n, one in enumerate(answers))]))
     sources, output = open_source([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "o.jsonl"
@@ -77,8 +74,8 @@ def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path: Path) -> None:
     assert [(one["file"], one["row"]) for one in found] == [(str(tmp_path / "b.csv"), 0), (str(tmp_path / "b.csv"), 2)]
 
 
-def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path: Path) -> None:
-    def fails(batch: pa.RecordBatch) -> pa.RecordBatch:
+def test_a_row_on_which_scoring_fails_is_set_aside_only_on_request(tmp_path):
+    def fails(batch):
         if "bad" in batch["answer"].to_pylist():
             raise ZeroDivisionError("no words")
         return choosy(batch)

@@ -1,7 +1,5 @@
 """Runs that end early: nothing half under the final name, and nothing different after resuming."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -30,13 +28,13 @@ LIMITS = Limits(batch_rows=64, part_rows=100)
 KINDS = {"id": "id", "answer": "text"}
 
 
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+def plain(batch):
     """A score that is undefined here and there."""
     values = [float("nan") if n % 11 == 0 else n / 7 for n in batch["id"].to_pylist()]
     return pa.record_batch({"id": batch["id"], "score": pa.array(values, pa.float64())})
 
 
-def choosy(batch: pa.RecordBatch) -> pa.RecordBatch:
+def choosy(batch):
     """The same, refusing some rows."""
     for n in batch["id"].to_pylist():
         if n % 97 == 5:
@@ -44,7 +42,7 @@ def choosy(batch: pa.RecordBatch) -> pa.RecordBatch:
     return plain(batch)
 
 
-def count(part: pa.RecordBatch) -> int:
+def count(part):
     """Something to remember of each part."""
     return part.num_rows
 
@@ -53,10 +51,10 @@ class StopError(Exception):
     """What ends a run early here."""
 
 
-def failing_at(row: int):
+def failing_at(row):
     """The score, until that row."""
 
-    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def score(batch):
         if any(n >= row for n in batch["id"].to_pylist()):
             raise StopError
         return choosy(batch)
@@ -64,7 +62,7 @@ def failing_at(row: int):
     return score
 
 
-def job(score=choosy, **signature) -> FunctionMaker:
+def job(score=choosy, **signature):
     """A job whose signature may vary."""
     return FunctionMaker(
         score, KINDS, {"version": "1", **signature}, count, lambda parts, rejected: {"rows": sum(parts)}
@@ -72,7 +70,7 @@ def job(score=choosy, **signature) -> FunctionMaker:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     path = tmp_path / "in.jsonl"
     lines = [json.dumps({"id": n, "answer": "word " * (n % 13)}) for n in range(1000)]
     lines[100] = lines[499] = lines[999] = "broken"
@@ -80,12 +78,12 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def go(source: Path, output: object, score=choosy, **options):
+def go(source, output, score=choosy, **options):
     options = {"limits": LIMITS, "on_error": "skip", **options}
     return run(open_table(source), job(score), output, **options)
 
 
-def files(path: Path) -> dict[str, bytes]:
+def files(path):
     """The bytes of a file, or of each file in a folder, with those of its rejects."""
     inside = sorted(path.iterdir()) if path.is_dir() else [path]
     rejects = path.with_name(path.name + ".rejects.jsonl")
@@ -128,7 +126,7 @@ def test_resuming_a_different_run_raises(tmp_path, source):
     kept = sorted((tmp_path / "o.parquet.partial").rglob("*"))
     options = {"limits": LIMITS, "on_error": "skip", "resume": True}
 
-    def refusal(job_: FunctionMaker, **changed: object) -> str:
+    def refusal(job_, **changed):
         with pytest.raises(OutputError) as caught:
             run(open_source(source), job_, output, **{**options, **changed})
         return str(caught.value)
@@ -176,7 +174,7 @@ def test_kill_between_renames_is_recovered(tmp_path, source, monkeypatch):
     whole = go(source, tmp_path / "whole.csv")
     replace, done = os.replace, []
 
-    def killed(old: os.PathLike[str], new: os.PathLike[str]) -> None:
+    def killed(old, new):
         if Path(new).parent == tmp_path:
             done.append(new)
             if len(done) == stop:
@@ -246,7 +244,7 @@ def test_a_retried_command_prints_the_summary_of_its_output(tmp_path):
 def test_concurrent_runs_with_one_output_raise(tmp_path, source):
     seen = []
 
-    def nested(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def nested(batch):
         if not seen:
             with pytest.raises(OutputError) as caught:
                 go(source, tmp_path / "o.parquet")
@@ -282,7 +280,7 @@ except OutputError as error:
 """
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
+def start(*arguments):
     """A run of its own process, which comes to no end if it pauses before each batch."""
     return subprocess.Popen(
         [sys.executable, "-c", RUN, *map(str, arguments)],
@@ -294,16 +292,16 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def numbers(tmp_path_factory):
     path = tmp_path_factory.mktemp("numbers") / "in.parquet"
     pq.write_table(pa.table({"id": range(60_000), "answer": ["word " * 20] * 60_000}), path)
     return path
 
 
-def whole_of(numbers: Path, output: Path) -> bytes:
+def whole_of(numbers, output):
     """What a run writes that nothing disturbs."""
 
-    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def score(batch):
         return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
 
     limits = Limits(batch_rows=500, part_rows=2000)
@@ -311,7 +309,7 @@ def whole_of(numbers: Path, output: Path) -> bytes:
     return output.read_bytes()
 
 
-def number_of_parts(work: Path) -> int:
+def number_of_parts(work):
     """The number of parts in a work folder, which the run may make or move at any moment."""
     try:
         return sum(name.endswith(".json") for name in os.listdir(work) if name.startswith("part-"))
@@ -351,7 +349,7 @@ def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path):
+def small_disk(tmp_path):
     """A file system of 1 MB, where one may be mounted; elsewhere the limit on the size of a file must do."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -381,10 +379,10 @@ def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path):
     rows = [{"id": n if n < 700 else f"q{n}", "answer": "x"} for n in range(1000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def score(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def score(batch):
         return pa.record_batch({"id": batch["id"], "score": pa.array([1.0] * batch.num_rows, pa.float64())})
 
-    def stopping(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def stopping(batch):
         if 450 in batch["id"].to_pylist():
             raise StopError
         return score(batch)

@@ -1,19 +1,13 @@
 """Runs that go on where bad rows came before: each is set aside and counted once, and none is missing."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base.errors import OutputError
-from fastmetrics.base.progress import Progress
-from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Limits
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score
@@ -26,12 +20,12 @@ class StopError(Exception):
     """What ends a run early here."""
 
 
-def bad(n: int) -> bool:
+def bad(n):
     """Rows that cannot be read: one here and there, the very first, and so many that parts begin and end with some."""
     return n % 37 == 0 or 155 <= n < 175
 
 
-def csv(mark: str) -> str:
+def csv(mark):
     """Ragged lines, too short and too long; cells with line breaks; and a blank line."""
     lines = [f"id{mark}answer"]
     for n in range(N):
@@ -40,7 +34,7 @@ def csv(mark: str) -> str:
     return "\n".join([*lines[:60], "", *lines[60:]])
 
 
-def jsonl() -> str:
+def jsonl():
     """Broken lines, wrong types, lines that are empty or blank."""
     lines = [json.dumps({"id": f"q{n}", "answer": f"word {n}"}) for n in range(N)]
     for n in filter(bad, range(N)):
@@ -48,14 +42,14 @@ def jsonl() -> str:
     return "\n".join([*lines[:60], "", " \t", *lines[60:]])
 
 
-def parquet(path: Path) -> None:
+def parquet(path):
     """Text that is not UTF-8."""
     answers = [b"\xff" if bad(n) else b"word %d" % n for n in range(N)]
     table = pa.table({"id": [f"q{n}" for n in range(N)], "answer": pa.array(answers, pa.binary()).view(pa.string())})
     pq.write_table(table, path, row_group_size=60)
 
 
-MADE: dict[str, Callable[[Path], object]] = {
+MADE = {
     "in.csv": lambda path: path.write_text(csv(",")),
     "in.tsv.gz": lambda path: path.write_bytes(gzip.compress(csv("\t").encode())),
     "in.jsonl": lambda path: path.write_text(jsonl()),
@@ -64,21 +58,21 @@ MADE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture(params=MADE)
-def source(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+def source(tmp_path, request):
     MADE[request.param](tmp_path / request.param)
     return tmp_path / request.param
 
 
-def go(source: Path, output: Path, **options: object) -> RunResult:
+def go(source, output, **options):
     settings = {"limits": LIMITS, "on_error": "skip", **options}
     return run(open_source(source), FunctionMaker(choosy, KINDS, {"version": "1"}), output, **settings)
 
 
-def stopping(after: int) -> Callable[[Progress], None]:
+def stopping(after):
     """A progress bar that ends the run after so many batches."""
     left = [after]
 
-    def progress(done: Progress) -> None:
+    def progress(done):
         left[0] -= 1
         if left[0] < 0:
             raise StopError
@@ -87,7 +81,7 @@ def stopping(after: int) -> Callable[[Progress], None]:
 
 
 @pytest.mark.slow
-def test_bad_rows_before_and_after_the_resume_point(tmp_path: Path, source: Path) -> None:
+def test_bad_rows_before_and_after_the_resume_point(tmp_path, source):
     whole = go(source, tmp_path / "whole.csv")
     assert (whole.rows, whole.rejected) == (N - sum(map(bad, range(N))), sum(map(bad, range(N))))
     resumed = []
@@ -104,10 +98,10 @@ def test_bad_rows_before_and_after_the_resume_point(tmp_path: Path, source: Path
     assert 0 < resumed[0] < resumed[-1] < N
 
 
-def test_progress_of_a_resumed_run_counts_each_row_once(tmp_path: Path, source: Path) -> None:
+def test_progress_of_a_resumed_run_counts_each_row_once(tmp_path, source):
     with pytest.raises(StopError):
         go(source, tmp_path / "o.csv", progress=stopping(20))
-    seen: list[Progress] = []
+    seen = []
     made = go(source, tmp_path / "o.csv", resume=True, progress=seen.append)
     rows = [one.rows for one in seen]
     assert rows == sorted(set(rows))
@@ -116,7 +110,7 @@ def test_progress_of_a_resumed_run_counts_each_row_once(tmp_path: Path, source: 
     assert len(kept) > 1, "parts that are kept are counted one by one"
 
 
-def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
+def test_rescored_part_replaces_its_rejects(tmp_path):
     """Where the program has been mended in between, and rows that were bad are no more."""
     rows = pa.table(
         {"id": [f"q{n}" for n in range(120)], "answer": ["bad" if n % 40 == 5 else "x" for n in range(120)]}
@@ -132,7 +126,7 @@ def test_rescored_part_replaces_its_rejects(tmp_path: Path) -> None:
     assert [json.loads(line)["row"] for line in made.rejects.read_text().splitlines()] == [5]
 
 
-def test_run_without_bad_rows_removes_an_old_rejects_file(tmp_path: Path, source: Path) -> None:
+def test_run_without_bad_rows_removes_an_old_rejects_file(tmp_path, source):
     go(source, tmp_path / "o.csv")
     assert "o.csv.rejects.jsonl" in names(tmp_path)
     (tmp_path / "good.jsonl").write_text('{"id": "a", "answer": "x"}\n')
@@ -141,7 +135,7 @@ def test_run_without_bad_rows_removes_an_old_rejects_file(tmp_path: Path, source
     assert "o.csv.rejects.jsonl" not in names(tmp_path)
 
 
-def test_other_arrow_version_prevents_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_arrow_version_prevents_resuming(tmp_path, monkeypatch):
     """Its files would not have the bytes of one run."""
     MADE["in.jsonl"](tmp_path / "in.jsonl")
     with pytest.raises(StopError):

@@ -1,9 +1,5 @@
 """The whole job on files: what may change between runs, and what must not."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,18 +13,18 @@ class StopError(Exception):
     """What ends a run early here."""
 
 
-def many(path: Path, rows: int) -> Path:
+def many(path, rows):
     """Rows of several parts."""
     pq.write_table(pa.table({"id": range(rows), "answer": ["a b"] * rows, "reference": ["b"] * rows}), path)
     return path
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet"])
-def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
+def test_metric_order_is_part_of_the_run(tmp_path, name):
     """Parts that are kept and parts that are new must have their columns in one order."""
     rows, left = many(tmp_path / "in.parquet", 80_000), [6]
 
-    def stopping(progress: object) -> None:
+    def stopping(progress):
         left[0] -= 1
         if left[0] < 0:
             raise StopError
@@ -41,7 +37,7 @@ def test_metric_order_is_part_of_the_run(tmp_path: Path, name: str) -> None:
     assert made.resumed_rows > 0
 
 
-def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
+def test_batch_size_does_not_change_parts(tmp_path):
     rows = many(tmp_path / "in.parquet", 40_000)
     for name in ("o/", "p/"):
         score(
@@ -54,7 +50,7 @@ def test_batch_size_does_not_change_parts(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path: Path) -> None:
+def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path):
     (tmp_path / "0.jsonl").write_text("{bad\nworse\n")
     with pytest.raises(FileFormatError, match=f"^{tmp_path}/0.jsonl, line 1: malformed JSON"):
         score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip"))
@@ -65,7 +61,7 @@ def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path: Path) -> None:
     assert (made.rows, made.rejected) == (1, 2)
 
 
-def test_rows_of_files_without_columns_are_kept(tmp_path: Path) -> None:
+def test_rows_of_files_without_columns_are_kept(tmp_path):
     """Objects without keys are rows all the same; a file that holds neither columns nor rows is none."""
     pq.write_table(pa.table({}), tmp_path / "0.parquet")
     (tmp_path / "1.jsonl").write_text("{}\n{}\n")

@@ -1,7 +1,5 @@
 """``fm.scorer``: batches are scored by themselves, in any process, as if all rows were at hand."""
 
-from __future__ import annotations
-
 import math
 import pickle
 
@@ -27,13 +25,13 @@ TABLE = pa.table(
 METRICS = ["token_f1", "latency_ms"]
 
 
-def bits(table: pa.Table | pa.RecordBatch) -> list[bytes]:
+def bits(table):
     """What the scores are to the bit, nulls and NaN apart."""
     return [str(column.is_valid().to_pylist()).encode() + np.asarray(column).tobytes() for column in table.columns[1:]]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_pieces_have_the_scores_of_the_whole(size: int) -> None:
+def test_pieces_have_the_scores_of_the_whole(size):
     scored = pickle.loads(pickle.dumps(fm.scorer(METRICS)))
     expected = fm.score(TABLE, METRICS)
     made = [scored(TABLE.slice(start, size)) for start in range(0, 4, size)]
@@ -43,7 +41,7 @@ def test_pieces_have_the_scores_of_the_whole(size: int) -> None:
     assert bits(found) == bits(expected)
 
 
-def test_a_record_batch_gives_a_record_batch_of_all_its_rows() -> None:
+def test_a_record_batch_gives_a_record_batch_of_all_its_rows():
     scored, batch = fm.scorer(METRICS), TABLE.to_batches()[0]
     for rows in (batch, batch.slice(0, 0)):
         made = scored(rows)
@@ -53,7 +51,7 @@ def test_a_record_batch_gives_a_record_batch_of_all_its_rows() -> None:
     assert fm.scorer("token_f1")(many).num_rows == 20_000
 
 
-def test_kept_columns_and_others() -> None:
+def test_kept_columns_and_others():
     table = TABLE.select(TABLE.column_names[::-1]).append_column("more", [["x"] * 4])
     assert fm.scorer(METRICS, keep=["note", "id"])(table).column_names == ["id", "note", *METRICS]
     assert bits(fm.scorer(METRICS)(table)) == bits(fm.score(TABLE, METRICS))
@@ -63,15 +61,15 @@ def test_kept_columns_and_others() -> None:
 class Boxed(pa.ExtensionType):
     """A type of another package, around one of Arrow's."""
 
-    def __init__(self, inside: pa.DataType) -> None:
+    def __init__(self, inside):
         super().__init__(inside, "tests.boxed")
 
-    def __arrow_ext_serialize__(self) -> bytes:
+    def __arrow_ext_serialize__(self):
         return b""
 
 
 @pytest.mark.parametrize("inside", [pa.list_(pa.float64()), pa.large_list(pa.float64())])
-def test_vectors_in_foreign_types_are_converted_and_kept_columns_are_not(inside: pa.DataType) -> None:
+def test_vectors_in_foreign_types_are_converted_and_kept_columns_are_not(inside):
     vectors = pa.array([[1.0, 0.0], None, [0.6, 0.8]], inside)
     boxed = pa.ExtensionArray.from_storage(Boxed(inside), vectors)
     plain = pa.table({"answer_embedding": vectors, "reference_embedding": vectors})
@@ -81,7 +79,7 @@ def test_vectors_in_foreign_types_are_converted_and_kept_columns_are_not(inside:
     assert (made["semantic_similarity"].null_count, made["note"].type) == (1, boxed.type)
 
 
-def test_texts_of_a_dictionary_count_as_often_as_rows_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_dictionary_count_as_often_as_rows_have_them(monkeypatch):
     monkeypatch.setattr(SIZES, "batch_bytes", 10_000)
     texts = pa.DictionaryArray.from_arrays(pa.array([0, None, 1] * 100, pa.int32()), ["a " * 500, "b"])
     batches = list(slices(pa.table({"answer": texts})))
@@ -97,12 +95,12 @@ def test_texts_of_a_dictionary_count_as_often_as_rows_have_them(monkeypatch: pyt
         ("token_f2", UnknownNameError, "unknown metric 'token_f2'"),
     ],
 )
-def test_metrics_that_need_other_rows_are_refused_at_once(metric: str, error: type[Exception], message: str) -> None:
+def test_metrics_that_need_other_rows_are_refused_at_once(metric, error, message):
     with pytest.raises(error, match=message):
         fm.scorer(["token_f1", metric])
 
 
-def test_a_batch_that_cannot_be_scored() -> None:
+def test_a_batch_that_cannot_be_scored():
     with pytest.raises(ColumnError, match="column 'answer': expected text, got struct<a: int64>"):
         fm.scorer(METRICS)(TABLE.set_column(1, "answer", pa.array([{"a": 1}] * 4)))
     with pytest.raises(ColumnError, match="needs the column 'contexts'"):
@@ -111,7 +109,7 @@ def test_a_batch_that_cannot_be_scored() -> None:
         fm.scorer(METRICS)(TABLE.to_pydict())
 
 
-def test_a_folder_of_parts_is_a_score_file(tmp_path) -> None:
+def test_a_folder_of_parts_is_a_score_file(tmp_path):
     """As Ray and Spark write it: without the metadata of a run, and with files that are no parts."""
     scored, whole = fm.scorer(METRICS), tmp_path / "whole.parquet"
     (tmp_path / "parts").mkdir()

@@ -1,12 +1,8 @@
 """Spark and the scorer: the scores of a DataFrame are those of the same rows at hand, bit for bit."""
 
-from __future__ import annotations
-
 import os
 import sys
-from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -49,7 +45,7 @@ def spark():
 
 
 @pytest.fixture(scope="module")
-def table() -> pa.Table:
+def table():
     return rows(3000)
 
 
@@ -70,7 +66,7 @@ def test_scores_have_the_same_bits(spark, frame, table, partitions, batch):
     assert bits(made.toArrow()) == bits(fm.score(table, METRICS))
 
 
-def test_the_lines_of_the_docs_make_a_score_file(spark, table, tmp_path: Path, monkeypatch):
+def test_the_lines_of_the_docs_make_a_score_file(spark, table, tmp_path, monkeypatch):
     """Read, scored and written by Spark; summarized, compared and gated like the output of a run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "answers").mkdir()

@@ -1,7 +1,5 @@
 """Answers of reasoning models: a note tells of their thoughts, and an option leaves them out."""
 
-from __future__ import annotations
-
 import pytest
 
 import fastmetrics as fm

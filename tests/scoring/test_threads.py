@@ -60,13 +60,7 @@ def test_threads_accept_integers_of_any_type():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
 
-IN = {
-    "rank": 2,
-    "match": 2,
-    "vectors search": 2,
-    "evaluate-rag": 2,
-    "compare": 2,
-}
+IN = {"rank": 2, "match": 2, "vectors search": 2, "evaluate-rag": 2, "compare": 2}
 
 
 COMMANDS = [name for name, one in all_commands().items() if "threads" in inspect.signature(one).parameters]

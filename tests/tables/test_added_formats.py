@@ -1,19 +1,13 @@
 """A format of files is one entry: found by name or first bytes, read by all commands, written if it can be."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
-from fastmetrics.tables.column_types import Selection
 from fastmetrics.tables.encoders import Encoder
 from fastmetrics.tables.formats import FORMATS
-from fastmetrics.tables.input_files import DataFile
 from fastmetrics.tables.opening import expand
 from fastmetrics.tables.readers import Chunk, Format, Reader
 from tests.support.program import program
@@ -24,7 +18,7 @@ MAGIC = b"%cards\n"
 class CardsReader(Reader):
     """One column in each line: its name, a colon and its cells, separated by bars."""
 
-    def __init__(self, file: DataFile) -> None:
+    def __init__(self, file):
         super().__init__(file)
         with file.open()[0] as stream:
             lines = stream.read().removeprefix(MAGIC).decode().splitlines()
@@ -32,7 +26,7 @@ class CardsReader(Reader):
         self.table = pa.table(cells).to_batches()[0]
         self.schema, self.rows = self.table.schema, self.table.num_rows
 
-    def read(self, selection: Selection, number: int, start: int, threads: int) -> Iterator[Chunk]:
+    def read(self, selection, number, start, threads):
         names = [name for name in selection.schema.names if name in self.schema.names]
         rows = np.arange(start, self.rows)
         yield Chunk(number, rows, self.table.select(names).slice(start))
@@ -44,18 +38,18 @@ CARDS = "id:a|b\nanswer:in Paris|Rome\nreference:in Paris|in Rome\n"
 class CardsEncoder(Encoder):
     """Writes the file when it is closed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path, self.parts = path, []
 
-    def write(self, part: pa.RecordBatch) -> None:
+    def write(self, part):
         self.parts.append(part)
 
-    def close(self, conclusion: Any) -> None:
+    def close(self, conclusion):
         columns = pa.Table.from_batches(self.parts).to_pydict()
         lines = [f"{name}:{'|'.join(map(str, cells))}\n" for name, cells in columns.items()]
         self.path.write_bytes(MAGIC + "".join(lines).encode())
 
-    def discard(self) -> None:
+    def discard(self):
         """There is nothing to close."""
 
 

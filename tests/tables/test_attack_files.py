@@ -3,13 +3,9 @@
 The variants of a mode are spread over the commands.
 """
 
-from __future__ import annotations
-
 import inspect
 import typing
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.models import OptionInfo
@@ -30,24 +26,24 @@ STORES = ("cache", "store", "work")
 
 
 @pytest.fixture(scope="module")
-def attacker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
+def attacker(tmp_path_factory):
     with judge_server(keep=False, delay=0.01) as server:
         yield Attacker(tmp_path_factory.mktemp("attacks"), 24, 300, server.url, ["score csv", "judge", "match"], 3)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", MODES)
-def test_attack_is_survived(attacker: Attacker, mode: str) -> None:
+def test_attack_is_survived(attacker, mode):
     assert MODES[mode](attacker) == []
 
 
 @pytest.mark.full
-def test_killed_runs_leave_nothing(attacker: Attacker) -> None:
+def test_killed_runs_leave_nothing(attacker):
     counts = attacker.kills(4)
     assert (counts.faults, counts.left) == ([], 0)
 
 
-def test_all_commands_that_write_are_attacked() -> None:
+def test_all_commands_that_write_are_attacked():
     flags = {flag: name for name, flag in OUTPUTS.items()}
     attacked = {(name_of(words), flags[word]) for words in WRITERS.values() for word in words if word in flags}
     assert attacked == {(name, option) for name, command in all_commands().items() for option in _outputs(command)}
@@ -59,7 +55,7 @@ def test_all_commands_that_write_are_attacked() -> None:
     assert replacing - {"vectors load", "evaluate-rag"} <= {name for name, _ in attacked}
 
 
-def _outputs(command: Callable[..., Any]) -> Iterator[str]:
+def _outputs(command):
     """The options of a command that name a file or a folder to write."""
     for name, hint in typing.get_type_hints(command, include_extras=True).items():
         options = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]

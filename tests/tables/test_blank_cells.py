@@ -1,10 +1,6 @@
 """A blank cell of CSV or TSV is missing, for every kind of column; a quoted empty cell is an empty text."""
 
-from __future__ import annotations
-
 import io
-from pathlib import Path
-from typing import Any, Literal
 
 import pandas as pd
 import polars as pl
@@ -18,23 +14,23 @@ from fastmetrics.tables.opening import open_table
 from tests.support.judge_server import judge_server
 from tests.support.program import program, unfolded
 
-_BLANKS: tuple[Literal["missing", "empty"], ...] = ("missing", "empty")
+_BLANKS = ("missing", "empty")
 ROWS = "id,answer,reference\n1,Lyon,Paris\n2,Milan,Rome\n,,\n,,\n,,\n"
 
 
-def csv(folder: Path, text: str, name: str = "rows.csv") -> Path:
+def csv(folder, text, name="rows.csv"):
     """A file of this text."""
     path = folder / name
     path.write_bytes(text.encode())
     return path
 
 
-def cells(path: Path, kind: str, column: str = "c", **settings: Any) -> list[Any]:
+def cells(path, kind, column="c", **settings):
     """The values of a column, as one of this kind."""
     return list(whole_table(open_table(path, ReadSettings(**settings)), {column: kind})[column].to_pylist())
 
 
-def test_blank_rows_are_missing_and_counted(tmp_path: Path) -> None:
+def test_blank_rows_are_missing_and_counted(tmp_path):
     summary = fm.score(csv(tmp_path, ROWS), "exact_match", output=tmp_path / "o.parquet").summary
     found = summary["exact_match"]
     assert (found.mean, found.n, found.n_missing) == (0.0, 2, 3)
@@ -43,14 +39,14 @@ def test_blank_rows_are_missing_and_counted(tmp_path: Path) -> None:
     assert fm.summarize(tmp_path / "o.parquet").notes == summary.notes
 
 
-def test_pandas_and_polars_give_the_same_scores(tmp_path: Path) -> None:
+def test_pandas_and_polars_give_the_same_scores(tmp_path):
     scores = fm.score(csv(tmp_path, ROWS), "exact_match")["exact_match"].to_pylist()
     assert scores == [0.0, 0.0, None, None, None]
     for frame in (pd.read_csv(io.StringIO(ROWS)), pl.read_csv(io.StringIO(ROWS))):
         assert fm.score(frame, "exact_match")["exact_match"].to_pylist() == scores
 
 
-def test_blank_cells_are_empty_texts_on_request(tmp_path: Path) -> None:
+def test_blank_cells_are_empty_texts_on_request(tmp_path):
     path, output = csv(tmp_path, ROWS), tmp_path / "o.parquet"
     files = fm.tables.FileSettings(blank="empty")
     assert fm.score(path, "exact_match", files=files)["exact_match"].to_pylist() == [0.0, 0.0, 1.0, 1.0, 1.0]
@@ -58,25 +54,25 @@ def test_blank_cells_are_empty_texts_on_request(tmp_path: Path) -> None:
     assert (done.code, fm.summarize(output)["exact_match"].n) == (0, 5)
     assert "--blank" not in done.out
     with pytest.raises(OptionError, match=r"^blank='none': expected 'missing' or 'empty'$"):
-        fm.tables.FileSettings(blank="none")  # type: ignore[arg-type]
+        fm.tables.FileSettings(blank="none")
     with pytest.raises(OptionError, match=r"^blank='empty': a table in memory has none"):
         fm.score({"answer": ["a"]}, "answer_words", files=files)
 
 
-def test_a_gate_fails_on_blank_rows(tmp_path: Path) -> None:
+def test_a_gate_fails_on_blank_rows(tmp_path):
     output = tmp_path / "o.parquet"
     done = program("score", csv(tmp_path, ROWS), "-o", output, "-m", "exact_match")
     assert "blank cells are missing: 3 of 5 in answer, 3 of 5 in reference" in unfolded(done.out)
     assert program("gate", output, "--require", "exact_match >= 0.5").code == 1
 
 
-def test_a_run_is_not_resumed_with_another_meaning_of_blank(tmp_path: Path) -> None:
+def test_a_run_is_not_resumed_with_another_meaning_of_blank(tmp_path):
     path = csv(tmp_path, ROWS)
     plain, empty = (open_table(path, ReadSettings(blank=blank)) for blank in _BLANKS)
     assert plain.fingerprint != empty.fingerprint
 
 
-def test_a_blank_answer_is_not_sent_to_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blank_answer_is_not_sent_to_the_judge(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = csv(tmp_path, 'question,answer\nquestion 1?,Paris\nquestion 2?,\nquestion 3?,""\n')
@@ -86,25 +82,20 @@ def test_a_blank_answer_is_not_sent_to_the_judge(tmp_path: Path, monkeypatch: py
     assert made["judge_correctness_status"].to_pylist() == ["ok", "missing", "ok"]
 
 
-def test_a_blank_context_is_no_hallucination(tmp_path: Path) -> None:
+def test_a_blank_context_is_no_hallucination(tmp_path):
     text = 'answer,contexts\nParis lies in France.,\nParis lies in France.,""\nParis lies in France.,Paris\n'
     scores = fm.score(csv(tmp_path, text), "hallucination_risk")["hallucination_risk"].to_pylist()
     assert scores[0] is None
     assert scores[1] is not None
 
 
-KINDS = {
-    "text": ["a", None, ""],
-    "texts": ["a", None, ""],
-    "id": ["a", None, ""],
-    "any": ["a", None, ""],
-}
+KINDS = {"text": ["a", None, ""], "texts": ["a", None, ""], "id": ["a", None, ""], "any": ["a", None, ""]}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 @pytest.mark.parametrize("column", ["c", "d"], ids=["in the middle", "last"])
-def test_blank_and_quoted_empty_cells_differ(tmp_path: Path, end: str, delimiter: str, column: str) -> None:
+def test_blank_and_quoted_empty_cells_differ(tmp_path, end, delimiter, column):
     text = end.join(["x,c,d", "1,a,a", "2,,", '3,"",""', ""]).replace(",", delimiter)
     path = csv(tmp_path, text, "rows.tsv" if delimiter == "\t" else "rows.csv")
     for kind, expected in KINDS.items():
@@ -123,20 +114,18 @@ def test_blank_and_quoted_empty_cells_differ(tmp_path: Path, end: str, delimiter
     ],
 )
 @pytest.mark.parametrize("blank", ["missing", "empty"])
-def test_no_cell_that_is_empty_is_a_number_a_flag_or_a_list(
-    tmp_path: Path, kind: str, cell: str, value: Any, blank: str
-) -> None:
+def test_no_cell_that_is_empty_is_a_number_a_flag_or_a_list(tmp_path, kind, cell, value, blank):
     path = csv(tmp_path, f'x,c\n1,{cell}\n2,\n3,""\n')
     assert cells(path, kind, blank=blank) == [value, None, None]
 
 
-def test_lists_in_cells_may_be_blank(tmp_path: Path) -> None:
+def test_lists_in_cells_may_be_blank(tmp_path):
     path = csv(tmp_path, 'answer,reference\nParis,"[""Paris"", ""Rome""]"\nParis,\nParis,"[]"\n')
     assert fm.score(path, "exact_match", lists="reference")["exact_match"].to_pylist() == [1.0, None, None]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_blank_line_is_a_row_of_an_only_column_alone(tmp_path: Path, end: str) -> None:
+def test_a_blank_line_is_a_row_of_an_only_column_alone(tmp_path, end):
     """As in Polars; the last line end begins no row."""
     text = end.join(["c", "a", "", '""', "b", "", ""])
     assert cells(csv(tmp_path, text), "text") == ["a", None, "", "b", None]
@@ -148,12 +137,12 @@ def test_a_blank_line_is_a_row_of_an_only_column_alone(tmp_path: Path, end: str)
     ]
 
 
-def test_rows_that_are_blank_alone(tmp_path: Path) -> None:
+def test_rows_that_are_blank_alone(tmp_path):
     summary = fm.score(csv(tmp_path, "answer,reference\n,\n,\n"), "token_f1", output=tmp_path / "o.csv").summary
     assert (summary["token_f1"].n, summary["token_f1"].n_missing) == (0, 2)
 
 
-def test_logs_and_profiles_take_the_option(tmp_path: Path) -> None:
+def test_logs_and_profiles_take_the_option(tmp_path):
     log = csv(tmp_path, "question,answer\nWhere?,\nWho?,Ann\n")
     for blank in _BLANKS:
         assert fm.logs.check_dataset(log, reading=fm.tables.ReadSettings(blank=blank)).rows == 2

@@ -1,12 +1,8 @@
 """Inputs that change while they are read, and first rows that are too long."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,15 +18,15 @@ ROWS = [{"id": n, "answer": f"a {n}", "reference": "a"} for n in range(50)]
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def changing(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+def changing(monkeypatch, change):
     """Change the file after its first rows were read."""
     read = FileSource.chunks
 
-    def chunks(self: FileSource, *arguments: Any, **options: Any) -> Iterator[Any]:
+    def chunks(self, *arguments, **options):
         for number, chunk in enumerate(read(self, *arguments, **options)):
             if not number:
                 change()
@@ -41,12 +37,12 @@ def changing(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv", "t.parquet", "t.arrow", "t.jsonl.gz", "t.jsonl.zst"])
 @pytest.mark.parametrize("change", ["grow", "shrink", "rewrite", "delete"])
-def test_changed_input_is_an_error(monkeypatch: pytest.MonkeyPatch, name: str, change: str) -> None:
+def test_changed_input_is_an_error(monkeypatch, name, change):
     path = Path(name)
     write(pa.table({"id": ["1", "2"], "answer": ["a", "b"], "reference": ["a", "c"]}), path)
     data = path.read_bytes()
 
-    def done() -> None:
+    def done():
         if change == "delete":
             path.unlink()
         elif change == "rewrite":
@@ -60,7 +56,7 @@ def test_changed_input_is_an_error(monkeypatch: pytest.MonkeyPatch, name: str, c
     assert not Path("o.parquet").exists()
 
 
-def test_file_that_is_read_twice_unchanged_is_no_error() -> None:
+def test_file_that_is_read_twice_unchanged_is_no_error():
     source = open_source(jsonl(Path("t.jsonl"), *ROWS))
     selection = source.select({"answer": "text"})
     for _ in range(2):
@@ -72,7 +68,7 @@ def test_file_that_is_read_twice_unchanged_is_no_error() -> None:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
 @pytest.mark.parametrize("long", [1, 2])
-def test_first_row_that_is_too_long_is_skipped(name: str, long: int) -> None:
+def test_first_row_that_is_too_long_is_skipped(name, long):
     answers = ["x" * 5000] * long + ["a", "b"]
     table = pa.table(
         {"id": [str(n) for n in range(len(answers))], "answer": answers, "reference": ["a"] * len(answers)}
@@ -87,14 +83,14 @@ def test_first_row_that_is_too_long_is_skipped(name: str, long: int) -> None:
     assert ["more than 4,000 bytes" in reject["reason"] for reject in rejects] == [True] * long
 
 
-def test_file_of_long_rows_only_is_an_error() -> None:
+def test_file_of_long_rows_only_is_an_error():
     jsonl(Path("t.jsonl"), {"answer": "x" * 5000}, {"answer": "x" * 6000})
     done = program("score", "t.jsonl", "-o", "o.csv", "--max-row-bytes", "4000", "-m", "answer_words")
     assert (done.code, "line 1: the row has more than 4,000 bytes" in done.err) == (3, True), done.err
 
 
 @pytest.mark.parametrize("suffix", [".jsonl.zst", ".csv.zst", ".tsv.zst", ".jsonl.gz", ".csv.gz"])
-def test_compressed_outputs_are_read_again(suffix: str) -> None:
+def test_compressed_outputs_are_read_again(suffix):
     jsonl(Path("t.jsonl"), *ROWS)
     assert program("score", "t.jsonl", "-o", f"o{suffix}", "-m", "token_f1", "--keep", "answer,reference").code == 0
     assert program("score", f"o{suffix}", "-o", f"again{suffix}", "-m", "exact_match").code == 0

@@ -1,7 +1,5 @@
 """Compressed files of every kind that commands read: as the plain ones, and errors for damaged and endless ones."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -9,9 +7,7 @@ import json
 import lzma
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +26,7 @@ from tests.support.program import ENVIRONMENT
 from tests.support.table_files import read
 
 
-def zstd(data: bytes) -> bytes:
+def zstd(data):
     """The bytes, packed with zstd."""
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
@@ -38,37 +34,32 @@ def zstd(data: bytes) -> bytes:
     return bytes(sink.getvalue())
 
 
-PACK: Mapping[str, Callable[[bytes], bytes]] = {
-    "gz": gzip.compress,
-    "zst": zstd,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-}
+PACK = {"gz": gzip.compress, "zst": zstd, "bz2": bz2.compress, "xz": lzma.compress}
 QRELS = "q1 0 d1 1\n"
 RUN = "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n"
 RUBRIC = (Path(fm.__file__).parent / "models" / "rubrics" / "safety.en.toml").read_bytes()
 
 
-def _table(path: Path) -> Any:
+def _table(path):
     return read(open_source(path), {"answer": "text"})[0].to_pylist()
 
 
-def _rank(run: Path, qrels: Path) -> Any:
+def _rank(run, qrels):
     return dict(fm.rank(run, qrels, "mrr").mean)
 
 
-def _array() -> bytes:
+def _array():
     sink = io.BytesIO()
     np.save(sink, np.arange(12.0).reshape(4, 3))
     return sink.getvalue()
 
 
-def _other(folder: Path, name: str, text: str) -> Path:
+def _other(folder, name, text):
     (folder / name).write_text(text)
     return folder / name
 
 
-READERS: Mapping[str, tuple[bytes, Callable[[Path], Any]]] = {
+READERS = {
     "t.jsonl": (b'{"answer": "a"}\n{"answer": "b"}\n', _table),
     "t.csv": (b"answer,x\na,1\nb,2\n", _table),
     "t.tsv": (b"answer\tx\na\t1\nb\t2\n", _table),
@@ -88,7 +79,7 @@ READERS: Mapping[str, tuple[bytes, Callable[[Path], Any]]] = {
 
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", READERS)
-def test_compressed_file_reads_like_the_plain_one(tmp_path: Path, name: str, pack: str) -> None:
+def test_compressed_file_reads_like_the_plain_one(tmp_path, name, pack):
     data, reader = READERS[name]
     (tmp_path / name).write_bytes(data)
     packed = tmp_path / f"{name}.{pack}"
@@ -98,7 +89,7 @@ def test_compressed_file_reads_like_the_plain_one(tmp_path: Path, name: str, pac
 
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", READERS)
-def test_truncated_file_is_an_error(tmp_path: Path, name: str, pack: str) -> None:
+def test_truncated_file_is_an_error(tmp_path, name, pack):
     data, reader = READERS[name]
     packed = tmp_path / f"{name}.{pack}"
     whole = PACK[pack](data)
@@ -110,9 +101,7 @@ def test_truncated_file_is_an_error(tmp_path: Path, name: str, pack: str) -> Non
 
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", ["rules.toml", "prices.json", "rubric.toml", "knowledge.txt"])
-def test_small_file_that_unpacks_to_much_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pack: str
-) -> None:
+def test_small_file_that_unpacks_to_much_is_an_error(tmp_path, monkeypatch, name, pack):
     monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     packed = tmp_path / f"{name}.{pack}"
     packed.write_bytes(PACK[pack](b" " * 5_001))
@@ -121,13 +110,13 @@ def test_small_file_that_unpacks_to_much_is_an_error(
 
 
 @pytest.mark.parametrize("pack", PACK)
-def test_array_is_not_unpacked_beyond_its_end(tmp_path: Path, pack: str) -> None:
+def test_array_is_not_unpacked_beyond_its_end(tmp_path, pack):
     (tmp_path / f"v.npy.{pack}").write_bytes(PACK[pack](_array() + b" " * 1000))
     with pytest.raises(FileFormatError, match=r"not a .npy file of numbers: bytes follow the array"):
         Vectors.of(tmp_path / f"v.npy.{pack}")
 
 
-def test_file_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_without_an_end_is_an_error(monkeypatch):
     monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     with pytest.raises(FileFormatError, match="/dev/zero: the file has more than 5,000 bytes"):
         read_rules("/dev/zero")
@@ -145,7 +134,7 @@ print(large.rows, large.dim, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss 
 
 
 @pytest.mark.full
-def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path: Path) -> None:
+def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path):
     rows, dim = 1_000_000, 100
     with pa.CompressedOutputStream(str(tmp_path / "large.npy.zst"), "zstd") as stream:
         np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (rows, dim)})
@@ -159,7 +148,7 @@ def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("shape", [(3, 10**6, 10**6), (2**62, 2**62), (-1, 3), (10**7, 10**7)])
-def test_compressed_array_that_declares_too_much_is_an_error(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_compressed_array_that_declares_too_much_is_an_error(tmp_path, shape):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
     (tmp_path / "v.npy.gz").write_bytes(gzip.compress(header.getvalue() + b"\0" * 1_000_000))

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,7 +16,6 @@ from fastmetrics.tables import database_writer
 from fastmetrics.tables.databases import Session
 from fastmetrics.tables.outputs import read_metadata
 from tests.support.optional_parts import NEEDS
-from tests.support.postgres import Database
 from tests.support.program import program
 
 ROWS = pa.table({"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]})
@@ -26,14 +24,14 @@ Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execute]:
+def database(request, tmp_path):
     """The address of an empty database, with a separator, and a function that executes statements in it."""
     if request.param == "postgresql":
         own = request.getfixturevalue("postgres")
         return f"{own.address()}&", own.execute
     path = tmp_path / f"scores.{request.param}"
 
-    def execute(*statements: str) -> list[tuple[Any, ...]]:
+    def execute(*statements):
         connection = sqlite3.connect(path) if request.param == "sqlite" else duckdb.connect(path)
         rows = [tuple(row) for statement in statements for row in connection.execute(statement).fetchall()]
         connection.commit()
@@ -44,7 +42,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Execu
 
 
 @pytest.mark.slow
-def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp_path: Path) -> None:
+def test_scores_are_read_back_as_a_score_file(database, tmp_path):
     address, execute = database
     file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
     fm.score(ROWS, METRICS, output=file)
@@ -63,7 +61,7 @@ def test_scores_are_read_back_as_a_score_file(database: tuple[str, Execute], tmp
 
 
 @pytest.mark.slow
-def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -> None:
+def test_overwriting_follows_the_rules_of_files(database):
     address, execute = database
     table = f"{address}table=scores"
     execute("CREATE TABLE scores (mine integer)")
@@ -81,7 +79,7 @@ def test_overwriting_follows_the_rules_of_files(database: tuple[str, Execute]) -
 
 
 @pytest.mark.slow
-def test_an_input_is_not_replaced(database: tuple[str, Execute]) -> None:
+def test_an_input_is_not_replaced(database):
     address, execute = database
     execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('in Paris', 'Paris')")
     with pytest.raises(OutputError, match="is an input; write to another name"):
@@ -91,15 +89,13 @@ def test_an_input_is_not_replaced(database: tuple[str, Execute]) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_is_written_whole_or_not_at_all(
-    database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_table_is_written_whole_or_not_at_all(database, monkeypatch, tmp_path):
     address, execute = database
     table = f"{address}table=scores"
     execute("CREATE TABLE scores (mine integer)")
     commit = Session.commit
 
-    def refuse(session: Session) -> None:
+    def refuse(session):
         raise ConnectionError("the connection was cut")
 
     monkeypatch.setattr(Session, "commit", refuse)
@@ -113,11 +109,11 @@ def test_a_table_is_written_whole_or_not_at_all(
     assert execute("SELECT count(*) FROM scores") == [(3,)]
 
 
-def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_made_meanwhile_stays(database, monkeypatch):
     address, execute = database
     write = database_writer.DatabaseTarget.publish
 
-    def late(self: Any, *args: Any, **options: Any) -> None:
+    def late(self, *args, **options):
         execute("CREATE TABLE scores (mine integer)")
         write(self, *args, **options)
 
@@ -128,7 +124,7 @@ def test_a_table_made_meanwhile_stays(database: tuple[str, Execute], monkeypatch
 
 
 @pytest.mark.slow
-def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_path: Path) -> None:
+def test_rejected_rows_are_a_table_beside(database, tmp_path):
     address, execute = database
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"answer": "in Paris", "reference": "Paris"}\n{"answer": {"a": 7}, "reference": "x"}\n')
@@ -144,7 +140,7 @@ def test_rejected_rows_are_a_table_beside(database: tuple[str, Execute], tmp_pat
 
 
 @pytest.mark.slow
-def test_lists_need_a_type(database: tuple[str, Execute]) -> None:
+def test_lists_need_a_type(database):
     address, execute = database
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
     if address.startswith("sqlite"):
@@ -157,7 +153,7 @@ def test_lists_need_a_type(database: tuple[str, Execute]) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.string()), pa.list_(pa.float32(), 2)])
-def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path: Path, kind: pa.DataType) -> None:
+def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path, kind):
     value = ["1", "2"] if kind.value_type == pa.string() else [1.0, 2.0]
     rows = ROWS.append_column("lists", pa.array([value] * 3, kind))
     pq.write_table(rows, tmp_path / "rows.parquet")
@@ -175,7 +171,7 @@ def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path: Pat
     assert not list((tmp_path / "cache").rglob("*.partial"))
 
 
-def test_rankings_are_refused_before_the_search(tmp_path: Path) -> None:
+def test_rankings_are_refused_before_the_search(tmp_path):
     output = f"sqlite:///{tmp_path}/r.db?table=rankings"
     done = program("vectors", "search", tmp_path / "absent", tmp_path / "absent.npy", "-o", output)
     assert (done.code, "column 'retrieved_ids' is of type" in done.err) == (4, True), done.err
@@ -190,18 +186,18 @@ def test_rankings_are_refused_before_the_search(tmp_path: Path) -> None:
         ("sqlite:///scores.db", r"expected \?table="),
     ],
 )
-def test_an_output_names_a_table(address: str, reason: str) -> None:
+def test_an_output_names_a_table(address, reason):
     with pytest.raises(OptionError, match=reason):
         fm.score(ROWS, METRICS, output=address)
 
 
-def test_a_database_file_needs_its_folder(tmp_path: Path) -> None:
+def test_a_database_file_needs_its_folder(tmp_path):
     with pytest.raises(OutputError, match="there is no folder"):
         fm.score(ROWS, METRICS, output=f"duckdb:///{tmp_path}/nosuch/scores.duckdb?table=scores")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_name_in_other_letters_is_the_same_table(database: tuple[str, Execute]) -> None:
+def test_a_name_in_other_letters_is_the_same_table(database):
     address, execute = database
     if address.startswith("postgresql"):
         return  # quoted names are exact there
@@ -215,7 +211,7 @@ def test_a_name_in_other_letters_is_the_same_table(database: tuple[str, Execute]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["_fastmetrics", "_rejects"])
-def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute], suffix: str) -> None:
+def test_an_input_beside_the_output_is_not_replaced(database, suffix):
     address, execute = database
     execute(f"CREATE TABLE scores{suffix} (answer text, reference text)")
     execute(f"INSERT INTO scores{suffix} VALUES ('a', 'a')")
@@ -225,7 +221,7 @@ def test_an_input_beside_the_output_is_not_replaced(database: tuple[str, Execute
 
 
 @NEEDS["postgres"]
-def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> None:
+def test_parameters_of_a_connection_do_not_hide_an_input(postgres):
     postgres.execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('a', 'a')")
     with pytest.raises(OutputError, match="is an input"):
         fm.score(
@@ -237,9 +233,7 @@ def test_parameters_of_a_connection_do_not_hide_an_input(postgres: Database) -> 
 
 
 @NEEDS["postgres"]
-def test_a_table_that_another_connection_reads_is_not_waited_for(
-    postgres: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_another_connection_reads_is_not_waited_for(postgres, monkeypatch):
     monkeypatch.setattr(RETRY_LIMITS, "lock_seconds", 0.2)
     postgres.execute("CREATE TABLE rows (answer text)", "INSERT INTO rows VALUES ('a')")
     with postgres.server.connect(postgres.name) as connection, connection.cursor() as cursor:
@@ -251,7 +245,7 @@ def test_a_table_that_another_connection_reads_is_not_waited_for(
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
 
 
-def test_a_refused_column_leaves_no_database(tmp_path: Path) -> None:
+def test_a_refused_column_leaves_no_database(tmp_path):
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
     table = f"sqlite:///{tmp_path}/new.db?table=scores"
     with pytest.raises(OutputError, match="which no column of sqlite has"):
@@ -259,7 +253,7 @@ def test_a_refused_column_leaves_no_database(tmp_path: Path) -> None:
     assert not (tmp_path / "new.db").exists()
 
 
-def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
+def test_the_schema_of_an_output(database):
     address, execute = database
     schema = "public" if address.startswith("postgresql") else "main"
     fm.score(ROWS, METRICS, output=f"{address}table={schema}.scores")
@@ -268,7 +262,7 @@ def test_the_schema_of_an_output(database: tuple[str, Execute]) -> None:
         fm.score(ROWS, METRICS, output=f"{address}table=a.{schema}.scores")
 
 
-def test_a_table_below_a_view_is_not_replaced_in_postgresql(postgres: Database) -> None:
+def test_a_table_below_a_view_is_not_replaced_in_postgresql(postgres):
     """Its server does not drop such a table, which is said before the rows are read."""
     postgres.execute("CREATE TABLE scores (id text)", "CREATE VIEW latest AS SELECT * FROM scores")
     with pytest.raises(OutputError, match=r"cannot drop table scores because other objects depend on it"):

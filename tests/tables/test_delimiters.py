@@ -1,9 +1,5 @@
 """The delimiter of CSV is found in its first rows, or named."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,14 +12,14 @@ from tests.support.program import program
 ROWS = "id,answer,reference\n1,Lyon,Paris\n2,Rome,Rome\n"
 
 
-def names(path: Path, text: str) -> list[str]:
+def names(path, text):
     """The columns of a file of this text."""
     path.write_text(text, encoding="utf-8")
     return open_source(path).schema.names
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_of_the_header_and_the_first_row_is_found(tmp_path: Path, delimiter: str) -> None:
+def test_the_delimiter_of_the_header_and_the_first_row_is_found(tmp_path, delimiter):
     (tmp_path / "rows.csv").write_text(ROWS.replace(",", delimiter))
     assert fm.score(tmp_path / "rows.csv", "exact_match")["exact_match"].to_pylist() == [0.0, 1.0]
 
@@ -45,11 +41,11 @@ def test_the_delimiter_of_the_header_and_the_first_row_is_found(tmp_path: Path, 
         ("SEP=|\r\na,b|c,d\r\n1,2|3,4\r\n", ["a,b", "c,d"]),
     ],
 )
-def test_the_delimiter_gives_most_equal_fields(tmp_path: Path, text: str, columns: list[str]) -> None:
+def test_the_delimiter_gives_most_equal_fields(tmp_path, text, columns):
     assert names(tmp_path / "rows.csv", text) == columns
 
 
-def test_a_line_that_states_the_delimiter_is_no_row(tmp_path: Path) -> None:
+def test_a_line_that_states_the_delimiter_is_no_row(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("\ufeffsep=;\r\nid;answer\r\n1;a b\r\n2\r\n3;c\r\n")
     files = fm.tables.FileSettings(on_error="skip")
@@ -74,7 +70,7 @@ NUMBERS = "id;latency_ms\n1;0,5\n2;1.5\n3;\n4;1,25e2\n"
         ("id;latency_ms\n1;1.000,5\n", None, "expected a number, got '1.000,5'"),
     ],
 )
-def test_a_decimal_comma_is_read(tmp_path: Path, text: str, decimal: str | None, numbers: list[float] | str) -> None:
+def test_a_decimal_comma_is_read(tmp_path, text, decimal, numbers):
     path = tmp_path / "rows.csv"
     path.write_text(text)
     files = fm.tables.FileSettings(decimal=decimal)
@@ -85,22 +81,18 @@ def test_a_decimal_comma_is_read(tmp_path: Path, text: str, decimal: str | None,
         assert fm.score(path, "latency_ms", files=files)["latency_ms"].to_pylist() == numbers
 
 
-def test_scores_with_a_decimal_comma_are_summarized(tmp_path: Path) -> None:
+def test_scores_with_a_decimal_comma_are_summarized(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("id;token_f1;human\n1;0,5;4\n2;1;5\n3;0,25;3\n")
     assert fm.summarize(path)["token_f1"].mean == pytest.approx(1.75 / 3)
 
 
-def test_a_run_remembers_how_its_file_was_read(tmp_path: Path) -> None:
+def test_a_run_remembers_how_its_file_was_read(tmp_path):
     path, out = tmp_path / "rows.txt", tmp_path / "o.csv"
     path.write_bytes(("id|answer;x|reference\n" + "".join(f"{n}|Анна;{n}|Анна\n" for n in range(9))).encode("cp1251"))
     how = ["--format", "csv", "--delimiter", "|", "--encoding", "cp1251", "--columns", "answer=answer;x"]
     assert program("score", path, "-o", out, "-m", "token_f1", *how).code == 0
-    assert read_metadata(out)["inputs"]["reading"] == {
-        "format": "csv",
-        "delimiter": "|",
-        "encoding": "cp1251",
-    }
+    assert read_metadata(out)["inputs"]["reading"] == {"format": "csv", "delimiter": "|", "encoding": "cp1251"}
     done = program("summarize", out, "--worst", "token_f1", "-n", 1, "--answers", path)
     assert (done.code, "Анна;0" in done.out) == (0, True), done.err
     assert program("report", out, "--texts", path, "-o", tmp_path / "r.html").code == 0
@@ -115,7 +107,7 @@ def test_a_run_remembers_how_its_file_was_read(tmp_path: Path) -> None:
     assert read_metadata(out)["inputs"]["reading"] == {"format": "csv", "delimiter": ";"}
 
 
-def test_a_delimiter_can_be_named(tmp_path: Path) -> None:
+def test_a_delimiter_can_be_named(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a|b;answer\nx|y;Rome\n")
     found = fm.score(path, "answer_words", files=fm.tables.FileSettings(delimiter=";"))
@@ -132,7 +124,7 @@ RUSSIAN = "вопрос;answer;reference\nКто?;Анна, «Аня»;Анна\
 
 
 @pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "utf-16", "utf-16-le", "utf-8-sig"])
-def test_an_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
+def test_an_encoding_can_be_named(tmp_path, encoding):
     path = tmp_path / "rows.csv"
     text = RUSSIAN.replace("«Аня»", "Аня")
     path.write_bytes(text.encode(encoding))
@@ -144,7 +136,7 @@ def test_an_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
     assert set(fm.score(path, "answer_words", files=files)["answer_words"].to_pylist()) == {2.0}
 
 
-def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
+def test_a_wrong_encoding_is_named_with_its_row(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(RUSSIAN.encode("cp1251"))
     with pytest.raises(
@@ -164,7 +156,7 @@ def test_a_wrong_encoding_is_named_with_its_row(tmp_path: Path) -> None:
         fm.tables.FileSettings(encoding="none")
 
 
-def test_every_command_takes_the_options_of_reading_and_one_shows_them(tmp_path: Path) -> None:
+def test_every_command_takes_the_options_of_reading_and_one_shows_them(tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes("id|p;q|e\n1|Да|Да\n2|Нет|Да\n3|Нет|Нет\n4|Да|Да\n".encode("cp1251"))
     how = ["--format", "csv", "--encoding", "cp1251", "--delimiter", "|"]

@@ -1,7 +1,6 @@
 """Tables and queries of SQLite and DuckDB as inputs."""
 
 import sqlite3
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -20,7 +19,7 @@ ROWS = [(3, "in Paris", "Paris"), (1, None, "Lyon"), (2, "Rome", "Rome, Italy")]
 SCHEMES = ("sqlite", "duckdb")
 
 
-def make(scheme: str, folder: Path, *statements: str) -> str:
+def make(scheme, folder, *statements):
     """A database in which the statements were executed; its address without a table."""
     path = folder / f"rows.{scheme}"
     connection = sqlite3.connect(path) if scheme == "sqlite" else duckdb.connect(path)
@@ -32,7 +31,7 @@ def make(scheme: str, folder: Path, *statements: str) -> str:
 
 
 @pytest.fixture(params=SCHEMES)
-def answers(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def answers(request, tmp_path):
     """The address of a database with a table of answers."""
     values = ", ".join(str(row).replace("None", "NULL") for row in ROWS)
     return make(
@@ -43,12 +42,12 @@ def answers(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     )
 
 
-def read(address: str, **kinds: str) -> list[dict[str, object]]:
+def read(address, **kinds):
     source = open_source(address)
     return whole_table(source, kinds or dict.fromkeys(source.names, "any")).to_pylist()
 
 
-def test_tables_and_queries(answers: str) -> None:
+def test_tables_and_queries(answers):
     rows = [dict(zip(("id", "answer", "reference"), row, strict=True)) for row in ROWS]
     assert read(f"{answers}?table=answers") == rows
     assert read(f"{answers}?query=select id, reference from answers order by id desc;") == [
@@ -59,7 +58,7 @@ def test_tables_and_queries(answers: str) -> None:
     assert scores.drop(["id"]).equals(fm.score(table, ["token_f1", "keyword_recall"]).drop(["id"]))
 
 
-def test_many_batches_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_batches_keep_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "read_batch_rows", 64)
     numbers = [number * 37 % 1009 for number in range(1000)]
     values = ", ".join(f"({number}, 'x{number}')" for number in numbers)
@@ -95,7 +94,7 @@ def test_many_batches_keep_their_order(tmp_path: Path, monkeypatch: pytest.Monke
         "select * from nosuch",
     ],
 )
-def test_a_query_only_reads(scheme: str, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_only_reads(scheme, sql, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
     before = sorted(tmp_path.iterdir())
@@ -109,7 +108,7 @@ def test_a_query_only_reads(scheme: str, sql: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("source", ["read_csv('{}')", "'{}'", "glob('{}')"])
-def test_a_query_of_duckdb_reads_no_files(source: str, tmp_path: Path) -> None:
+def test_a_query_of_duckdb_reads_no_files(source, tmp_path):
     file = tmp_path / "private.csv"
     file.write_text("id,answer\n1,Paris\n", encoding="utf-8")
     address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)", f"CREATE VIEW v AS FROM '{file}'")
@@ -118,7 +117,7 @@ def test_a_query_of_duckdb_reads_no_files(source: str, tmp_path: Path) -> None:
     assert read(f"{address}?table=v") == [{"id": 1, "answer": "Paris"}]  # its owner's choice
 
 
-def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers: str, tmp_path: Path) -> None:
+def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers, tmp_path):
     rows = pa.Table.from_pylist([dict(zip(("id", "answer", "reference"), row, strict=True)) for row in ROWS] * 400)
     number = pa.int64() if answers.startswith("sqlite") else pa.int32()  # as the database has them
     pq.write_table(rows.set_column(0, "id", rows["id"].cast(number)), tmp_path / "rows.parquet")
@@ -133,7 +132,7 @@ def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(answers: str, tm
     assert about[0] == about[1]
 
 
-def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_sqlite_have_types_of_their_own(tmp_path, monkeypatch):
     monkeypatch.setattr(SIZES, "read_batch_rows", 4)
     rows = ["(null, null, null, 1)"] * 6 + ["('late', 1, 'a', 0)", "('7', 2.5, 7, 1)"]
     address = make("sqlite", tmp_path, "CREATE TABLE t (a, b, c, d)", f"INSERT INTO t VALUES {', '.join(rows)}")
@@ -146,7 +145,7 @@ def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path, monkeypatch: p
         read(f"{address}?table=t", a="number")
 
 
-def test_types_of_duckdb(tmp_path: Path) -> None:
+def test_types_of_duckdb(tmp_path):
     sql = """select 1 as id, [1.5, 2]::float[2] as v, ['a', 'b'] as texts, 1.50::decimal(10, 2) as exact,
         {'a': 1} as parts, 'ab'::blob as bytes,
         '6ab8d2f1-0000-4000-8000-0123456789ab'::uuid as key, 'x'::enum('x', 'y') as word"""
@@ -154,14 +153,14 @@ def test_types_of_duckdb(tmp_path: Path) -> None:
     (row,) = read(f"{address}?table=t", v="vector", texts="texts", exact="number", key="id", word="text", parts="any")
     key = "6ab8d2f1-0000-4000-8000-0123456789ab"
     assert {**row, "exact": float(row["exact"])} == {
-        **{"v": [1.5, 2.0], "texts": ["a", "b"], "exact": 1.5, "key": key, "word": "x", "parts": {"a": 1}},
+        **{"v": [1.5, 2.0], "texts": ["a", "b"], "exact": 1.5, "key": key, "word": "x", "parts": {"a": 1}}
     }
     with pytest.raises(ColumnError, match="column 'bytes': expected text, got binary"):
         read(f"{address}?table=t", bytes="text")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_changed_database_ends_the_run(scheme: str, tmp_path: Path) -> None:
+def test_a_changed_database_ends_the_run(scheme, tmp_path):
     address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
     source = open_source(f"{address}?table=t")
     make(scheme, tmp_path, "INSERT INTO t VALUES (8)")
@@ -182,25 +181,25 @@ def test_a_changed_database_ends_the_run(scheme: str, tmp_path: Path) -> None:
         ("sqlite:///rows.db?table=t&order=id", "unknown parameter 'order'"),
     ],
 )
-def test_addresses_are_checked(address: str, reason: str) -> None:
+def test_addresses_are_checked(address, reason):
     with pytest.raises((FileFormatError, OptionError), match=reason):
         open_source(address)
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "rows.db").write_text("id,answer\n1,yes\n" * 100)
     for scheme in SCHEMES:
         with pytest.raises(FileFormatError, match=r"not a (valid DuckDB )?database|not a valid"):
             open_source(f"{scheme}:///{tmp_path}/rows.db?table=t")
 
 
-def test_the_format_of_a_file_is_refused(answers: str) -> None:
+def test_the_format_of_a_file_is_refused(answers):
     with pytest.raises(OptionError, match="in a database, which is no file"):
         fm.score(f"{answers}?table=answers", ["token_f1"], files=fm.tables.FileSettings(format="csv"))
 
 
 @pytest.mark.parametrize("statement", ["copy (select 42) to 'new.csv'", "export database 'new'", "attach 'new' as n"])
-def test_a_query_cannot_end_its_brackets(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_cannot_end_its_brackets(statement, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)")
     before = sorted(tmp_path.iterdir())
@@ -213,13 +212,13 @@ def test_a_query_cannot_end_its_brackets(statement: str, tmp_path: Path, monkeyp
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_no_extension_is_downloaded(tmp_path: Path) -> None:
+def test_no_extension_is_downloaded(tmp_path):
     address = make("duckdb", tmp_path, "CREATE TABLE t (id integer)")
     off = read(f"{address}?query=select current_setting('autoinstall_known_extensions') as a")
     assert off == [{"a": False}]
 
 
-def test_an_index_does_not_order_the_rows(tmp_path: Path) -> None:
+def test_an_index_does_not_order_the_rows(tmp_path):
     address = make(
         "sqlite",
         tmp_path,
@@ -233,7 +232,7 @@ def test_an_index_does_not_order_the_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [".", '"', 't"', "a.", ".t", '"a', '""'])
-def test_a_name_of_a_table_is_whole(table: str, tmp_path: Path) -> None:
+def test_a_name_of_a_table_is_whole(table, tmp_path):
     address = make("sqlite", tmp_path, "CREATE TABLE t (id integer)")
     with pytest.raises(OptionError, match="expected the name of a table"):
         open_source(f"{address}?table={table}")
@@ -242,13 +241,13 @@ def test_a_name_of_a_table_is_whole(table: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("secret", ["qq@zz/vv", "98/76", "qq?zz", "q@z?zz"])
-def test_an_unquoted_password_is_not_shown(secret: str) -> None:
+def test_an_unquoted_password_is_not_shown(secret):
     with pytest.raises(OptionError, match="write special characters of the password as %40") as error:
         open_source(f"postgresql://user:{secret}@host/db?table=t")
     assert not any(part in str(error.value) for part in ("zz", "vv", "98", "76"))
 
 
-def test_a_refused_address_shows_no_password() -> None:
+def test_a_refused_address_shows_no_password():
     with pytest.raises(OptionError) as error:
         fm.score("s3://key:hidden@bucket/rows.csv", ["token_f1"], files=fm.tables.FileSettings(query="select 1"))
     assert "hidden" not in str(error.value)

@@ -1,7 +1,5 @@
 """File names and JSON keys that are not UTF-8: plain errors, whatever the command."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

@@ -1,7 +1,5 @@
 """Cells that a spreadsheet would run: kept from it, and read back as they were."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

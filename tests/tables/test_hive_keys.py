@@ -1,9 +1,5 @@
 """Keys of hive folders of which only some look like numbers: one type and one value, whichever files are read."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -31,7 +27,7 @@ KINDS = [
 ]
 
 
-def folder(top: Path, values: list[str], name: str) -> Path:
+def folder(top, values, name):
     for value in values:
         place = top / f"key={value}"
         place.mkdir(parents=True)
@@ -39,7 +35,7 @@ def folder(top: Path, values: list[str], name: str) -> Path:
     return top
 
 
-def expected(values: list[str], kind: pa.DataType) -> dict[str, object]:
+def expected(values, kind):
     """The key of each id: an integer, or the text of the folder."""
     keys = {value: None if value == NULL else value for value in values}
     return {one: None if key is None else int(key) if kind == pa.int64() else key for one, key in keys.items()}

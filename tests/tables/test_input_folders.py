@@ -1,9 +1,6 @@
 """Folders as inputs: keys are columns in every format, nothing is lost in silence, nothing read that is no input."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,7 +20,7 @@ class StopError(Exception):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_keys_are_columns_whatever_the_format(tmp_path: Path, name: str) -> None:
+def test_keys_are_columns_whatever_the_format(tmp_path, name):
     for lang, year in (("de", 2023), ("__HIVE_DEFAULT_PARTITION__", 2024)):
         folder = tmp_path / f"lang={lang}" / f"year={year}"
         folder.mkdir(parents=True)
@@ -35,7 +32,7 @@ def test_keys_are_columns_whatever_the_format(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.jsonl", "t.csv"])
-def test_a_column_of_a_file_wins_over_the_name_of_its_folder(tmp_path: Path, name: str) -> None:
+def test_a_column_of_a_file_wins_over_the_name_of_its_folder(tmp_path, name):
     for lang, columns in {"de": {"answer": ["a", "b"], "lang": ["x", "y"]}, "fr": {"answer": ["c"]}}.items():
         (tmp_path / f"lang={lang}").mkdir()
         write(pa.table(columns), tmp_path / f"lang={lang}" / name)
@@ -45,14 +42,14 @@ def test_a_column_of_a_file_wins_over_the_name_of_its_folder(tmp_path: Path, nam
     assert source.notes == ["lang is read from the files, not from the names of their folders (lang=…)"]
 
 
-def test_patterns_find_a_file_once_in_spite_of_links(tmp_path: Path) -> None:
+def test_patterns_find_a_file_once_in_spite_of_links(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "loop").symlink_to("..")
     write(pa.table({"answer": ["a"]}), tmp_path / "a" / "t.csv")
     assert len(open_source(f"{tmp_path}/**/*.csv").files) == 1
 
 
-def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path, monkeypatch):
     (tmp_path / "closed").mkdir()
     write(pa.table({"answer": ["a"]}), tmp_path / "t.csv")
 
@@ -66,7 +63,7 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch) ->
         open_source(tmp_path, "csv")
 
 
-def test_folder_links_are_followed_without_cycles(tmp_path: Path) -> None:
+def test_folder_links_are_followed_without_cycles(tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "far").mkdir()
     write(pa.table({"answer": ["a"]}), tmp_path / "in" / "deep" / "t.csv")
@@ -81,11 +78,11 @@ def test_folder_links_are_followed_without_cycles(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
-def test_a_run_into_the_folder_that_it_reads_can_be_resumed(tmp_path: Path, name: str) -> None:
+def test_a_run_into_the_folder_that_it_reads_can_be_resumed(tmp_path, name):
     write(table(1000), tmp_path / "in.parquet")
     left = [3]
 
-    def stopping(progress: object) -> None:
+    def stopping(progress):
         left[0] -= 1
         if left[0] < 0:
             raise StopError
@@ -97,7 +94,7 @@ def test_a_run_into_the_folder_that_it_reads_can_be_resumed(tmp_path: Path, name
     assert (made.rows, made.resumed_rows > 0) == (1000, True)
 
 
-def test_a_folder_of_inputs_is_never_replaced(tmp_path: Path) -> None:
+def test_a_folder_of_inputs_is_never_replaced(tmp_path):
     inputs = tmp_path / "answers"
     inputs.mkdir()
     pq.write_table(table(10), inputs / "part-0.parquet")
@@ -111,7 +108,7 @@ def test_a_folder_of_inputs_is_never_replaced(tmp_path: Path) -> None:
     assert pq.read_table(inputs).num_rows == len(rejects.read_text().splitlines()) == 10
 
 
-def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path):
     write(table(10), tmp_path / "in.parquet")
     own = tmp_path / "o.csv.partial" / "my-notes.txt"
     own.parent.mkdir()
@@ -121,7 +118,7 @@ def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path: Path) -> None:
     assert own.read_text() == "mine"
 
 
-def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path: Path, monkeypatch) -> None:
+def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path, monkeypatch):
     write(table(10), tmp_path / "in.parquet")
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there")

@@ -1,11 +1,7 @@
 """JSON documents: the records of a list in them, whatever surrounds it and wherever a piece that is read ends."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,7 +41,7 @@ def rows_of(path, records=None, size=1 << 20):
 )
 def test_a_list_in_a_document_is_its_records(tmp_path_factory, records, around, indent, nested, size):
     path = tmp_path_factory.mktemp("json") / "rows.json"
-    document: Any = records
+    document = records
     if nested:
         around = {name: value for name, value in around.items() if name not in ("results", "rows")}
         document = {**around, "results": {**around, "rows": records, "z": around}, "end": [around]}
@@ -54,7 +50,7 @@ def test_a_list_in_a_document_is_its_records(tmp_path_factory, records, around, 
     assert rows_of(path, "results.rows" if nested else None, size) == expected
 
 
-def test_records_within_records_know_what_they_are_in(tmp_path: Path) -> None:
+def test_records_within_records_know_what_they_are_in(tmp_path):
     """SQuAD has the questions after or before the passage that they are about."""
     articles = [
         {"title": "a", "paragraphs": [{"qas": [{"id": "1", "q": "x"}, {"id": "2", "q": "y z"}], "context": "one"}]},
@@ -78,7 +74,7 @@ def test_records_within_records_know_what_they_are_in(tmp_path: Path) -> None:
     assert fm.score(lines, "answer_words", columns=columns, files=files)["id"].to_pylist() == ["1", "2", "3"]
 
 
-def test_commands_take_the_path_of_the_records(tmp_path: Path) -> None:
+def test_commands_take_the_path_of_the_records(tmp_path):
     path = tmp_path / "rows.json"
     path.write_text(json.dumps({"out": {"rows": [{"answer": "a b"}, {"answer": "c"}]}}, indent=1))
     done = program("score", path, "-m", "answer_words", "--records", "out.rows", "-o", tmp_path / "scores.jsonl")
@@ -88,13 +84,13 @@ def test_commands_take_the_path_of_the_records(tmp_path: Path) -> None:
     assert done.code == 0
 
 
-def test_a_packed_document_is_read(tmp_path: Path) -> None:
+def test_a_packed_document_is_read(tmp_path):
     path = tmp_path / "rows.json.gz"
     path.write_bytes(gzip.compress(b'\xef\xbb\xbf\n [{"id": 1, "text": "a"}]\n'))
     assert rows_of(path) == [{"id": 1, "text": "a"}]
 
 
-def test_a_list_named_as_lines_is_read(tmp_path: Path) -> None:
+def test_a_list_named_as_lines_is_read(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('[{"id": 1, "text": "a"}]')
     assert rows_of(path) == [{"id": 1, "text": "a"}]
@@ -119,14 +115,14 @@ def test_a_list_named_as_lines_is_read(tmp_path: Path) -> None:
         ('[{"id": 1 2}]', None, "record 1: malformed JSON"),
     ],
 )
-def test_another_document_says_what_it_is(tmp_path: Path, text: str, records: str | None, message: str) -> None:
+def test_another_document_says_what_it_is(tmp_path, text, records, message):
     path = tmp_path / "rows.json"
     path.write_text(text)
     with pytest.raises(FileFormatError, match=message):
         rows_of(path, records)
 
 
-def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path: Path) -> None:
+def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path):
     """They are no strict JSON, but what Python writes."""
     records = [{"id": 1, "text": "a"}, {"id": 2**40, "score": float("nan")}, {"id": 3, "score": 0.1, "text": "\ud800"}]
     path = tmp_path / "rows.json"
@@ -145,7 +141,7 @@ def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("end", "row"), [('{"id": 3, "te', 3), ("", 3), (' {"id": 3, "text": "d"}', 4), ('"x', 3)])
-def test_a_document_that_is_cut_names_the_record(tmp_path: Path, end: str, row: int) -> None:
+def test_a_document_that_is_cut_names_the_record(tmp_path, end, row):
     path = tmp_path / "rows.json"
     path.write_text('{\n"rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b c"},' + end)
     files = fm.tables.FileSettings(records="rows", on_error="skip")
@@ -167,7 +163,7 @@ def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):
         assert "record 2: the row has more than 1,000 bytes" in str(rejects[0])
 
 
-def test_other_formats_have_no_records(tmp_path: Path) -> None:
+def test_other_formats_have_no_records(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("answer\na\n")
     with pytest.raises(OptionError, match=r"records='a': .*rows\.csv is csv"):
@@ -176,7 +172,7 @@ def test_other_formats_have_no_records(tmp_path: Path) -> None:
         fm.score({"answer": ["a"]}, "answer_words", files=fm.tables.FileSettings(records="a"))
 
 
-def test_an_outline_shows_the_lists_of_objects() -> None:
+def test_an_outline_shows_the_lists_of_objects():
     head = b'{"v": 1, "r": {"list": [{"a": {"b": [1, {"c": 2}]}}, {"d": "}"}], "e": []}, "f": ["x'
     within = ["r.list[]", "r.list[].a", "r.list[].a.b", "r.list[].a.b[]", "r.list[].a.b[].c", "r.list[].d"]
     assert list(outline(head)) == ["v", "r", "r.list", *within, "r.e", "f"]

@@ -1,10 +1,7 @@
 """JSON lines: Arrow's parser and the reading line by line agree, and a block's ends never show."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -30,7 +27,7 @@ VALUES = {
 ANY = st.sampled_from(["text", "texts", "ids", "id", "numbers", "flag"])
 
 
-def written(path: Path, rows: list[object], *, bad: int | None = None) -> Path:
+def written(path, rows, *, bad=None):
     """Rows as lines, before one of which may stand a bad one."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     if bad is not None:
@@ -40,7 +37,7 @@ def written(path: Path, rows: list[object], *, bad: int | None = None) -> Path:
 
 
 @given(data=st.data(), kind=st.sampled_from(list(VALUES)), kept=ANY, bad=st.integers(0, 5))
-def test_a_bad_line_changes_nothing_for_the_others(tmp_path_factory, data, kind, kept, bad) -> None:
+def test_a_bad_line_changes_nothing_for_the_others(tmp_path_factory, data, kind, kept, bad):
     """Neither the types of the columns nor their values: of its block each line is then read by itself."""
     folder = tmp_path_factory.mktemp("lines")
     pairs = st.fixed_dictionaries({"x": VALUES[kind]}, optional={"kept": VALUES[kept]})
@@ -71,7 +68,7 @@ def test_a_bad_line_changes_nothing_for_the_others(tmp_path_factory, data, kind,
     ],
 )
 @pytest.mark.parametrize("bad", [None, 0, 2])
-def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -> None:
+def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad):
     source = open_source(written(tmp_path / "in.jsonl", [{"x": row} for row in rows], bad=bad))
     found, _ = read(source, {"x": "any"})
     assert found["x"].type == type_
@@ -91,7 +88,7 @@ def test_kept_values_have_the_type_that_holds_them(tmp_path, rows, type_, bad) -
         (["2024-01-05 10:00:00", None], ["2024-01-05 10:00:00", None]),
     ],
 )
-def test_mixed_kept_values_become_text(tmp_path, rows, kept) -> None:
+def test_mixed_kept_values_become_text(tmp_path, rows, kept):
     """At once or late, as JSON where they were no text; and a time stays as it was written."""
     for block in (8 << 20, 1):
         path = written(tmp_path / "in.jsonl", [json.dumps({"x": row}, ensure_ascii=False) for row in rows])
@@ -103,21 +100,21 @@ def test_mixed_kept_values_become_text(tmp_path, rows, kept) -> None:
 
 @pytest.mark.parametrize("line", ["null", " null ", "{}", '{"other": 1}'])
 @pytest.mark.parametrize("bad", [None, 0])
-def test_an_object_without_the_column_is_a_row_of_nothing(tmp_path, line, bad) -> None:
+def test_an_object_without_the_column_is_a_row_of_nothing(tmp_path, line, bad):
     path = written(tmp_path / "in.jsonl", [{"x": "a"}, line, {"x": "b"}], bad=bad)
     assert read(open_source(path), {"x": "text"})[0]["x"].to_pylist() == ["a", None, "b"]
 
 
 @pytest.mark.parametrize("line", ['{"x": "a"} {"x": "b"}', '{"x": "a"}{"x": "b"}', '{"x": "a"},', '{"x": "a"'])
 @pytest.mark.parametrize("before", [0, 1])
-def test_lines_without_one_object_are_bad_rows(tmp_path, line, before) -> None:
+def test_lines_without_one_object_are_bad_rows(tmp_path, line, before):
     path = written(tmp_path / "in.jsonl", [*[{"x": "z"}] * before, line, {"x": "c"}])
     found, rejects = read(open_source(path), {"x": "text"})
     assert found["x"].to_pylist() == ["z"] * before + ["c"]
     assert [reject.split(": ")[:2] for reject in rejects] == [[f"{path}, line {before + 1}", "malformed JSON"]]
 
 
-def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path) -> None:
+def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path):
     sizes = ReadSizes(line_block_bytes=16)
     path = written(tmp_path / "in.jsonl", [*[" "] * 40, {"x": "a"}, {"y": "b"}])
     source = open_source(path, sizes=sizes)
@@ -128,7 +125,7 @@ def test_columns_are_those_of_the_first_block_that_holds_any(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("ascii_", [True, False])
-def test_a_late_column_is_found_however_its_name_is_written(tmp_path, ascii_) -> None:
+def test_a_late_column_is_found_however_its_name_is_written(tmp_path, ascii_):
     rows = [json.dumps({"x": "a"})] * 20 + [json.dumps({'größe "m"': "b"}, ensure_ascii=ascii_)]
     source = open_source(written(tmp_path / "in.jsonl", rows), sizes=ReadSizes(line_block_bytes=64))
     assert read(source, {'größe "m"': "text"})[0].column(0).to_pylist() == [None] * 20 + ["b"]
@@ -136,7 +133,7 @@ def test_a_late_column_is_found_however_its_name_is_written(tmp_path, ascii_) ->
         source.select({"größe": "text"})
 
 
-def test_no_character_is_lost_where_a_block_ends(tmp_path) -> None:
+def test_no_character_is_lost_where_a_block_ends(tmp_path):
     """Not even one that would be a mark at the beginning of a file."""
     texts = ["\ufeff" * n + "é😀" for n in range(8)]
     rows = [json.dumps({"x": text}, ensure_ascii=False) for text in texts]
@@ -146,7 +143,7 @@ def test_no_character_is_lost_where_a_block_ends(tmp_path) -> None:
         assert read(source, {"x": "text"})[0]["x"].to_pylist() == texts
 
 
-def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
+def test_integers_beyond_64_bits_keep_their_digits(tmp_path):
     path = tmp_path / "rows.jsonl"
     large = 2**64 - 1
     rows = [
@@ -169,7 +166,7 @@ def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
     assert read(source, {"id": "value", "pages": "values"})[0].to_pydict() == {"id": kept["id"], "pages": kept["pages"]}
 
 
-def test_ids_beside_floats_keep_their_digits(tmp_path: Path) -> None:
+def test_ids_beside_floats_keep_their_digits(tmp_path):
     path = written(tmp_path / "rows.jsonl", [{"ID": 2**53 + 1, "n": 2**53 + 1}, {"ID": 1.5, "n": 0.5}, {"ID": 7}])
     kept = read(open_source(path), {"ID": "any", "n": "any"})[0].to_pydict()
     assert kept == {"ID": [str(2**53 + 1), "1.5", "7"], "n": [2.0**53, 0.5, None]}
@@ -177,7 +174,7 @@ def test_ids_beside_floats_keep_their_digits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["", " ", "\n\n"])
 @pytest.mark.parametrize("line", ["null", "null {}", "true", "3", '"x"', "nul", "{", "\x00"])
-def test_first_lines_that_are_no_objects(tmp_path: Path, before: str, line: str) -> None:
+def test_first_lines_that_are_no_objects(tmp_path, before, line):
     """Arrow's parser ends the process at a first line that is null."""
     path = written(tmp_path / "rows.jsonl", [before + line, {"answer": "a"}])
     found, rejects = read(open_source(path, "jsonl"), {"answer": "text"})
@@ -188,7 +185,7 @@ def test_first_lines_that_are_no_objects(tmp_path: Path, before: str, line: str)
 @pytest.mark.parametrize("end", ["", "\n"])
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize("n_before", [1, 200])
-def test_a_column_may_be_in_the_last_line_alone(end: str, suffix: str, n_before: int, tmp_path: Path) -> None:
+def test_a_column_may_be_in_the_last_line_alone(end, suffix, n_before, tmp_path):
     lines = [json.dumps({"id": row, "answer": "a"}) for row in range(n_before)]
     text = "\n".join([*lines, json.dumps({"id": n_before, "answer": "b", "reference": "b"})]) + end
     path = tmp_path / f"t.jsonl{suffix}"

@@ -1,10 +1,7 @@
 """The numbers of rows and lines in messages, whichever thread and file they come from."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +20,7 @@ N = 3000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
-def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads, full) -> None:
+def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads, full):
     """Threads name rows while this one reads on, and names others."""
     wrong = {n: [b"bad", b"caf\xe9", b"x,y"][n % 3] for n in range(0, N, 7)}
     lines = [b"id,answer", *(b"q%d,%s" % (n, wrong.get(n, b"fine")) for n in range(N))]
@@ -53,7 +50,7 @@ SECOND = [
 ]
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path, text):
     """A text file, compressed by its suffix."""
     if path.suffix == ".zst":
         path.write_bytes(pa.compress(text.encode(), "zstd", asbytes=True))
@@ -62,7 +59,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "header", "bad", "good", "where"), SECOND)
-def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suffix, header, bad, good, where) -> None:
+def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suffix, header, bad, good, where):
     first, second, output = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}", tmp_path / "o.jsonl"
     write_text(first, header + good + good)
     write_text(second, header + bad + good)
@@ -74,14 +71,14 @@ def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suff
     assert (reject["file"], reject[unit], made.rows) == (str(second), int(number), 3)
 
 
-def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path) -> None:
+def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path):
     for name, answers in (("a.parquet", ["x", "y"]), ("b.parquet", ["bad", "x"])):
         pq.write_table(pa.table({"id": ["p", "q"], "answer": answers}), tmp_path / name)
     with pytest.raises(InputError, match=f"^{tmp_path}/b.parquet, row 0: "):
         run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl")
 
 
-def test_the_first_line_of_the_second_file_of_a_run_is_line_1(tmp_path) -> None:
+def test_the_first_line_of_the_second_file_of_a_run_is_line_1(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "a.txt").write_text("q1 Q0 d1 1 0.5 x\nq1 Q0 d2 2 0.4 x\n")
     (tmp_path / "run" / "b.txt").write_text("q2 Q0 d1 1 half x\nq2 Q0 d2 2 0.4 x\n")
@@ -89,7 +86,7 @@ def test_the_first_line_of_the_second_file_of_a_run_is_line_1(tmp_path) -> None:
         fm.rank(tmp_path / "run", {"q1": {"d1": 1}}, "mrr")
 
 
-def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path) -> None:
+def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path):
     (tmp_path / "v").mkdir()
     np.save(tmp_path / "v" / "a.npy", np.eye(4, 3))
     np.save(tmp_path / "v" / "b.npy", np.ones((5, 3)))

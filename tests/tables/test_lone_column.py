@@ -1,7 +1,5 @@
 """A table of one column in CSV and TSV: a row that is null stays a row, whoever reads it."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip
@@ -31,13 +29,13 @@ TYPES = {"number": [pa.float64()], "flag": [pa.bool_()], "text": [pa.string(), p
 TYPES["text"] += [pa.dictionary(pa.int32(), pa.string())]
 
 
-def text_of(path) -> str:
+def text_of(path):
     """The text of a file, whatever it is compressed by."""
     with open_source(path).files[0].open()[0] as stream:
         return stream.read().decode()
 
 
-def back(path, kind) -> list:
+def back(path, kind):
     """The values of the only column, as this package reads them."""
     source = open_source(path)
     selection = source.select({"c": kind})

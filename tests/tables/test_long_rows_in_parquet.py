@@ -1,9 +1,6 @@
 """Row groups of Parquet with much text in few rows, which are read one at a time and are bad rows."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +17,7 @@ LONG = 70_000_000
 MOST = 67_108_864
 
 
-def bomb(path: Path, size: int = LONG) -> Path:
+def bomb(path, size=LONG):
     """Two short rows, a group of four rows of ``size`` bytes each, and one more row."""
     short = pa.table({"id": ["1", "2"], "answer": ["a", "b"], "reference": ["a", "a"]})
     long = pa.chunked_array([pa.array(["x" * size])] * 4)
@@ -31,7 +28,7 @@ def bomb(path: Path, size: int = LONG) -> Path:
     return path
 
 
-def test_rows_above_the_limit_are_refused_one_by_one(tmp_path: Path) -> None:
+def test_rows_above_the_limit_are_refused_one_by_one(tmp_path):
     path, out = bomb(tmp_path / "t.parquet", 2_000), tmp_path / "o.parquet"
     asked = ("-m", "token_f1", "--on-error", "skip", "--max-row-bytes", "1000", "-q")
     assert program("score", path, "-o", out, *asked).code == 0
@@ -43,7 +40,7 @@ def test_rows_above_the_limit_are_refused_one_by_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_long_rows_of_a_group_are_refused_one_by_one(tmp_path: Path) -> None:
+def test_long_rows_of_a_group_are_refused_one_by_one(tmp_path):
     path = bomb(tmp_path / "t.parquet")
     code, message, memory = peak(
         "score", path, "-o", tmp_path / "o.parquet", "-m", "token_f1", "--on-error", "skip", "-q"
@@ -55,7 +52,7 @@ def test_long_rows_of_a_group_are_refused_one_by_one(tmp_path: Path) -> None:
     assert memory < 800 << 20, "the program, and a few rows"
 
 
-def test_rows_that_the_reader_loses_are_an_error(tmp_path: Path) -> None:
+def test_rows_that_the_reader_loses_are_an_error(tmp_path):
     # an empty page, at which the reader of Arrow ends without an error
     table = pa.table({"answer": pa.array([[]], pa.list_(pa.string()))})
     pq.write_table(table, tmp_path / "t.parquet", data_page_size=1, write_batch_size=1)
@@ -63,7 +60,7 @@ def test_rows_that_the_reader_loses_are_an_error(tmp_path: Path) -> None:
         read(open_source(tmp_path / "t.parquet"), {"answer": "texts"})
 
 
-def test_columns_that_are_not_read_are_not_looked_at(tmp_path: Path) -> None:
+def test_columns_that_are_not_read_are_not_looked_at(tmp_path):
     path = tmp_path / "rows.parquet"
     spans = pa.array([[{"start": 1, "text": "a"}]])
     pq.write_table(pa.table({"id": [1], "spans": spans, "span": ["b"], "contexts": [["c"]]}), path)

@@ -1,7 +1,5 @@
 """Tables of no rows, in every format and through every command that reads or writes tables."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

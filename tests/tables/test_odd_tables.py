@@ -48,10 +48,10 @@ def test_single_reference_among_lists_is_a_list_of_one(tmp_path):
 
 
 def test_pandas_columns_with_numeric_names():
-    made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})  # type: ignore[dict-item]
+    made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})
     assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]
     with pytest.raises(ColumnError, match=r"expected \{canonical: yours\}"):
-        fm.score(NUMBERED, ["token_f1"], columns=["answer"])  # type: ignore[arg-type]
+        fm.score(NUMBERED, ["token_f1"], columns=["answer"])
 
 
 def test_invalid_columns_raise():
@@ -85,4 +85,4 @@ def test_scores_and_labels_without_common_ids_raise():
 def test_invalid_k_raises():
     for wrong in (1.5, 0):
         with pytest.raises(OptionError, match=f"k={wrong}: expected a whole number from 1 to 100,000"):
-            fm.retrieval.match_faq(["a"], ["a"], k=wrong)  # type: ignore[arg-type]
+            fm.retrieval.match_faq(["a"], ["a"], k=wrong)

@@ -1,11 +1,8 @@
 """What an output may replace: never an input of its run, a link or a device; beside it nothing, unless on request."""
 
-from __future__ import annotations
-
 import os
 import stat
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
-from tests.support.program import Done, alone, jsonl, name_of, program
+from tests.support.program import alone, jsonl, name_of, program
 
 pytestmark = pytest.mark.slow
 
@@ -35,11 +32,11 @@ TABLE = pa.table({"id": [1]})
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def rows(name: str = "in.jsonl") -> Path:
+def rows(name="in.jsonl"):
     return jsonl(Path(name), ROW, {**ROW, "id": 2, "answer": "Rome"})
 
 
@@ -93,7 +90,7 @@ WRITERS = {
 }
 
 
-def test_every_command_that_writes_is_tried() -> None:
+def test_every_command_that_writes_is_tried():
     """Those with an option for a file that they replace: index and evaluate-rag make folders, fit .toml of tables."""
     writing = {
         name for name, function in all_commands().items() if {"output", "junit", "plot"} & set(function.__annotations__)
@@ -102,7 +99,7 @@ def test_every_command_that_writes_is_tried() -> None:
 
 
 @pytest.mark.parametrize("words", WRITERS.values(), ids=list(WRITERS))
-def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
+def test_no_command_replaces_its_input(words):
     rows()
     rows("faq.jsonl")
     rows("in.svg")
@@ -132,7 +129,7 @@ def test_no_command_replaces_its_input(words: tuple[str, ...]) -> None:
         (["other", ["in.jsonl"]], "in.jsonl"),
     ],
 )
-def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written: str) -> None:
+def test_inputs_are_recognised_by_any_name(tmp_path, read, written):
     rows()
     Path("folder").mkdir()
     rows("folder/in.jsonl")
@@ -153,7 +150,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path: Path, read: object, written
         ("memory://b/**", "memory://b/folder/in.csv"),
     ],
 )
-def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
+def test_inputs_at_addresses_are_recognised(read, written):
     from fastmetrics.tables.addresses import parse
     from fastmetrics.tables.targets import check_not_read
 
@@ -162,14 +159,14 @@ def test_inputs_at_addresses_are_recognised(read: str, written: str) -> None:
     check_not_read(parse("memory://b/other.txt"), [read, "local.csv"])
 
 
-def test_metadata_of_an_input_are_kept() -> None:
+def test_metadata_of_an_input_are_kept():
     write_whole(TABLE, table_target("in.csv", ()), {}, set())
     with pytest.raises(OutputError, match=r"in\.csv\.meta\.json is an input"):
         page_target("in.csv.meta.json", "in.csv", overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.meta.json", "out.csv.rejects.jsonl"])
-def test_links_are_not_replaced(name: str) -> None:
+def test_links_are_not_replaced(name):
     rows()
     Path("precious").write_text("mine")
     Path(name).symlink_to("precious")
@@ -178,13 +175,13 @@ def test_links_are_not_replaced(name: str) -> None:
     assert (Path(name).is_symlink(), Path("precious").read_text()) == (True, "mine")
 
 
-def test_dangling_link_is_not_replaced() -> None:
+def test_dangling_link_is_not_replaced():
     Path("page.json").symlink_to("nowhere")
     with pytest.raises(OutputError, match="is a link"):
         page_target("page.json", ())
 
 
-def test_tables_do_not_replace_pipes() -> None:
+def test_tables_do_not_replace_pipes():
     rows()
     os.mkfifo("out.csv")
     for words in (("score", "in.jsonl", "-m", "token_f1"), ("match", "in.jsonl", "in.jsonl")):
@@ -197,7 +194,7 @@ def test_tables_do_not_replace_pipes() -> None:
     ("device", "run"),
     [("/dev/null", program), ("/dev/full", program), pytest.param("/dev/stdout", alone, marks=pytest.mark.full)],
 )
-def test_devices_stay(device: str, run: Callable[..., Done]) -> None:
+def test_devices_stay(device, run):
     rows()
     mode = os.stat("/dev/null").st_mode
     done = run("score", "in.jsonl", "-o", device, "-m", "token_f1", "--overwrite")
@@ -208,9 +205,9 @@ def test_devices_stay(device: str, run: Callable[..., Done]) -> None:
     assert stat.S_ISCHR(mode)
 
 
-def test_pages_go_into_pipes_and_standard_output() -> None:
+def test_pages_go_into_pipes_and_standard_output():
     os.mkfifo("page.html")
-    read: list[bytes] = []
+    read = []
     reader = threading.Thread(target=lambda: read.append(Path("page.html").read_bytes()))
     reader.start()
     page_target("page.html", ()).write("the page")
@@ -220,7 +217,7 @@ def test_pages_go_into_pipes_and_standard_output() -> None:
 
 
 @pytest.mark.parametrize("name", ["out.csv.meta.json", "out.csv.rejects.jsonl", "out.parquet.rejects.jsonl"])
-def test_files_beside_the_output_stay(name: str) -> None:
+def test_files_beside_the_output_stay(name):
     rows()
     Path(name).write_text("mine")
     done = program("score", "in.jsonl", "-o", name[: name.index(".", 4)], "-m", "token_f1")
@@ -231,7 +228,7 @@ def test_files_beside_the_output_stay(name: str) -> None:
             table_target("out.csv", ())
 
 
-def test_of_two_runs_into_one_file_the_second_says_so() -> None:
+def test_of_two_runs_into_one_file_the_second_says_so():
     for name in ("out.csv", "out.parquet"):
         first, second, replacing = (table_target(name, (), overwrite=overwrite) for overwrite in (False, False, True))
         write_whole(TABLE, first, {}, set())
@@ -243,7 +240,7 @@ def test_of_two_runs_into_one_file_the_second_says_so() -> None:
         assert Path(name).read_bytes() != written
 
 
-def test_what_another_program_wrote_meanwhile_stays() -> None:
+def test_what_another_program_wrote_meanwhile_stays():
     place = page_target("page.html", ())
     Path("page.html").write_text("of another program")
     with pytest.raises(OutputError, match=r"page\.html exists, which was not there when this run began"):
@@ -252,15 +249,15 @@ def test_what_another_program_wrote_meanwhile_stays() -> None:
 
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
-def test_a_folder_is_replaced_whole(monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
+def test_a_folder_is_replaced_whole(monkeypatch, renames):
     """However many of the two renames a run made before it was killed, nothing is lost, and the next one succeeds."""
     for name in ("old", "work/new"):
         Path(name).mkdir(parents=True)
         Path(name, Path(name).name).touch()
     replace = os.replace
-    made: list[Path] = []
+    made = []
 
-    def kill(source: Path, target: Path) -> None:
+    def kill(source, target):
         if len(made) == renames:
             raise KeyboardInterrupt
         made.append(target)
@@ -276,7 +273,7 @@ def test_a_folder_is_replaced_whole(monkeypatch: pytest.MonkeyPatch, renames: in
     assert not list(Path("work").iterdir())
 
 
-def test_output_in_a_folder_of_inputs_is_no_input() -> None:
+def test_output_in_a_folder_of_inputs_is_no_input():
     Path("folder").mkdir()
     rows("folder/in.jsonl")
     Path("folder/report.html").touch()
@@ -285,7 +282,7 @@ def test_output_in_a_folder_of_inputs_is_no_input() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".meta.json", ".rejects.jsonl"])
-def test_files_beside_an_output_in_a_store_stay(tmp_path, suffix) -> None:
+def test_files_beside_an_output_in_a_store_stay(tmp_path, suffix):
     store, address = fsspec.filesystem("memory"), f"memory://beside{suffix}/o.csv"
     store.pipe(f"{address}{suffix}", b"of another")
     rows = {"id": [1], "answer": ["a"], "reference": ["a"]}

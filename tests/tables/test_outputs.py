@@ -1,7 +1,5 @@
 """Outputs of every format, and outputs that may not be."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -23,7 +21,7 @@ from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, r
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(table(1000), path)
     return path
@@ -181,11 +179,11 @@ def test_read_only_folder_error_names_the_folder(tmp_path, source):
 
 
 def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source):
-    def observe(part: pa.RecordBatch) -> list[int]:
+    def observe(part):
         ratio = part["ratio"]
         return [part.num_rows, ratio.null_count, pc.sum(pc.is_nan(ratio)).as_py()]
 
-    def conclude(observed: list[list[int]], rejected: int) -> dict[str, object]:
+    def conclude(observed, rejected):
         counts = [sum(column) for column in zip(*observed, strict=True)]
         return {"counts": counts, "parts": len(observed), "rejected": rejected}
 

@@ -1,11 +1,7 @@
 """Columns that are paths: every source gives the same rows, and what cannot be followed is said."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +13,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError
 from tests.support.program import program
 
-ROWS: list[dict[str, Any]] = [
+ROWS = [
     {
         "id": number,
         "output": {"answer": answer, "meta": {"n": number}},
@@ -33,17 +29,17 @@ EXPECTED = {"exact_match": [1, 0, None, 0], "token_f1": [1, 0, None, 2 / 3], "an
 KINDS = ["list", "arrow", "pandas", "jsonl", "parquet", "feather", "csv", "sqlite", "texts"]
 
 
-def as_texts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def as_texts(rows):
     """The rows with JSON in place of objects and lists."""
     return [{name: json.dumps(v) if isinstance(v, dict | list) else v for name, v in row.items()} for row in rows]
 
 
-def lines(path: Path, rows: list[Any]) -> Path:
+def lines(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def source(kind: str, folder: Path) -> Any:
+def source(kind, folder):
     """The rows in memory, in a file, or in a database."""
     table = pa.Table.from_pylist(ROWS)
     path = folder / f"rows.{kind}"
@@ -70,34 +66,34 @@ def source(kind: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_source_gives_the_same_scores(kind: str, tmp_path: Path) -> None:
+def test_every_source_gives_the_same_scores(kind, tmp_path):
     scores = fm.score(source(kind, tmp_path), METRICS, columns=COLUMNS, keep="output.meta.n")
     assert {name: scores[name].to_pylist() for name in EXPECTED} == EXPECTED
     assert [int(n) for n in scores["output.meta.n"].to_pylist()] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_path_that_no_row_has_names_what_is_near(kind: str, tmp_path: Path) -> None:
+def test_a_path_that_no_row_has_names_what_is_near(kind, tmp_path):
     with pytest.raises(ColumnError, match="unknown field 'anwser'; did you mean 'answer'"):
         fm.score(source(kind, tmp_path), "exact_match", columns={**COLUMNS, "answer": "output.anwser"})
     with pytest.raises(ColumnError, match="unknown column 'otput'; did you mean 'output'"):
         fm.score(source(kind, tmp_path), "exact_match", columns={**COLUMNS, "answer": "otput.answer"})
 
 
-def test_commands_read_paths(tmp_path: Path) -> None:
+def test_commands_read_paths(tmp_path):
     path, output = source("jsonl", tmp_path), tmp_path / "scores.jsonl"
     columns = ",".join(f"{name}={own}" for name, own in COLUMNS.items())
     assert program("score", path, "-m", "exact_match", "--columns", columns, "-o", output).code == 0
     assert fm.summarize(output)["exact_match"].mean == pytest.approx(1 / 3)
 
 
-def test_a_path_to_a_list_is_no_text(tmp_path: Path) -> None:
+def test_a_path_to_a_list_is_no_text(tmp_path):
     for kind in ("jsonl", "csv"):
         with pytest.raises(FastmetricsError, match=r"expected one text, got a list of 2|leads to a list in each row"):
             fm.score(source(kind, tmp_path), "answer_words", columns={"answer": "docs[].text"})
 
 
-def test_rows_of_several_kinds_are_read_one_by_one(tmp_path: Path) -> None:
+def test_rows_of_several_kinds_are_read_one_by_one(tmp_path):
     """A text of JSON is parsed where a path goes into it; any other text is a bad row."""
     rows = [*ROWS, {"output": '{"answer": "Paris"}'}, {"output": None}, {}]
     path = lines(tmp_path / "rows.jsonl", rows)
@@ -115,7 +111,7 @@ def test_rows_of_several_kinds_are_read_one_by_one(tmp_path: Path) -> None:
     assert [(reject["line"], reject["column"]) for reject in rejects] == [(8, "output.answer")]
 
 
-def test_a_bad_text_in_a_table_of_texts_is_a_bad_row(tmp_path: Path) -> None:
+def test_a_bad_text_in_a_table_of_texts_is_a_bad_row(tmp_path):
     path = tmp_path / "rows.csv"
     pd.DataFrame({"output": ['{"answer": "yes"}', "oops", '{"answer": "no way"}']}).to_csv(path, index=False)
     with pytest.raises(FileFormatError, match=r"column 'output\.answer': expected an object at 'output', got 'oops'"):
@@ -125,12 +121,12 @@ def test_a_bad_text_in_a_table_of_texts_is_a_bad_row(tmp_path: Path) -> None:
     assert [json.loads(line)["answer_words"] for line in output.read_text().splitlines()] == [1, 2]
 
 
-def test_a_column_with_dots_in_its_name_wins(tmp_path: Path) -> None:
+def test_a_column_with_dots_in_its_name_wins(tmp_path):
     path = lines(tmp_path / "rows.jsonl", [{"output.answer": "one", "output": {"answer": "two words"}}])
     assert fm.score(path, "answer_words", columns={"answer": "output.answer"})["answer_words"].to_pylist() == [1]
 
 
-def test_files_that_differ_within_a_column_are_one_table(tmp_path: Path) -> None:
+def test_files_that_differ_within_a_column_are_one_table(tmp_path):
     """The type of what a path leads to must agree, not that of all that surrounds it."""
     for name, meta in (("a", {"n": 1}), ("b", {"model": "x", "t": [1]})):
         table = pa.Table.from_pylist([{"output": {"answer": "yes", **meta}}])
@@ -144,7 +140,7 @@ def test_files_that_differ_within_a_column_are_one_table(tmp_path: Path) -> None
         ]
 
 
-def test_alternatives_of_two_shapes_are_read(tmp_path: Path) -> None:
+def test_alternatives_of_two_shapes_are_read(tmp_path):
     rows = [{"input": "Why so?"}, {"input": [{"role": "user", "content": "Why?"}]}, {"input": None}]
     path = lines(tmp_path / "rows.jsonl", rows)
     columns = {"answer": "input[role=user].content || input"}

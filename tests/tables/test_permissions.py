@@ -1,7 +1,5 @@
 """Who may read what a run leaves: replies only their owner, outputs as the umask says."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 

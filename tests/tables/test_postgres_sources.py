@@ -1,7 +1,6 @@
 """Tables and queries of PostgreSQL as inputs, on a real server."""
 
 import datetime as dt
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +12,7 @@ from fastmetrics.base.limits import RETRY_LIMITS, SIZES
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import read_metadata
-from tests.support.postgres import PASSWORD, Database
+from tests.support.postgres import PASSWORD
 from tests.support.table_files import column_bytes
 
 ROWS = pa.table(
@@ -27,38 +26,38 @@ ROWS = pa.table(
 
 
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_parts(monkeypatch):
     """Runs that save every ten rows."""
     monkeypatch.setattr(SIZES, "part_rows", 10)
     monkeypatch.setattr(SIZES, "read_batch_rows", 10)
 
 
-def _stopped(address: str, output: Path) -> None:
+def _stopped(address, output):
     """A run that is interrupted after its first parts."""
 
     class StopError(Exception):
         pass
 
-    def stop(progress: object) -> None:
-        if progress.rows >= 50:  # type: ignore[attr-defined]
+    def stop(progress):
+        if progress.rows >= 50:
             raise StopError
 
     with pytest.raises(StopError):
         fm.score(address, ["token_f1"], output=output, progress=stop)
 
 
-def read(address: str, **kinds: str) -> list[dict[str, object]]:
+def read(address, **kinds):
     source = open_source(address)
     return whole_table(source, kinds or dict.fromkeys(source.names, "any")).to_pylist()
 
 
-def test_scores_are_those_of_the_rows_in_memory(postgres: Database) -> None:
+def test_scores_are_those_of_the_rows_in_memory(postgres):
     postgres.fill("answers", ROWS, "id")
     scores = fm.score(postgres.address(table="answers"), ["token_f1", "keyword_recall"])
     assert scores.equals(fm.score(ROWS, ["token_f1", "keyword_recall"]))
 
 
-def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(postgres: Database, tmp_path: Path) -> None:
+def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(postgres, tmp_path):
     rows = pa.concat_tables([ROWS] * 400).set_column(0, "id", pa.array(range(1_200)))
     pq.write_table(rows, tmp_path / "rows.parquet")
     postgres.fill("answers", rows, "id")
@@ -79,13 +78,13 @@ def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(postgres: Databa
         assert metadata[f"{name}.csv"] == metadata["file.csv"]
 
 
-def test_the_rows_of_a_table_have_the_order_of_storage(postgres: Database) -> None:
+def test_the_rows_of_a_table_have_the_order_of_storage(postgres):
     postgres.fill("answers", ROWS, "id")
     assert read(postgres.address(table="answers")) == ROWS.to_pylist()
     assert read(postgres.address(table="public.answers"), id="id") == [{"id": 3}, {"id": 1}, {"id": 2}]
 
 
-def test_a_query_keeps_its_own_order_and_its_columns(postgres: Database) -> None:
+def test_a_query_keeps_its_own_order_and_its_columns(postgres):
     postgres.fill("answers", ROWS, "id")
     sql = 'select id as "the id", upper(answer) as answer from answers order by id desc -- newest first'
     assert read(postgres.address(query=sql)) == [
@@ -95,7 +94,7 @@ def test_a_query_keeps_its_own_order_and_its_columns(postgres: Database) -> None
     ]
 
 
-def test_the_query_is_also_an_argument(postgres: Database) -> None:
+def test_the_query_is_also_an_argument(postgres):
     postgres.fill("answers", ROWS, "id")
     files = fm.tables.FileSettings(query="select answer, reference from answers where id > 1 order by id;")
     assert fm.score(postgres.address(), ["token_f1"], files=files).num_rows == 2
@@ -109,7 +108,7 @@ def test_the_query_is_also_an_argument(postgres: Database) -> None:
         fm.score(postgres.address(), ["token_f1"])
 
 
-def test_each_type_becomes_one_of_arrow(postgres: Database) -> None:
+def test_each_type_becomes_one_of_arrow(postgres):
     sql = """select 1::int2 as small, 5::bigint as big, 1.5::float4 as real, 2.50::numeric as exact,
         'NaN'::numeric as nothing, true as flag, 'x'::varchar(3) as word, 'ab'::name as name,
         date '2026-01-02' as day, timestamp '2026-01-02 03:04:05.5' as local_time,
@@ -129,7 +128,7 @@ def test_each_type_becomes_one_of_arrow(postgres: Database) -> None:
     }
 
 
-def test_vectors_are_lists_of_numbers(postgres: Database) -> None:
+def test_vectors_are_lists_of_numbers(postgres):
     postgres.execute("CREATE EXTENSION vector")
     values = "(1, '[1,2.5]'::vector, '[1,2]'::halfvec), (2, null, null), (3, '[7]', '[3]')"
     sql = f"select * from (values {values}) v(id, a, b)"
@@ -141,7 +140,7 @@ def test_vectors_are_lists_of_numbers(postgres: Database) -> None:
 
 
 @pytest.mark.parametrize("type_", ["json", "jsonb"])
-def test_json_is_lists_or_text(postgres: Database, type_: str) -> None:
+def test_json_is_lists_or_text(postgres, type_):
     values = [
         "('[\"a\", \"b\"]', '{\"x\": 1}', '[1, 2]', '\"word\"')",
         "(null, '[]', '[]', null)",
@@ -156,7 +155,7 @@ def test_json_is_lists_or_text(postgres: Database, type_: str) -> None:
     assert [row["d"] for row in rows] == ["word", None, None]
 
 
-def test_json_of_another_kind_is_a_bad_row(postgres: Database) -> None:
+def test_json_of_another_kind_is_a_bad_row(postgres):
     sql = """select i as id, (case when i = 3 then '7' else '["a"]' end)::jsonb as contexts
         from generate_series(1, 3) i order by i"""
     postgres.execute(f"CREATE TABLE t AS {sql}")
@@ -178,7 +177,7 @@ def test_json_of_another_kind_is_a_bad_row(postgres: Database) -> None:
         ("1", "text", "column 'answer': expected text, got int32"),
     ],
 )
-def test_a_type_that_does_not_fit_is_named(postgres: Database, expression: str, kind: str, reason: str) -> None:
+def test_a_type_that_does_not_fit_is_named(postgres, expression, kind, reason):
     address = postgres.address(query=f"select {expression} as answer, 'x' as reference")
     assert read(address, reference="text") == [{"reference": "x"}]
     with pytest.raises(ColumnError, match=reason.replace("\\", "\\\\")):
@@ -200,7 +199,7 @@ def test_a_type_that_does_not_fit_is_named(postgres: Database, expression: str, 
         ("select", "has no columns|syntax error"),
     ],
 )
-def test_a_query_only_reads(postgres: Database, sql: str, reason: str) -> None:
+def test_a_query_only_reads(postgres, sql, reason):
     postgres.fill("answers", ROWS, "id")
     postgres.execute("CREATE SEQUENCE counter")
     with pytest.raises(FileFormatError, match=reason) as error:
@@ -212,7 +211,7 @@ def test_a_query_only_reads(postgres: Database, sql: str, reason: str) -> None:
     ) == [(3, False)]
 
 
-def test_no_table_and_no_server_are_named(postgres: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_table_and_no_server_are_named(postgres, monkeypatch):
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
     with pytest.raises(FileFormatError, match='relation "nosuch" does not exist'):
         read(postgres.address(table="nosuch"))
@@ -222,7 +221,7 @@ def test_no_table_and_no_server_are_named(postgres: Database, monkeypatch: pytes
         read(postgres.server.address("nowhere", table="answers"))
 
 
-def test_passwords_stay_secret(postgres: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_passwords_stay_secret(postgres, tmp_path, capsys):
     postgres.fill("answers", ROWS, "id")
     postgres.execute("GRANT SELECT ON answers TO reader")
     encoded = PASSWORD.replace("#", "%23")
@@ -249,7 +248,7 @@ def test_passwords_stay_secret(postgres: Database, tmp_path: Path, capsys: pytes
             assert secret not in text
 
 
-def test_a_run_of_a_database_is_not_resumed(postgres: Database, tmp_path: Path, small_parts: None) -> None:
+def test_a_run_of_a_database_is_not_resumed(postgres, tmp_path, small_parts):
     postgres.execute("CREATE TABLE t AS SELECT i AS id, 'a' AS answer, 'a' AS reference FROM generate_series(1, 100) i")
     postgres.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
     output = tmp_path / "scores.parquet"
@@ -261,16 +260,16 @@ def test_a_run_of_a_database_is_not_resumed(postgres: Database, tmp_path: Path, 
         output.unlink()
 
 
-def test_a_lost_connection_ends_the_run(postgres: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_ends_the_run(postgres, monkeypatch):
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.0)
     monkeypatch.setattr(SIZES, "query_batch_bytes", 50_000)
     monkeypatch.setattr(SIZES, "read_batch_rows", 50)
     postgres.execute("CREATE TABLE t AS SELECT i AS id, repeat('x', 50000) AS answer FROM generate_series(1, 3000) i")
     source = open_source(postgres.address(table="t"))
     selection = source.select({"id": "id", "answer": "text"})
-    numbers: list[int] = []
+    numbers = []
 
-    def read_all(*, cut: bool) -> None:
+    def read_all(*, cut):
         for chunk in source.chunks(selection):
             if cut and not numbers:
                 postgres.execute(
@@ -287,7 +286,7 @@ def test_a_lost_connection_ends_the_run(postgres: Database, monkeypatch: pytest.
     assert numbers == list(range(1, 3001))
 
 
-def test_reads_one_after_the_other_show_one_moment(postgres: Database) -> None:
+def test_reads_one_after_the_other_show_one_moment(postgres):
     postgres.fill("answers", ROWS, "id")
     source = open_source(postgres.address(table="answers"))
     selection = source.select({"id": "id"})
@@ -307,7 +306,7 @@ def test_reads_one_after_the_other_show_one_moment(postgres: Database) -> None:
     assert rows == [[4], [4]]
 
 
-def test_no_rows(postgres: Database, tmp_path: Path) -> None:
+def test_no_rows(postgres, tmp_path):
     postgres.execute("CREATE TABLE t (id int PRIMARY KEY, answer text, reference text)")
     assert fm.score(postgres.address(table="t"), ["token_f1"]).num_rows == 0
     result = fm.score(postgres.address(table="t"), ["token_f1"], output=tmp_path / "scores.parquet")

@@ -1,14 +1,11 @@
 """Presets: the files that tools write, and files in their documented form, from a file to rows without an option."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +19,6 @@ from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import presets
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Position
-from fastmetrics.tables.sources import FileSource
 from tests.support.program import program
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
@@ -31,7 +27,7 @@ ANSWERS = {"Which city is the capital of France?": "Paris", "Which city is the c
 FAILED = "Which city is the capital of Spain?"
 
 
-def read(source: FileSource, *columns: str, schema: str | None = None) -> list[dict[str, Any]]:
+def read(source, *columns, schema=None):
     """The rows of the canonical columns that are found, all of them unless some are named."""
     mapping = resolve(source.names, schema=schema, needed=())
     named = {name: mapping[name] for name in columns or mapping}
@@ -64,7 +60,7 @@ def read(source: FileSource, *columns: str, schema: str | None = None) -> list[d
         ("deepeval.jsonl", "deepeval"),
     ],
 )
-def test_a_file_of_a_tool_is_read_without_an_option(name: str, preset: str) -> None:
+def test_a_file_of_a_tool_is_read_without_an_option(name, preset):
     source = open_source(TOOLS / name)
     assert source.names.preset == preset
     rows = {row["question"]: row for row in read(source)}
@@ -79,7 +75,7 @@ def test_a_file_of_a_tool_is_read_without_an_option(name: str, preset: str) -> N
         assert len({row["id"] for row in rows.values()}) == 3
 
 
-def test_a_failed_sample_has_no_answer_and_its_reason_is_counted(tmp_path: Path) -> None:
+def test_a_failed_sample_has_no_answer_and_its_reason_is_counted(tmp_path):
     """Inspect writes an empty text for it, which would be scored as an answer."""
     document = json.loads((TOOLS / "inspect.json").read_text())
     assert [sample["output"]["completion"] for sample in document["samples"] if "error" in sample] == [""]
@@ -89,7 +85,7 @@ def test_a_failed_sample_has_no_answer_and_its_reason_is_counted(tmp_path: Path)
         assert any("no connection to the model" in note for note in scored.summary.notes), name
 
 
-def test_the_preset_is_named_in_the_summary(tmp_path: Path) -> None:
+def test_the_preset_is_named_in_the_summary(tmp_path):
     done = program("score", str(TOOLS / "promptfoo.json"), "-m", "exact_match", "-o", str(tmp_path / "scores.csv"))
     assert "recognised as promptfoo" in done.out
     assert "answer = response.output unless response.error" in " ".join(done.out.split())
@@ -107,12 +103,12 @@ def test_the_preset_is_named_in_the_summary(tmp_path: Path) -> None:
     assert (tmp_path / "b.csv").read_text() == (tmp_path / "scores.csv").read_text()
 
 
-def test_own_columns_win_over_a_preset() -> None:
+def test_own_columns_win_over_a_preset():
     scores = fm.score(TOOLS / "promptfoo.json", "exact_match", columns={"answer": "vars.reference"})
     assert scores["exact_match"].to_pylist() == [1.0, 1.0, 1.0]
 
 
-def test_seconds_of_a_preset_become_milliseconds(tmp_path: Path) -> None:
+def test_seconds_of_a_preset_become_milliseconds(tmp_path):
     [first] = [row for row in read(open_source(TOOLS / "inspect.eval")) if row["id"] == "lyon"]
     scores = fm.score(TOOLS / "inspect.eval", "latency_ms").to_pylist()
     assert [row["latency_ms"] for row in scores if row["id"] == "lyon"] == [first["latency_ms"] * 1000]
@@ -122,7 +118,7 @@ def test_seconds_of_a_preset_become_milliseconds(tmp_path: Path) -> None:
         fm.score(TOOLS / "inspect.eval", "latency_ms", columns={"latency_ms": "total_time", "latency_s": "total_time"})
 
 
-def test_logs_in_a_folder_are_one_table(tmp_path: Path) -> None:
+def test_logs_in_a_folder_are_one_table(tmp_path):
     for name in ("a.eval", "b.eval"):
         shutil.copy(TOOLS / "inspect.eval", tmp_path / name)
     assert fm.score(tmp_path, "answer_words").num_rows == 6
@@ -130,7 +126,7 @@ def test_logs_in_a_folder_are_one_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("size", [5, 100_000])
-def test_a_log_is_read_alike_whatever_is_read_at_a_time(tmp_path: Path, size: int, method: int) -> None:
+def test_a_log_is_read_alike_whatever_is_read_at_a_time(tmp_path, size, method):
     samples = json.loads((TOOLS / "inspect.json").read_text())["samples"] * 20
     with zipfile.ZipFile(tmp_path / "log.eval", "w", method) as log:
         log.writestr("header.json", "{}")
@@ -146,7 +142,7 @@ def test_a_log_is_read_alike_whatever_is_read_at_a_time(tmp_path: Path, size: in
     assert later == list(range(37, 60))
 
 
-def test_a_large_log_is_read_by_its_large_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_log_is_read_by_its_large_directory(tmp_path, monkeypatch):
     """As it is written for more members, or more bytes, than the small record of a zip archive can count."""
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 10)
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
@@ -159,7 +155,7 @@ def test_a_large_log_is_read_by_its_large_directory(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("most", [5_000, 6_850])
-def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path: Path, most: int) -> None:
+def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path, most):
     files = fm.tables.FileSettings(max_row_bytes=most, on_error="skip")
     scored = fm.score(TOOLS / "inspect.eval", "answer_words", keep="id", output=tmp_path / "s.csv", files=files)
     assert (scored.rows, scored.rejected) == ((1, 2) if most == 5_000 else (2, 1))
@@ -168,7 +164,7 @@ def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path: Path, most: int) -> No
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.6, 0.97])
-def test_a_log_that_is_cut_says_so(tmp_path: Path, kept: float) -> None:
+def test_a_log_that_is_cut_says_so(tmp_path, kept):
     data = (TOOLS / "inspect.eval").read_bytes()
     (tmp_path / "cut.eval").write_bytes(data[: int(len(data) * kept)])
     with pytest.raises(FileFormatError, match=r"not a whole \.eval log.*written to its end"):
@@ -179,7 +175,7 @@ def test_a_log_that_is_cut_says_so(tmp_path: Path, kept: float) -> None:
         fm.score(tmp_path / "cut.json", "answer_words")
 
 
-def test_a_log_of_a_newer_version_is_named_where_no_samples_are_found(tmp_path: Path) -> None:
+def test_a_log_of_a_newer_version_is_named_where_no_samples_are_found(tmp_path):
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as log:
         log.writestr("_journal/start.json", '{"version": 9}')
         log.writestr("attempts/1.json", '{"id": 1}')
@@ -189,7 +185,7 @@ def test_a_log_of_a_newer_version_is_named_where_no_samples_are_found(tmp_path: 
         fm.score(tmp_path / "log.eval", "answer_words")
 
 
-def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path: Path) -> None:
+def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path):
     data = bytearray((TOOLS / "inspect.eval").read_bytes())
     for at in range(0, len(data), 401):
         damaged = bytes(data[:at]) + bytes([data[at] ^ 0xFF]) + bytes(data[at + 1 :])
@@ -200,7 +196,7 @@ def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path: Path) -> None
             continue
 
 
-def test_a_log_of_failed_samples_alone_has_no_scores(tmp_path: Path) -> None:
+def test_a_log_of_failed_samples_alone_has_no_scores(tmp_path):
     document = json.loads((TOOLS / "inspect.json").read_text())
     document["samples"] = [sample for sample in document["samples"] if "error" in sample] * 3
     (tmp_path / "log.json").write_text(json.dumps(document))
@@ -208,7 +204,7 @@ def test_a_log_of_failed_samples_alone_has_no_scores(tmp_path: Path) -> None:
     assert (scored.summary["answer_words"].n, scored.summary["answer_words"].n_missing) == (0, 3)
 
 
-def test_tools_still_write_such_files(tmp_path: Path) -> None:
+def test_tools_still_write_such_files(tmp_path):
     """Where they are installed, as a newer version may write something else."""
     from scripts.tool_files import MAKERS
 
@@ -225,7 +221,7 @@ def test_tools_still_write_such_files(tmp_path: Path) -> None:
 # Files in the documented form of their tools: what each preset finds in them.
 
 
-def otlp_value(value: Any) -> dict[str, Any]:
+def otlp_value(value):
     if isinstance(value, str):
         return {"stringValue": value}
     if isinstance(value, list):
@@ -233,7 +229,7 @@ def otlp_value(value: Any) -> dict[str, Any]:
     return {"kvlistValue": {"values": [{"key": key, "value": otlp_value(item)} for key, item in value.items()]}}
 
 
-def otlp(**attributes: Any) -> dict[str, Any]:
+def otlp(**attributes):
     listed = [{"key": key, "value": otlp_value(value)} for key, value in attributes.items()]
     return {
         "resourceSpans": [
@@ -246,13 +242,13 @@ def otlp(**attributes: Any) -> dict[str, Any]:
     }
 
 
-def message(role: str, text: str) -> dict[str, Any]:
+def message(role, text):
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
 TEXT = [{"type": "text", "text": "Paris"}]
 USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
-DOCUMENTED: list[tuple[str, Any, dict[str, Any]]] = [
+DOCUMENTED = [
     (
         "autorag",
         {
@@ -525,7 +521,7 @@ DOCUMENTED: list[tuple[str, Any, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("preset", "record", "found"), DOCUMENTED, ids=lambda part: part if isinstance(part, str) else ""
 )
-def test_a_documented_form_is_recognised(tmp_path: Path, preset: str, record: Any, found: dict[str, Any]) -> None:
+def test_a_documented_form_is_recognised(tmp_path, preset, record, found):
     document = json.dumps(record, indent=1)
     (tmp_path / "rows.json").write_text(document)
     files = [tmp_path / "rows.json"]
@@ -538,7 +534,7 @@ def test_a_documented_form_is_recognised(tmp_path: Path, preset: str, record: An
     assert {name: row.get(name) for name in found} == found
 
 
-def test_presets_that_are_only_named(tmp_path: Path) -> None:
+def test_presets_that_are_only_named(tmp_path):
     rows = {
         "ragas": {"user_input": "Where?", "response": "Paris", "reference": "Rome", "retrieved_contexts": ["a"]},
         "mlflow": {"inputs": "Where?", "predictions": "Paris", "targets": "Rome", "context": ["a"]},
@@ -554,10 +550,10 @@ def test_presets_that_are_only_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet", "dicts"])
-def test_calls_of_all_turns_of_ragas_are_read(kind: str, tmp_path: Path) -> None:
+def test_calls_of_all_turns_of_ragas_are_read(kind, tmp_path):
     """Ragas' ToolCallAccuracy and ToolCallF1 compare the calls of every message of the model, in their order."""
     calls = [{"name": "weather", "args": {"city": city}} for city in ("Paris", "Rome")]
-    talk: list[dict[str, Any]] = [{"content": "Paris?", "type": "human"}, {"content": "", "type": "ai"}]
+    talk = [{"content": "Paris?", "type": "human"}, {"content": "", "type": "ai"}]
     talk += [{"content": "5", "type": "tool"}, {"content": "And Rome?", "type": "human"}, {"content": "", "type": "ai"}]
     talk[1]["tool_calls"], talk[4]["tool_calls"] = calls[:1], calls[1:]
     rows = [{"user_input": talk, "reference_tool_calls": wanted} for wanted in (calls, calls[:1], calls[::-1])]
@@ -571,7 +567,7 @@ def test_calls_of_all_turns_of_ragas_are_read(kind: str, tmp_path: Path) -> None
     assert scores["tool_call_f1"].to_pylist() == pytest.approx([1.0, 2 / 3, 1.0])
 
 
-def test_a_parquet_file_is_recognised_by_its_columns(tmp_path: Path) -> None:
+def test_a_parquet_file_is_recognised_by_its_columns(tmp_path):
     row = {"query_id": 9, "query": "Where?", "answers": ["Paris"], "passages": {"passage_text": ["a", "b"]}}
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "rows.parquet")
     source = open_source(tmp_path / "rows.parquet")
@@ -579,7 +575,7 @@ def test_a_parquet_file_is_recognised_by_its_columns(tmp_path: Path) -> None:
     assert read(source, "contexts") == [{"contexts": ["a", "b"]}]
 
 
-def test_failed_calls_of_a_batch_are_missing_with_their_reasons(tmp_path: Path) -> None:
+def test_failed_calls_of_a_batch_are_missing_with_their_reasons(tmp_path):
     good = {
         "custom_id": "a",
         "error": None,
@@ -601,7 +597,7 @@ def test_failed_calls_of_a_batch_are_missing_with_their_reasons(tmp_path: Path) 
     assert note in again.notes
 
 
-def test_rows_of_another_kind_are_left_out(tmp_path: Path) -> None:
+def test_rows_of_another_kind_are_left_out(tmp_path):
     """The spans of other work, and the events of oaieval other than those of matching."""
     events = [
         {"spec": {"eval_name": "capitals"}},
@@ -614,7 +610,7 @@ def test_rows_of_another_kind_are_left_out(tmp_path: Path) -> None:
     assert fm.score(TOOLS / "otlp.jsonl", "answer_words").num_rows == 3
 
 
-def test_a_preset_is_given_up_for_the_columns_of_others(tmp_path: Path) -> None:
+def test_a_preset_is_given_up_for_the_columns_of_others(tmp_path):
     """A file with some names of a tool is not taken for one of it."""
     (tmp_path / "rows.jsonl").write_text('{"question": "Where?", "answer": "Paris", "answers": ["Rome"]}\n')
     source = open_source(tmp_path / "rows.jsonl")
@@ -622,20 +618,20 @@ def test_a_preset_is_given_up_for_the_columns_of_others(tmp_path: Path) -> None:
     assert resolve(source.names, needed=()) == {"question": "question", "answer": "answer"}
 
 
-def test_an_unknown_preset_is_an_error() -> None:
+def test_an_unknown_preset_is_an_error():
     with pytest.raises(UnknownNameError, match=r"unknown schema 'promptfo'; did you mean 'promptfoo'\?"):
         fm.score(TOOLS / "promptfoo.json", schema="promptfo")
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)
-def test_a_preset_has_columns_that_exist_and_paths_that_parse(preset: Any) -> None:
+def test_a_preset_has_columns_that_exist_and_paths_that_parse(preset):
     assert set(preset.columns) <= set(COLUMNS)
     for path in [*preset.paths.values(), *filter(None, [preset.only, preset.reason, preset.records])]:
         parse(path)
     assert re.fullmatch(r"[a-z_]+", preset.name)
 
 
-def test_the_rows_of_one_filter_of_lm_eval_are_read(tmp_path: Path) -> None:
+def test_the_rows_of_one_filter_of_lm_eval_are_read(tmp_path):
     record = {"target": "Paris", "resps": [["Paris\n"]], "doc": {"question": "Where?"}}
     names = ("strict-match", "flexible-extract")
     path = tmp_path / "samples.jsonl"

@@ -1,7 +1,5 @@
 """CSV records of too few or too many fields, whatever their bytes, held against Python's own csv module."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -21,7 +19,7 @@ HEADER = ",".join(NAMES).encode()
 FIELDS = st.lists(st.text(st.sampled_from('a\xe9\xff "\n,'), max_size=4), min_size=1, max_size=4)
 
 
-def expected(data: bytes) -> tuple[list[tuple[bytes, ...]], list[tuple[int, int]]]:
+def expected(data):
     """The good records, and the row and number of fields of each bad one."""
     good, bad = [], []
     records = [record for record in csv.reader(io.StringIO(data.decode("latin-1"), newline="")) if record]

@@ -1,12 +1,8 @@
 """Files that this package writes and reads: lossless in Parquet and Arrow; the same texts, nulls and scores in text."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -29,7 +25,7 @@ _floats = st.floats() | st.sampled_from([-0.0, 5e-324, math.inf, -math.inf, math
 _bytes = st.binary(max_size=4)
 _whole = st.integers(-(2**63), 2**63 - 1)
 
-KINDS: dict[str, tuple[pa.DataType, Any]] = {
+KINDS = {
     "string": (pa.string(), _texts),
     "int64": (pa.int64(), _whole),
     "float64": (pa.float64(), _floats),
@@ -44,13 +40,13 @@ KINDS: dict[str, tuple[pa.DataType, Any]] = {
 }
 
 
-def _array(type_: pa.DataType, values: list[Any]) -> pa.Array:
+def _array(type_, values):
     if pa.types.is_timestamp(type_):
         return pa.array(values, pa.int64()).cast(type_)
     return pa.array(values, type_, from_pandas=False)
 
 
-def _same(read: pa.Table, table: pa.Table) -> None:
+def _same(read, table):
     """Equal names, types and values; NaN equals NaN, and −0 differs from 0."""
     expected = pa.schema([(field.name, plain(field.type)) for field in table.schema])
     assert read.schema.remove_metadata() == expected
@@ -58,7 +54,7 @@ def _same(read: pa.Table, table: pa.Table) -> None:
         assert list(map(repr, read.column(name).to_pylist())) == list(map(repr, table.column(name).to_pylist())), name
 
 
-def read_all(path: Path) -> pa.Table:
+def read_all(path):
     """All columns of a file, as the package reads them."""
     source = open_source(path)
     return whole_table(source, dict.fromkeys(source.schema.names, "any"))
@@ -67,9 +63,7 @@ def read_all(path: Path) -> pa.Table:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), name=st.sampled_from(["t.arrow", "t.parquet"]))
-def test_columns_of_every_type_are_read_as_written(
-    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject, name: str
-) -> None:
+def test_columns_of_every_type_are_read_as_written(tmp_path_factory, kind, data, name):
     type_, values = KINDS[kind]
     rows = data.draw(st.lists(st.none() | values, max_size=5))
     table = pa.table({"id": pa.array([str(n) for n in range(len(rows))]), "=c": _array(type_, rows)})
@@ -80,14 +74,10 @@ def test_columns_of_every_type_are_read_as_written(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-@given(
-    columns=st.lists(st.lists(st.none() | _texts, min_size=3, max_size=3), min_size=1, max_size=3),
-)
+@given(columns=st.lists(st.lists(st.none() | _texts, min_size=3, max_size=3), min_size=1, max_size=3))
 @example(columns=[[None, "", None]])
 @example(columns=[["", None, "\n"]])
-def test_nulls_beside_empty_texts_are_read_as_written(
-    tmp_path_factory: pytest.TempPathFactory, name: str, columns: list[list[str | None]]
-) -> None:
+def test_nulls_beside_empty_texts_are_read_as_written(tmp_path_factory, name, columns):
     """Also in a table of one column, where a null is a blank line of CSV."""
     table = pa.table({f"=c{n}": pa.array(values, pa.string()) for n, values in enumerate(columns)})
     path = tmp_path_factory.mktemp("t") / name
@@ -97,7 +87,7 @@ def test_nulls_beside_empty_texts_are_read_as_written(
     assert read.to_pydict() == table.to_pydict()
 
 
-def test_null_text_is_written_as_a_blank_and_empty_text_in_quotes(tmp_path: Path) -> None:
+def test_null_text_is_written_as_a_blank_and_empty_text_in_quotes(tmp_path):
     for columns, text in (
         ({"c": [None, "", "a"], "n": [1, None, 2]}, '"c","n"\n,1\n"",\n"a",2\n'),
         ({"c": [None, "", "a"]}, '"c"\n\n""\n"a"\n'),
@@ -117,14 +107,14 @@ KEPT = ["question", "answer", "reference", "n"]
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path):
     """Rows with lists, nulls beside empty texts, and ids that look like numbers or formulas."""
     write_whole(pa.Table.from_pylist(ROWS), table_target(tmp_path / "rows.parquet", ()), {}, {"n"})
     return tmp_path / "rows.parquet"
 
 
 @pytest.mark.parametrize("name", [*TEXT_FORMATS, "t.arrow"])
-def test_scores_of_an_output_are_those_of_its_input(tmp_path: Path, rows: Path, name: str) -> None:
+def test_scores_of_an_output_are_those_of_its_input(tmp_path, rows, name):
     """A null does not match an empty text, and lists are JSON, which ``lists`` parses."""
     metrics = ["token_f1", "squad_f1(version=2)", "exact_match", "keyword_recall"]
     first = fm.score(rows, output=tmp_path / name, metrics=metrics, keep=KEPT).summary
@@ -134,7 +124,7 @@ def test_scores_of_an_output_are_those_of_its_input(tmp_path: Path, rows: Path, 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_score_file_that_is_read_back_has_the_same_summary(tmp_path: Path, rows: Path, name: str) -> None:
+def test_a_score_file_that_is_read_back_has_the_same_summary(tmp_path, rows, name):
     """Of metrics of rows, and of corpus metrics with the counts of rows, whatever the format."""
     metrics = ["token_f1", "exact_match", "corpus_bleu"]
     first = fm.score(rows, output=tmp_path / "p.parquet", metrics=metrics, keep=KEPT, keep_counts=True).summary
@@ -144,7 +134,7 @@ def test_a_score_file_that_is_read_back_has_the_same_summary(tmp_path: Path, row
     assert {metric: read[metric] for metric in read} == {metric: first[metric] for metric in first}
 
 
-def test_a_file_saved_by_a_spreadsheet_keeps_its_ids_and_scores(tmp_path: Path, rows: Path) -> None:
+def test_a_file_saved_by_a_spreadsheet_keeps_its_ids_and_scores(tmp_path, rows):
     """A program that quotes only what needs quotes; quotes before formulas are removed all the same."""
     path = tmp_path / "t.csv"
     first = fm.score(rows, output=path, metrics="answer_words", keep=KEPT).summary
@@ -158,30 +148,30 @@ def test_a_file_saved_by_a_spreadsheet_keeps_its_ids_and_scores(tmp_path: Path, 
     assert fm.summarize(path)["answer_words"] == first["answer_words"]
 
 
-def test_without_its_metadata_a_csv_has_quotes_before_formulas(tmp_path: Path, rows: Path) -> None:
+def test_without_its_metadata_a_csv_has_quotes_before_formulas(tmp_path, rows):
     fm.score(rows, output=tmp_path / "a.csv", metrics="token_f1", keep=KEPT)
     (tmp_path / "a.csv").rename(tmp_path / "alone.csv")
     assert read_all(tmp_path / "alone.csv")["id"].to_pylist() == ["007", "010", "1e5", "'=3"]
 
 
 @pytest.mark.parametrize("text", ["not JSON", "[1]", '{"guarded": 0}', '{"output": "a"}', "{}"])
-def test_metadata_of_another_program_are_ignored(tmp_path: Path, text: str) -> None:
+def test_metadata_of_another_program_are_ignored(tmp_path, text):
     (tmp_path / "t.csv").write_text("a,b\n'=1,\n")
     (tmp_path / "t.csv.meta.json").write_text(text)
     assert read_all(tmp_path / "t.csv").to_pylist() == [{"a": "'=1", "b": None}]
 
 
-def test_numbers_that_are_not_finite_are_valid_json(tmp_path: Path, rows: Path) -> None:
+def test_numbers_that_are_not_finite_are_valid_json(tmp_path, rows):
     fm.score(rows, output=tmp_path / "t.jsonl", metrics="token_f1", keep=KEPT)
     lines = (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()
 
-    def refuse(name: str) -> None:
+    def refuse(name):
         raise AssertionError(name)
 
     assert [json.loads(line, parse_constant=refuse)["n"] for line in lines] == [1.5, "NaN", None, "Infinity"]
 
 
-def test_text_of_a_csv_is_parsed_again_after_it_was_kept(tmp_path: Path) -> None:
+def test_text_of_a_csv_is_parsed_again_after_it_was_kept(tmp_path):
     """The columns of any CSV are text; kept in an output they stay text, and numbers if a metric asks for numbers."""
     (tmp_path / "in.csv").write_text('id,answer,latency_ms,retrieved_ids,relevant_ids\n1,a,12,"[""d""]","[""d""]"\n')
     keep = ["answer", "latency_ms", "retrieved_ids", "relevant_ids"]
@@ -190,7 +180,7 @@ def test_text_of_a_csv_is_parsed_again_after_it_was_kept(tmp_path: Path) -> None
     assert (found["latency_ms"].mean, found["hit_rate"].mean) == (12, 1)
 
 
-def test_ids_that_look_like_numbers_stay_text_in_every_reader(tmp_path: Path, rows: Path) -> None:
+def test_ids_that_look_like_numbers_stay_text_in_every_reader(tmp_path, rows):
     for name in ("a.csv", "b.csv"):
         fm.score(rows, output=tmp_path / name, metrics=["token_f1"], keep=["question"])
     assert fm.worst_rows(tmp_path / "a.csv", "token_f1", n=3)["id"].to_pylist() == ["010", "007"]

@@ -1,7 +1,5 @@
 """Faults of the system while reading: passing ones cost nothing, lasting ones are named."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 
@@ -122,5 +120,5 @@ def test_retry_in_blocks_without_rows_repeats_no_rows(tmp_path, monkeypatch):
         (None, False),
     ],
 )
-def test_only_errors_that_can_pass_are_worth_another_try(error: BaseException | None, can_pass: bool) -> None:
+def test_only_errors_that_can_pass_are_worth_another_try(error, can_pass):
     assert passing(error) == can_pass

@@ -1,14 +1,10 @@
 """Stores that say no, break off, hang or cannot be reached: one clear line, or the same rows after another try."""
 
-from __future__ import annotations
-
 import io
 import re
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -21,7 +17,7 @@ from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.opening import open_source
-from tests.support.loopback import BUCKET, KEY, SECRET, ObjectStore, Server, object_store
+from tests.support.loopback import BUCKET, KEY, SECRET, object_store
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write
 
@@ -30,7 +26,7 @@ TABLE = pa.table({"id": [f"{n}" for n in range(5000)], "answer": ["yes"] * 5000,
 
 
 @pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def hasty(monkeypatch):
     """Nobody waits between two tries; how long an answer may take is left alone, as a busy machine's may take long."""
     monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 0.001)
     monkeypatch.setattr(RETRY_LIMITS, "store_attempts", 1)
@@ -40,7 +36,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch):
+def failing(monkeypatch):
     """A store that fails on command, and credentials for it."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -48,12 +44,12 @@ def failing(monkeypatch: pytest.MonkeyPatch):
         yield held
 
 
-def address(held: ObjectStore, name: str) -> str:
+def address(held, name):
     """The address of an object of the small store."""
     return f"s3://bkt/{name}?endpoint_override={held.endpoint}&region=us-east-1"
 
 
-def test_errors_say_what_is_missing(s3: Server) -> None:
+def test_errors_say_what_is_missing(s3):
     for path, lacking in (
         ("s3://nowhere/rows.csv", "there is no such file or folder"),
         ("s3://nowhere/*.csv", "no file matches"),
@@ -67,7 +63,7 @@ def test_errors_say_what_is_missing(s3: Server) -> None:
         assert done.err.count("\n") == 1
 
 
-def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> None:
+def test_wrong_credentials_give_a_one_line_error(s3, tmp_path):
     there = s3.put(write(TABLE, tmp_path / "t.csv"), "locked/t.csv")
     s3.require_credentials(True)
     try:
@@ -91,7 +87,7 @@ def test_wrong_credentials_give_a_one_line_error(s3: Server, tmp_path: Path) -> 
 
 
 @pytest.mark.full
-def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unreachable_store_raises(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -108,7 +104,7 @@ def test_unreachable_store_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.full
-def test_hanging_store_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_store_times_out(failing, monkeypatch):
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0)
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
@@ -121,7 +117,7 @@ def test_hanging_store_times_out(failing: ObjectStore, monkeypatch: pytest.Monke
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [503, 500, "cut"])
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
-def test_failed_request_is_retried(failing: ObjectStore, tmp_path: Path, name: str, fault) -> None:
+def test_failed_request_is_retried(failing, tmp_path, name, fault):
     failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
     for spared in range(2):
         failing.faults["GET"] = [*[None] * spared, fault]
@@ -132,9 +128,7 @@ def test_failed_request_is_retried(failing: ObjectStore, tmp_path: Path, name: s
 @pytest.mark.parametrize(
     ("status", "cause"), [(403, "ACCESS_DENIED"), (404, "RESOURCE_NOT_FOUND"), (503, "UNKNOWN 503: No response body")]
 )
-def test_error_status_raises_and_temporary_ones_are_retried(
-    failing: ObjectStore, tmp_path: Path, status: int, cause: str
-) -> None:
+def test_error_status_raises_and_temporary_ones_are_retried(failing, tmp_path, status, cause):
     failing.objects["/bkt/t.csv"] = write(TABLE, tmp_path / "t.csv").read_bytes()
     failing.faults["GET"] = [status] * 20
     with pytest.raises(FileFormatError, match=cause):
@@ -143,7 +137,7 @@ def test_error_status_raises_and_temporary_ones_are_retried(
     assert tries == (RETRY_LIMITS.read_tries if status == 503 else 1), "what would fail again is not tried again"
 
 
-def test_object_changed_during_reading_raises(failing: ObjectStore, tmp_path: Path) -> None:
+def test_object_changed_during_reading_raises(failing, tmp_path):
     for name in ("t.parquet", "t.csv"):
         failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
         source = open_source(address(failing, name))
@@ -162,7 +156,7 @@ class Flaky(MemoryFileSystem):
     short = 0
 
     @classmethod
-    def _strip_protocol(cls, path: str) -> str:
+    def _strip_protocol(cls, path):
         return MemoryFileSystem._strip_protocol(path.replace("flaky://", "memory://"))
 
     def _open(self, path, mode="rb", **options):
@@ -173,7 +167,7 @@ class Flaky(MemoryFileSystem):
 class Breaking(io.BytesIO):
     """A file whose reads fail after a while, or come up short, as the store says."""
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size=-1):
         if Flaky.short:
             Flaky.short -= 1
             return super().read(size)[: size // 2]
@@ -186,7 +180,7 @@ class Breaking(io.BytesIO):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_reader_continues_after_a_fault(tmp_path: Path, name: str) -> None:
+def test_reader_continues_after_a_fault(tmp_path, name):
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     path = write(TABLE, tmp_path / name)
     if name == "t.parquet":
@@ -202,7 +196,7 @@ def test_reader_continues_after_a_fault(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
+def test_short_read_is_retried(tmp_path, monkeypatch, name):
     """Bytes that a store does not send must not be taken for the end of the file, nor be left out."""
     fsspec.register_implementation("flaky", Flaky, clobber=True)
     fsspec.filesystem("memory").put_file(str(write(TABLE, tmp_path / name)), f"/short/{name}")
@@ -219,9 +213,7 @@ def test_short_read_is_retried(tmp_path: Path, monkeypatch, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
-def test_parquet_reading_continues_at_the_same_row(
-    failing: ObjectStore, tmp_path: Path, monkeypatch, rows: int
-) -> None:
+def test_parquet_reading_continues_at_the_same_row(failing, tmp_path, monkeypatch, rows):
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
     failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
     sizes = ReadSizes(parquet_rows=500)
@@ -247,7 +239,7 @@ def test_parquet_reading_continues_at_the_same_row(
 
 
 @pytest.mark.parametrize("fault", [403, 500])
-def test_web_errors_omit_secrets(failing: ObjectStore, fault: int) -> None:
+def test_web_errors_omit_secrets(failing, fault):
     """The packages behind fsspec put the whole address into their errors."""
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     place = failing.endpoint.replace("http://", "http://user:hidden@")
@@ -260,7 +252,7 @@ def test_web_errors_omit_secrets(failing: ObjectStore, fault: int) -> None:
 
 @pytest.mark.parametrize("kind", ["chunked", "close", "gzip"])
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-def test_web_servers_need_not_tell_the_length(failing: ObjectStore, tmp_path: Path, kind: str, name: str) -> None:
+def test_web_servers_need_not_tell_the_length(failing, tmp_path, kind, name):
     write(TABLE, tmp_path / name)
     failing.objects[f"/{name}"] = (tmp_path / name).read_bytes()
     failing.lengthless = kind
@@ -268,12 +260,12 @@ def test_web_servers_need_not_tell_the_length(failing: ObjectStore, tmp_path: Pa
     assert read(open_source(f"{failing.endpoint}/{name}"), KINDS)[0].equals(local)
 
 
-def test_a_chunked_body_that_ends_early_is_no_traceback() -> None:
+def test_a_chunked_body_that_ends_early_is_no_traceback():
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     body = b"10\r\nid,answer\n1,yes\n\r\nFF\r\nabc"
 
     class Cut(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
+        def handle(self):
             self.request.sendall(answer if self.request.recv(1 << 16).startswith(b"HEAD") else answer + body)
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Cut) as server:
@@ -283,7 +275,7 @@ def test_a_chunked_body_that_ends_early_is_no_traceback() -> None:
         server.shutdown()
 
 
-def test_web_errors_say_what_the_server_answers(failing: ObjectStore) -> None:
+def test_web_errors_say_what_the_server_answers(failing):
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     path = f"{failing.endpoint}/t.csv"
     for fault, answer in {403: "the server answers 403", 404: "there is no such file or folder"}.items():
@@ -297,7 +289,7 @@ def test_web_errors_say_what_the_server_answers(failing: ObjectStore) -> None:
         open_source(path)
 
 
-def test_hanging_web_server_times_out(failing: ObjectStore, monkeypatch: pytest.MonkeyPatch, full: bool) -> None:
+def test_hanging_web_server_times_out(failing, monkeypatch, full):
     monkeypatch.setattr(RETRY_LIMITS, "request_seconds", 1.0 if full else 0.1)
     failing.objects["/t.csv"] = b"id,answer\n1,a\n"
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
@@ -308,7 +300,7 @@ def test_hanging_web_server_times_out(failing: ObjectStore, monkeypatch: pytest.
     assert time.monotonic() - began < 60, "bounded, not fast"
 
 
-def test_unknown_address_parameters_are_hidden() -> None:
+def test_unknown_address_parameters_are_hidden():
     shown = parse("s3://b/none.csv?access_key=AKIA&secret_key=hidden").shown
     assert shown == "s3://b/none.csv?access_key=***&secret_key=***"
     assert parse("abfs://c@account/x.csv?sv=1&sig=hidden").shown == "abfs://c@account/x.csv?sv=***&sig=***"

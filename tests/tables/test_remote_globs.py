@@ -1,7 +1,5 @@
 """Patterns held against listings: what Python's glob finds on a disk, found in memory and in a real S3 server."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re
@@ -20,7 +18,7 @@ from fastmetrics.base.errors import FileFormatError
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables.addresses import Pattern, is_input, on_disk
 from fastmetrics.tables.opening import expand, open_source
-from tests.support.loopback import BUCKET, Server
+from tests.support.loopback import BUCKET
 from tests.support.table_files import tree
 
 NAMES = st.sampled_from(["a.csv", "b.csv", ".h.csv", "_s.csv", "ab.csv", "x", "xy", ".x", "[a].csv", "lang=de"])
@@ -34,7 +32,7 @@ STEPS = st.sampled_from(["*", "**", "?.csv", "*.csv", "[ab]*", "[!a].csv", ".*",
 @example([], ["x", "**"])
 @example([["x", "x"]], ["x", "x", "*"])
 @example([["x", "a.csv"]], ["x*", "**", "**"])
-def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]) -> None:
+def test_patterns_match_the_glob_module(files, steps):
     pattern = "/".join(steps)
     with tempfile.TemporaryDirectory() as folder:
         memory, root = fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}"
@@ -56,7 +54,7 @@ def test_patterns_match_the_glob_module(files: list[list[str]], steps: list[str]
             assert here == there
 
 
-def is_found(file: str, found: list[str], inside: set[str]) -> bool:
+def is_found(file, found, inside):
     """Whether a file is a match itself, or is read in a folder that is one."""
     above = [parent.as_posix().removeprefix(".") for parent in Path(file).parents]
     relatives = [file.removeprefix(f"{folder}/") for folder in above if folder in inside]
@@ -88,7 +86,7 @@ TREE = ["a.csv", "x/b.csv", "x/y/c.csv", "x/.d.csv", ".h/e.csv"]
         ("/".join(["**"] * 12) + "/*.csv", {"a.csv": None, "x/b.csv": None, "x/y/c.csv": None}),
     ],
 )
-def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, files: dict[str, str | None]) -> None:
+def test_patterns_follow_the_documented_rules(tmp_path, pattern, files):
     """The rules that docs/data.md writes down, in a listing and on a disk."""
     for file in TREE:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +95,7 @@ def test_patterns_follow_the_documented_rules(tmp_path: Path, pattern: str, file
     assert {os.path.relpath(name, tmp_path): keys for name, keys in on_disk(f"{tmp_path}/{pattern}")} == files
 
 
-def test_a_pattern_reads_each_real_folder_once(tmp_path: Path) -> None:
+def test_a_pattern_reads_each_real_folder_once(tmp_path):
     """Links that lead up and to each other have no end."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -110,7 +108,7 @@ def test_a_pattern_reads_each_real_folder_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_a_pattern_takes_time_in_proportion_to_the_tree(tmp_path: Path) -> None:
+def test_a_pattern_takes_time_in_proportion_to_the_tree(tmp_path):
     deep = tmp_path.joinpath(*["d"] * 60)
     deep.mkdir(parents=True)
     (deep / "t.csv").write_text("answer\nyes\n")
@@ -119,7 +117,7 @@ def test_a_pattern_takes_time_in_proportion_to_the_tree(tmp_path: Path) -> None:
     assert on_disk(f"{tmp_path}/{'**/*/' * 12}*.tsv") == []
 
 
-def expansion(base: str, pattern: str) -> list[str] | str:
+def expansion(base, pattern):
     """The files that a pattern finds, below its base, or how that fails."""
     try:
         return [file.path.removeprefix(f"{base}/") for file in expand(base + pattern, "csv")]
@@ -127,7 +125,7 @@ def expansion(base: str, pattern: str) -> list[str] | str:
         return re.sub(r".*(no file matches|no table files).*", r"\1", str(error))
 
 
-def test_patterns_on_s3(s3: Server, tmp_path: Path) -> None:
+def test_patterns_on_s3(s3, tmp_path):
     folder = tree(tmp_path / "tree")
     address = s3.put(folder, "patterns/tree")
     before = len(s3.requests())
@@ -140,7 +138,7 @@ def test_patterns_on_s3(s3: Server, tmp_path: Path) -> None:
         open_source(f"{address}/*.orc")
 
 
-def test_file_matched_twice_by_a_pattern_counts_once(s3: Server, tmp_path: Path) -> None:
+def test_file_matched_twice_by_a_pattern_counts_once(s3, tmp_path):
     folder = tree(tmp_path / "tree")
     for inside in (folder / "lang=de", folder / "lang=en%20gb"):
         (inside / "notes.txt").unlink(missing_ok=True)
@@ -148,7 +146,7 @@ def test_file_matched_twice_by_a_pattern_counts_once(s3: Server, tmp_path: Path)
     assert len(expand(f"{folder}/lang=de/**")) == len(expand(f"{address}/**")) == 2
 
 
-def test_scores_matched_by_a_pattern_are_summarized(s3: Server, tmp_path: Path) -> None:
+def test_scores_matched_by_a_pattern_are_summarized(s3, tmp_path):
     for name in ("a", "b"):
         pq.write_table(pa.table({"token_f1": [0.5, 1.0]}), tmp_path / f"{name}.parquet")
         s3.put(tmp_path / f"{name}.parquet", f"sums/{name}.parquet")

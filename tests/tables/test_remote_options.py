@@ -6,10 +6,8 @@ import inspect
 import re
 import shutil
 import typing
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +17,9 @@ from typer.models import ArgumentInfo
 
 import fastmetrics as fm
 from fastmetrics.cli.commands import all_commands
-from tests.support.judge_server import Judge, judge_server
-from tests.support.loopback import BUCKET, Server
-from tests.support.program import Done, jsonl, program
+from tests.support.judge_server import judge_server
+from tests.support.loopback import BUCKET
+from tests.support.program import jsonl, program
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +35,7 @@ NEVER = (
 )
 """Parameters that are no paths in any command."""
 IN_SOME = [
-    *(
-        ("compare", "baseline"),
-        ("power", "baseline"),
-    ),
+    *(("compare", "baseline"), ("power", "baseline")),
     *(("vectors search", "table"), ("vectors load", "table"), ("vectors load", "vectors")),  # of a database server
     *(("metrics", "name"), ("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
     ("summarize", "worst"),
@@ -71,9 +66,9 @@ class Here:
 
 
 ROWS, OLD, NEW, VECTORS = In("rows.jsonl"), In("old.parquet"), In("new.parquet"), In("vectors.parquet")
-MADE: dict[str, Any] = {"plugin": Here("plugin.py")}
-CALLS: dict[str, Any] = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "client": Here("client.toml")}
-CASES: dict[str, dict[str, Any]] = {
+MADE = {"plugin": Here("plugin.py")}
+CALLS = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "client": Here("client.toml")}
+CASES = {
     "score": {
         "table": [ROWS],
         "prices": In("prices.toml"),
@@ -150,13 +145,7 @@ CASES: dict[str, dict[str, Any]] = {
         **MADE,
     },
     "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
-    "vectors embed": {
-        "table": [ROWS],
-        "output": Out("e.csv"),
-        "of": "question",
-        "keep": "id",
-        "cache": Here("cache"),
-    },
+    "vectors embed": {"table": [ROWS], "output": Out("e.csv"), "of": "question", "keep": "id", "cache": Here("cache")},
     "answer": {
         "table": [ROWS],
         "output": Out("answers.jsonl"),
@@ -227,12 +216,7 @@ CASES: dict[str, dict[str, Any]] = {
         "cache": Here("cache"),
         "output": Out("x.json"),
     },
-    "logs context": {
-        "log": [ROWS],
-        "embedder": "wordllama",
-        "cache": Here("cache"),
-        "output": Out("y.json"),
-    },
+    "logs context": {"log": [ROWS], "embedder": "wordllama", "cache": Here("cache"), "output": Out("y.json")},
     "logs sessions": {
         "log": [ROWS],
         "model": "m",
@@ -252,11 +236,11 @@ NEEDS |= dict.fromkeys(
 NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag : full", "judge run"), "httpx")
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat(value):
     return value if isinstance(value, list) else [value]
 
 
-def _paths(case: str) -> Iterator[tuple[str, Any]]:
+def _paths(case):
     """The parameters of a case that are paths, each with its values."""
     for name, value in CASES[case].items():
         for one in _flat(value):
@@ -272,7 +256,7 @@ CONVERTERS = {(type(one), one.name.partition(".")[2]): (case, name, one) for cas
 LOCAL = [(case, name, one) for case in CASES for name, one in _paths(case) if isinstance(one, Here)]
 
 
-def test_the_cases_have_every_path() -> None:
+def test_the_cases_have_every_path():
     """A new parameter that holds text is a path of a case, or listed as none."""
     for command, call in all_commands().items():
         hints = typing.get_type_hints(call, include_extras=True)
@@ -284,7 +268,7 @@ def test_the_cases_have_every_path() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
+def folder(tmp_path_factory, judge):
     """Inputs of every kind on this machine."""
     made = tmp_path_factory.mktemp("inputs")
     rows = [
@@ -348,20 +332,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: Judge) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
+def judge():
     """A model on this machine."""
     with pytest.MonkeyPatch.context() as patch, judge_server() as server:
         patch.setenv("OPENAI_API_KEY", "key")
         yield server
 
 
-def _arguments(case: str, judge: Judge, place: Callable[[str, Any], str]) -> list[str]:
+def _arguments(case, judge, place):
     """The command line of a case; ``place`` says where a path is."""
     command = case.partition(" : ")[0]
     call = all_commands()[command]
     hints = typing.get_type_hints(call, include_extras=True)
-    positional: list[str] = []
-    options: list[str] = []
+    positional = []
+    options = []
     for name in inspect.signature(call).parameters:
         if name not in CASES[case]:
             continue
@@ -379,7 +363,7 @@ def _arguments(case: str, judge: Judge, place: Callable[[str, Any], str]) -> lis
     return [*command.split(), *positional, *options]
 
 
-def _plain(done: Done, *places: object) -> tuple[int, str, str]:
+def _plain(done, *places):
     """What was printed, without the places of files and without times."""
     texts = [done.out, done.err]
     for place in places:
@@ -388,17 +372,17 @@ def _plain(done: Done, *places: object) -> tuple[int, str, str]:
     measured = re.compile(r"rows/s| ms \(|^latency:", re.M)
     profile = [times.sub("N", text) if measured.search(text) else re.sub(r" in [\d.]+ s", "", text) for text in texts]
     # notes are folded, at other places if the address of a file is longer than its path
-    return done.code, *(re.sub(r"\s+", " ", text) for text in profile)  # type: ignore[return-value]
+    return done.code, *(re.sub(r"\s+", " ", text) for text in profile)
 
 
-def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", address: str = "") -> Done:
+def _run(case, judge, folder, outputs, name="", address=""):
     """A run whose parameter ``name`` is at an address."""
     outputs.mkdir(exist_ok=True)
     if "made_index" in str(CASES[case]) and not (outputs / "made_index").exists():
         options = ["--method", "exact", "-o", outputs / "made_index"]
         assert program("vectors", "index", folder / "vectors.parquet", *options).code == 0
 
-    def place(parameter: str, value: Any) -> str:
+    def place(parameter, value):
         if parameter == name:
             return f"{address}/{value.name}"
         if isinstance(value, In) or (folder / value.name).exists():
@@ -413,9 +397,7 @@ def _run(case: str, judge: Judge, folder: Path, outputs: Path, name: str = "", a
     [one if one in CONVERTERS else pytest.param(*one, marks=pytest.mark.full) for one in READERS],
     ids=lambda one: getattr(one, "name", one),
 )
-def test_paths_may_be_addresses(
-    s3: Server, tmp_path: Path, folder: Path, judge: Judge, case: str, name: str, path: Any
-) -> None:
+def test_paths_may_be_addresses(s3, tmp_path, folder, judge, case, name, path):
     """A run with an address prints and writes what a run on local files does."""
     if case in NEEDS:
         pytest.importorskip(NEEDS[case])
@@ -441,16 +423,7 @@ def test_paths_may_be_addresses(
 
 
 @pytest.mark.parametrize(("case", "name", "path"), LOCAL, ids=lambda one: getattr(one, "name", one))
-def test_paths_that_must_be_local_say_so(
-    s3: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    folder: Path,
-    judge: Judge,
-    case: str,
-    name: str,
-    path: Any,
-) -> None:
+def test_paths_that_must_be_local_say_so(s3, tmp_path, monkeypatch, folder, judge, case, name, path):
     monkeypatch.chdir(tmp_path)
     if case in NEEDS and name != "plugin":
         pytest.importorskip(NEEDS[case])

@@ -1,9 +1,6 @@
 """Outputs behind addresses: the bytes of a local run, whole or absent, and a killed upload made good."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -20,7 +17,7 @@ from fastmetrics.tables.addresses import as_local
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.tables.readers import Limits
-from tests.support.loopback import BUCKET, KEY, SECRET, Server
+from tests.support.loopback import BUCKET, KEY, SECRET
 from tests.support.program import program
 from tests.support.toy_scores import FunctionMaker, run
 
@@ -34,45 +31,45 @@ class StopError(BaseException):
     """What ends a run early here."""
 
 
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+def plain(batch):
     """A score; some rows are refused."""
     if 5 in [n % 97 for n in batch["id"].to_pylist()]:
         raise InputError("expected another number")
     return pa.record_batch({"id": batch["id"], "score": pc.divide(batch["id"].cast(pa.float64()), 7.0)})
 
 
-def never(batch: pa.RecordBatch) -> pa.RecordBatch:
+def never(batch):
     """No row may come here."""
     assert not batch.num_rows, "the target is checked before the first row"
     return pa.record_batch({"id": batch["id"], "score": pa.array([], pa.float64())})
 
 
 @pytest.fixture
-def numbers(tmp_path: Path) -> Path:
+def numbers(tmp_path):
     """A thousand rows."""
     pq.write_table(pa.table({"id": range(1000)}), tmp_path / "rows.parquet")
     return tmp_path / "rows.parquet"
 
 
-def score(rows: Path | str, output: Path | str, score=plain, **options):
+def score(rows, output, score=plain, **options):
     """A run of several parts, bad rows set aside."""
     settings = {"limits": LIMITS, "on_error": "skip", **options}
     return run(open_source(rows), FunctionMaker(score, {"id": "any"}), output, **settings)
 
 
-def held(server: Server, folder: str) -> dict[str, bytes]:
+def held(server, folder):
     """What lies below a folder of the bucket."""
     return {name: server.read(f"{folder}/{name}") for name in server.names(folder)}
 
 
-def here(folder: Path) -> dict[str, bytes]:
+def here(folder):
     """What lies in a local folder."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_remote_objects_equal_local_files(s3: Server, tmp_path: Path, numbers: Path, name: str) -> None:
+def test_remote_objects_equal_local_files(s3, tmp_path, numbers, name):
     (tmp_path / "out").mkdir()
     local = score(numbers, f"{tmp_path}/out/{name}")
     folder = f"same/{name.replace('.', '-').strip('/')}"
@@ -88,7 +85,7 @@ def test_remote_objects_equal_local_files(s3: Server, tmp_path: Path, numbers: P
     assert read_metadata(address) == read_metadata(f"{tmp_path}/out/{name}")
 
 
-def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
+def test_scoring_from_bucket_to_bucket(s3, tmp_path):
     rows = tmp_path / "rows.jsonl"
     made = ({"id": n, "answer": f"a {n % 7}", "reference": "a 3", "latency_ms": n % 13} for n in range(500))
     rows.write_text("".join(json.dumps(row) + "\n" for row in made))
@@ -103,7 +100,7 @@ def test_scoring_from_bucket_to_bucket(s3: Server, tmp_path: Path) -> None:
     assert s3.read("job/s.parquet") == (tmp_path / "s.parquet").read_bytes()
 
 
-def test_existing_objects_are_kept_unless_overwrite(s3: Server, numbers: Path) -> None:
+def test_existing_objects_are_kept_unless_overwrite(s3, numbers):
     address, folder = f"s3://{BUCKET}/rules/s.csv", f"s3://{BUCKET}/rules/folder"
     for output in (address, folder):
         score(numbers, output)
@@ -129,7 +126,7 @@ def test_existing_objects_are_kept_unless_overwrite(s3: Server, numbers: Path) -
         score(part, f"s3://{BUCKET}/rules/in/", never, overwrite=True)
 
 
-def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path) -> None:
+def test_unwritable_target_raises_before_the_first_row(s3, numbers):
     with pytest.raises(OutputError, match=r"cannot write s3://nowhere/s.csv: NO_SUCH_BUCKET"):
         score(numbers, "s3://nowhere/s.csv", never)
     with pytest.raises(OutputError, match="expected a name inside the bucket"):
@@ -145,8 +142,8 @@ def test_unwritable_target_raises_before_the_first_row(s3: Server, numbers: Path
     assert s3.names("probe") == ["s.parquet", "s.parquet.rejects.jsonl"]
 
 
-def test_a_remote_run_that_fails_is_run_again(s3: Server, numbers: Path) -> None:
-    def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
+def test_a_remote_run_that_fails_is_run_again(s3, numbers):
+    def failing(batch):
         if batch.num_rows and batch["id"][0].as_py() >= 600:
             raise StopError
         return plain(batch)
@@ -161,14 +158,14 @@ def test_a_remote_run_that_fails_is_run_again(s3: Server, numbers: Path) -> None
 
 
 @pytest.mark.parametrize("uploads", range(5))
-def test_an_interrupted_upload_is_no_output(s3: Server, tmp_path: Path, numbers: Path, monkeypatch, uploads) -> None:
+def test_an_interrupted_upload_is_no_output(s3, tmp_path, numbers, monkeypatch, uploads):
     """Of a folder that replaces another: without its mark until all is there, and then the same."""
     folder = f"early/{uploads}"
     address = f"s3://{BUCKET}/{folder}/s"
     score(numbers, address, limits=Limits(part_rows=50))
     left = [uploads]
 
-    def upload(path: Path, url, real=targets.upload) -> None:
+    def upload(path, url, real=targets.upload):
         if not left[0]:
             raise StopError
         left[0] -= 1
@@ -189,7 +186,7 @@ def test_an_interrupted_upload_is_no_output(s3: Server, tmp_path: Path, numbers:
     assert held(s3, f"{folder}/s") == here(tmp_path / "s")
 
 
-def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
+def test_address_secrets_are_not_written(s3, tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": 1, "answer": "a", "reference": "a"}\n' * 3 + "{bad\n")
     s3.put(rows, "hidden/rows.jsonl")
@@ -214,7 +211,7 @@ def test_address_secrets_are_not_written(s3: Server, tmp_path: Path) -> None:
     assert SECRET not in repr(file) + str(file.fingerprint())
 
 
-def test_outputs_at_memory_and_file_addresses(tmp_path: Path, numbers: Path, monkeypatch) -> None:
+def test_outputs_at_memory_and_file_addresses(tmp_path, numbers, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     memory = fsspec.filesystem("memory")
     for name in ("s.parquet", "s.csv.gz", "folder/"):
@@ -230,7 +227,7 @@ def test_outputs_at_memory_and_file_addresses(tmp_path: Path, numbers: Path, mon
     assert program("rank", "memory://x/none.txt", "memory://x/none.qrels", "-m", "mrr").code == 3
 
 
-def test_small_results_are_written_to_remote_addresses(s3: Server, tmp_path: Path) -> None:
+def test_small_results_are_written_to_remote_addresses(s3, tmp_path):
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 0.9 x\n")
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
     address = f"s3://{BUCKET}/small/queries.parquet"

@@ -1,7 +1,5 @@
 """Inputs behind addresses: the same rows as from this machine, from a real S3 server, memory, files and the web."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -20,21 +18,21 @@ from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.opening import expand, open_source
 from fastmetrics.tables.remote_files import store
-from tests.support.loopback import BUCKET, KEY, SECRET, Server, object_store
+from tests.support.loopback import BUCKET, KEY, SECRET, object_store
 from tests.support.program import ENVIRONMENT, alone, program
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, tree, write
 
 TABLE = pa.table(ROWS)
 
 
-def rows(source) -> tuple[pa.Table, list[str]]:
+def rows(source):
     """What a source holds, with the rejects' places but not their file."""
     table, rejects = read(source, KINDS)
     return table, [reject.partition(", ")[2] for reject in rejects]
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_remote_reading_of_every_format_equals_local(s3: Server, tmp_path: Path, name: str) -> None:
+def test_remote_reading_of_every_format_equals_local(s3, tmp_path, name):
     path = write(TABLE, tmp_path / name)
     address = s3.put(path, f"formats/{name}")
     assert rows(open_source(address)) == rows(open_source(path))
@@ -42,7 +40,7 @@ def test_remote_reading_of_every_format_equals_local(s3: Server, tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", ["bad.jsonl", "bad.csv.gz"])
-def test_remote_bad_rows_are_named_like_local_ones(s3: Server, tmp_path: Path, name: str) -> None:
+def test_remote_bad_rows_are_named_like_local_ones(s3, tmp_path, name):
     lines = ['{"id": "a", "answer": "x", "reference": "y"}', '{"id": "b", "answer": {"a": 7}}', "{nonsense"] * 50
     if "csv" in name:
         lines = ["id,answer,reference", *["a,x,y", "b,x", "c,x,y,z"] * 50]
@@ -53,7 +51,7 @@ def test_remote_bad_rows_are_named_like_local_ones(s3: Server, tmp_path: Path, n
     assert len(rejects) == 100
 
 
-def test_file_format_is_detected_from_first_bytes(s3: Server, tmp_path: Path) -> None:
+def test_file_format_is_detected_from_first_bytes(s3, tmp_path):
     write(TABLE, tmp_path / "t.parquet").rename(tmp_path / "t")
     assert rows(open_source(s3.put(tmp_path / "t", "plain/t")))[0].equals(TABLE.select(list(KINDS)))
     (tmp_path / "t").write_bytes(b"\x00\x01")
@@ -61,7 +59,7 @@ def test_file_format_is_detected_from_first_bytes(s3: Server, tmp_path: Path) ->
         open_source(s3.put(tmp_path / "t", "plain/t"))
 
 
-def test_remote_partitioned_folder_equals_local(s3: Server, tmp_path: Path) -> None:
+def test_remote_partitioned_folder_equals_local(s3, tmp_path):
     folder = tree(tmp_path / "tree")
     address = s3.put(folder, "hive/tree")
     here, there = expand(folder), expand(address)
@@ -74,7 +72,7 @@ def test_remote_partitioned_folder_equals_local(s3: Server, tmp_path: Path) -> N
     assert set(found["lang"].to_pylist()) == {"de", "en gb"}
 
 
-def test_keys_with_special_characters_are_literal(s3: Server, tmp_path: Path) -> None:
+def test_keys_with_special_characters_are_literal(s3, tmp_path):
     path = write(TABLE, tmp_path / "t.csv")
     for key in ("odd/a b.csv", "odd/a%20b.csv", "odd/é+ü.csv", "odd/x@y:z.csv", "odd/[1].csv", "odd/q?.csv"):
         address = s3.put(path, key)
@@ -83,7 +81,7 @@ def test_keys_with_special_characters_are_literal(s3: Server, tmp_path: Path) ->
     assert len(expand(f"s3://{BUCKET}/odd/")) == 6
 
 
-def test_many_objects_open_with_few_requests(s3: Server, tmp_path: Path) -> None:
+def test_many_objects_open_with_few_requests(s3, tmp_path):
     for number in range(40):
         pq.write_table(TABLE, tmp_path / f"part-{number:02}.parquet")
     address = s3.put(tmp_path, "many")
@@ -94,7 +92,7 @@ def test_many_objects_open_with_few_requests(s3: Server, tmp_path: Path) -> None
     assert len(asked) == 80, "a look and a footer each"
 
 
-def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch) -> None:
+def test_only_needed_columns_are_fetched(tmp_path, monkeypatch):
     sizes = ReadSizes(remote_ahead_bytes=32 << 10)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -107,18 +105,18 @@ def test_only_needed_columns_are_fetched(tmp_path: Path, monkeypatch) -> None:
         assert held.sent < len(held.objects["/bkt/t.parquet"]) / 10
 
 
-def rows_of(address: str) -> int | None:
+def rows_of(address):
     return open_source(address).rows
 
 
-def test_a_forked_process_opens_remote_files(s3: Server, tmp_path: Path) -> None:
+def test_a_forked_process_opens_remote_files(s3, tmp_path):
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "travel/t.parquet")
     open_source(address)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(rows_of, [address]) == 3
 
 
-def test_fingerprints_depend_only_on_the_object(s3: Server, tmp_path: Path) -> None:
+def test_fingerprints_depend_only_on_the_object(s3, tmp_path):
     path = write(TABLE, tmp_path / "t.csv")
     address = s3.put(path, "print/t.csv")
     (found,) = open_source(address).fingerprint
@@ -130,7 +128,7 @@ def test_fingerprints_depend_only_on_the_object(s3: Server, tmp_path: Path) -> N
     assert open_source(address).fingerprint != [found]
 
 
-def test_address_parameters_override_the_environment(s3: Server, tmp_path: Path, monkeypatch) -> None:
+def test_address_parameters_override_the_environment(s3, tmp_path, monkeypatch):
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "query/t.csv")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     host = s3.endpoint.removeprefix("http://")
@@ -144,7 +142,7 @@ def test_address_parameters_override_the_environment(s3: Server, tmp_path: Path,
         open_source(f"{address}?anonymous=perhaps&region=x")
 
 
-def test_credentials_can_come_from_profiles(s3: Server, tmp_path: Path, monkeypatch) -> None:
+def test_credentials_can_come_from_profiles(s3, tmp_path, monkeypatch):
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "profile/t.csv")
     (tmp_path / "credentials").write_text(f"[night]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -154,12 +152,12 @@ def test_credentials_can_come_from_profiles(s3: Server, tmp_path: Path, monkeypa
     assert open_source(address).nbytes > 0
 
 
-def test_s3a_and_collapsed_addresses_are_read_as_s3(s3: Server, tmp_path: Path) -> None:
+def test_s3a_and_collapsed_addresses_are_read_as_s3(s3, tmp_path):
     address = s3.put(write(TABLE, tmp_path / "t.csv"), "alias/t.csv")
     assert open_source(address.replace("s3:", "s3a:")).fingerprint == open_source(Path(address)).fingerprint
 
 
-def test_file_addresses_are_local_paths(tmp_path: Path) -> None:
+def test_file_addresses_are_local_paths(tmp_path):
     path = write(TABLE, tmp_path / "a b.csv")
     for address in (path.as_uri(), f"file://localhost{path}", f"file://{tmp_path}/a*.csv"):
         (file,) = expand(address)
@@ -169,7 +167,7 @@ def test_file_addresses_are_local_paths(tmp_path: Path) -> None:
         expand("file://elsewhere/rows.csv")
 
 
-def test_memory_addresses_are_read(tmp_path: Path) -> None:
+def test_memory_addresses_are_read(tmp_path):
     for name in FORMATS:
         path = write(TABLE, tmp_path / name)
         fsspec.filesystem("memory").put_file(str(path), f"/stored/{name}")
@@ -179,7 +177,7 @@ def test_memory_addresses_are_read(tmp_path: Path) -> None:
         open_source("memory://stored/none.csv")
 
 
-def test_web_addresses_are_read(tmp_path: Path) -> None:
+def test_web_addresses_are_read(tmp_path):
     path = write(TABLE, tmp_path / "t.csv")
     with object_store() as held:
         held.objects["/t.csv"] = path.read_bytes()
@@ -191,7 +189,7 @@ def test_web_addresses_are_read(tmp_path: Path) -> None:
         assert SECRET not in str(caught.value)
 
 
-def test_google_addresses_use_the_google_file_system(tmp_path: Path, monkeypatch) -> None:
+def test_google_addresses_use_the_google_file_system(tmp_path, monkeypatch):
     path = write(TABLE, tmp_path / "t.csv")
     about = {"kind": "storage#object", "name": "t.csv", "bucket": "bkt", "size": str(path.stat().st_size)}
     about |= {"generation": "1", "updated": "2025-01-01T00:00:00Z", "timeCreated": "2025-01-01T00:00:00Z"}
@@ -209,7 +207,7 @@ def test_google_addresses_use_the_google_file_system(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.slow
-def test_hadoop_addresses_need_hadoop(monkeypatch) -> None:
+def test_hadoop_addresses_need_hadoop(monkeypatch):
     for name in ("HADOOP_HOME", "JAVA_HOME"):
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv("ARROW_LIBHDFS_DIR", "/nowhere")
@@ -218,7 +216,7 @@ def test_hadoop_addresses_need_hadoop(monkeypatch) -> None:
     assert alone("summarize", "hdfs://node:8020/scores", env={**ENVIRONMENT, **os.environ}).code == 5
 
 
-def test_missing_packages_are_named(monkeypatch) -> None:
+def test_missing_packages_are_named(monkeypatch):
     with pytest.raises(OptionError, match=r"unknown scheme 'nope'"):
         open_source("nope://bucket/rows.csv")
     monkeypatch.setitem(sys.modules, "paramiko", None)
@@ -229,7 +227,7 @@ def test_missing_packages_are_named(monkeypatch) -> None:
         open_source("memory://rows.csv/x")
 
 
-def test_process_exits_silently_after_reading_s3(s3: Server, tmp_path: Path) -> None:
+def test_process_exits_silently_after_reading_s3(s3, tmp_path):
     address = s3.put(write(TABLE, tmp_path / "t.parquet"), "end/t.parquet")
     script = f"from fastmetrics.tables.opening import open_source\nkept = open_source({address!r})\nprint(kept.rows)\n"
     for ending in ("", "raise SystemExit"):
@@ -238,7 +236,7 @@ def test_process_exits_silently_after_reading_s3(s3: Server, tmp_path: Path) -> 
         assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 
-def test_other_commands_read_remote_addresses(s3: Server, tmp_path: Path) -> None:
+def test_other_commands_read_remote_addresses(s3, tmp_path):
     run = tmp_path / "run.txt"
     run.write_text("q1 Q0 d1 1 0.9 x\nq1 Q0 d2 2 0.8 x\n")
     qrels = tmp_path / "qrels.txt"

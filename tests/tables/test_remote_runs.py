@@ -1,7 +1,5 @@
 """Folders of runs, reports of all rows and small files at addresses."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -13,14 +11,14 @@ from fastmetrics.metrics.prices import price_of
 from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
-from tests.support.loopback import BUCKET, KEY, SECRET, Server
+from tests.support.loopback import BUCKET, KEY, SECRET
 from tests.support.program import jsonl, program
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Three runs in a folder: two files, and a folder of parts."""
     rows = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"a {n % 3}", "reference": "a 1"} for n in range(9)))
     (tmp_path / "runs").mkdir()
@@ -29,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_runs_at_an_address_are_those_of_the_folder(s3: Server, tmp_path: Path, folder: Path) -> None:
+def test_runs_at_an_address_are_those_of_the_folder(s3, tmp_path, folder):
     address = s3.put(folder / "runs", "listed/runs")
     (tmp_path / "none").mkdir()
     assert fm.results.list_runs(address).equals(fm.results.list_runs(folder / "runs"))
@@ -50,7 +48,7 @@ def test_runs_at_an_address_are_those_of_the_folder(s3: Server, tmp_path: Path, 
             fm.results.list_runs(place)
 
 
-def test_a_report_of_all_rows_at_an_address_is_replaced_as_a_whole(s3: Server, tmp_path: Path, folder: Path) -> None:
+def test_a_report_of_all_rows_at_an_address_is_replaced_as_a_whole(s3, tmp_path, folder):
     address = f"s3://{BUCKET}/pages/report"
     options = ("report", folder / "runs" / "a.parquet", "--rows", "all", "-o")
     assert program(*options, address).code == 0
@@ -70,7 +68,7 @@ def test_a_report_of_all_rows_at_an_address_is_replaced_as_a_whole(s3: Server, t
 
 
 @pytest.mark.parametrize("name", ["rules.toml", "prices.toml", "rubric.toml", "knowledge.txt"])
-def test_small_files_name_what_is_wrong(s3: Server, tmp_path: Path, name: str) -> None:
+def test_small_files_name_what_is_wrong(s3, tmp_path, name):
     reads = {
         "rules.toml": read_rules,
         "prices.toml": lambda path: price_of("m", path),

@@ -1,9 +1,6 @@
 """Secrets in addresses: no message, metadata or representation shows them, whoever made its words."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -62,18 +59,18 @@ PLAIN = [
 """Addresses without a secret."""
 
 
-def hides(text: str) -> bool:
+def hides(text):
     """Whether a text holds no half of the secret."""
     return "hid" not in text and "den" not in text
 
 
 @pytest.mark.parametrize("scheme", ["https", "s3", "postgresql"])
-def test_an_address_without_slashes_hides_its_secret(scheme: str) -> None:
+def test_an_address_without_slashes_hides_its_secret(scheme):
     assert parse(f"{scheme}:user:hidden@host/x.csv").shown == f"{scheme}://***@host/x.csv"
 
 
 @pytest.mark.parametrize("address", SHOWN)
-def test_shown_address_omits_its_secret(address: str) -> None:
+def test_shown_address_omits_its_secret(address):
     assert parse(address).shown == shown_address(address) == SHOWN[address]
     assert repr(parse(address)) == f"Url({SHOWN[address]!r})"
     assert hides(SHOWN[address])
@@ -81,7 +78,7 @@ def test_shown_address_omits_its_secret(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", PLAIN)
-def test_address_without_secret_is_shown_unchanged(address: str) -> None:
+def test_address_without_secret_is_shown_unchanged(address):
     assert parse(address).shown == address
 
 
@@ -89,12 +86,12 @@ def test_address_without_secret_is_shown_unchanged(address: str) -> None:
     secret=st.text("abcdefgh0123456789/+=_-%~!$&'()*,;", min_size=1, max_size=40),
     scheme=st.sampled_from(["s3", "gs", "s3a"]),
 )
-def test_secrets_with_any_characters_are_hidden(secret: str, scheme: str) -> None:
+def test_secrets_with_any_characters_are_hidden(secret, scheme):
     assert re.fullmatch(r"(s3|gs)://\*\*\*@bucket/rows\.csv", parse(f"{scheme}://KEY:{secret}@bucket/rows.csv").shown)
 
 
 @pytest.mark.parametrize("address", SHOWN)
-def test_messages_of_other_packages_are_shown_without_secrets(address: str) -> None:
+def test_messages_of_other_packages_are_shown_without_secrets(address):
     for said in (
         "{}",
         "500, message='no', url='{}'",
@@ -111,7 +108,7 @@ def test_messages_of_other_packages_are_shown_without_secrets(address: str) -> N
             assert "\n" not in told, said
 
 
-def test_messages_of_other_packages_are_shown() -> None:
+def test_messages_of_other_packages_are_shown():
     said = "Cannot connect to {}, refused\nat line 1"
     told = cause(OSError(said.format("https://u:hidden@host/x.csv?a=hidden")))
     assert told == "Cannot connect to https://***@host/x.csv?a=*** refused"
@@ -121,7 +118,7 @@ def test_messages_of_other_packages_are_shown() -> None:
 
 
 @pytest.fixture(autouse=True)
-def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def nowhere(monkeypatch):
     """No store can be reached, and nobody waits for one."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -141,7 +138,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("address", REFUSED)
-def test_error_for_invalid_address_omits_its_secret(tmp_path: Path, address: str) -> None:
+def test_error_for_invalid_address_omits_its_secret(tmp_path, address):
     for use in (open_source, lambda one: Output(one).check([], resume=False, overwrite=False)):
         with pytest.raises(FastmetricsError) as caught:
             use(address)
@@ -152,12 +149,12 @@ def test_error_for_invalid_address_omits_its_secret(tmp_path: Path, address: str
         assert hides(done.err), done.err
 
 
-def test_slash_in_a_secret_must_be_percent_encoded() -> None:
+def test_slash_in_a_secret_must_be_percent_encoded():
     with pytest.raises(OptionError, match=r"^s3://\*\*\*: write / as %2F in the secret of an address$"):
         open_source("s3://key:hid/den@bucket/x.csv")
 
 
-def test_error_for_unreachable_store_omits_the_secret() -> None:
+def test_error_for_unreachable_store_omits_the_secret():
     for address in ("s3://key:hidden@bucket/x.csv", "s3://key:hid%2Fden@bucket/x.csv?region=hidden-1"):
         done = program("summarize", address)
         assert (done.code, hides(done.err.replace("hidden-1", ""))) == (3, True)
@@ -172,11 +169,9 @@ def test_error_for_unreachable_store_omits_the_secret() -> None:
         ("anonymous", {"anonymous": True}),
     ],
 )
-def test_quoted_keys_of_an_address_are_those_of_the_store(
-    monkeypatch: pytest.MonkeyPatch, user: str, expected: dict[str, object]
-) -> None:
+def test_quoted_keys_of_an_address_are_those_of_the_store(monkeypatch, user, expected):
     """An address can hold the characters / and @ of a secret only quoted; the store gets them as they are."""
-    opened: dict[str, object] = {}
+    opened = {}
     monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda **options: opened.update(options))
     remote_files._native.cache_clear()
     remote_files.store(parse(f"s3://{user}@bucket/rows.csv"))

@@ -1,12 +1,8 @@
 """Workbooks of Excel, and text files as Excel and Windows write them."""
 
-from __future__ import annotations
-
 import string
 import sys
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,7 @@ from fastmetrics.tables.readers import Position
 from tests.support.program import program
 from tests.support.workbooks import write_workbook
 
-ROWS: list[list[Any]] = [
+ROWS = [
     ["id", "answer", "reference", "latency_ms", "answerable", "retrieved_ids", "relevant_ids"],
     [7, "в Париже", "Париж", 1.5, True, '["d1", "d2"]', '["d2"]'],
     [8, 42, 42, 12, False, '["d3"]', '["d4"]'],
@@ -26,7 +22,7 @@ ROWS: list[list[Any]] = [
 METRICS = "exact_match,token_f1,latency_ms,reciprocal_rank,answer_words"
 
 
-def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path: Path) -> None:
+def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path):
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
     lines = [
         "id,answer,reference,latency_ms,answerable,retrieved_ids,relevant_ids",
@@ -45,14 +41,14 @@ def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path: Path) -> None:
     assert fm.score(book, "answer_words").to_pydict() == {"id": ["7", "8", "9"], "answer_words": [2.0, 1.0, None]}
 
 
-def test_a_blank_cell_may_be_an_empty_text(tmp_path: Path) -> None:
+def test_a_blank_cell_may_be_an_empty_text(tmp_path):
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
     scores = fm.score(book, "answer_words", files=fm.tables.FileSettings(blank="empty"))
     assert scores["answer_words"].to_pylist() == [2.0, 1.0, 0.0]
 
 
-def test_several_sheets_are_named(tmp_path: Path) -> None:
-    other: list[list[Any]] = [["answer"], ["yes"]]
+def test_several_sheets_are_named(tmp_path):
+    other = [["answer"], ["yes"]]
     book = write_workbook(tmp_path / "rows.xlsx", {"January": ROWS, "Февраль": other})
     with pytest.raises(
         FileFormatError, match=r"the workbook has the sheets 'January', 'Февраль'; name the one to read"
@@ -67,8 +63,8 @@ def test_several_sheets_are_named(tmp_path: Path) -> None:
         fm.score(tmp_path / "rows.csv", "answer_words", files=fm.tables.FileSettings(sheet="January"))
 
 
-def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [[None, None], ["answer", "latency_ms"], ["a", 1], ["b", "slow"], ["c", 2]]
+def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path):
+    rows = [[None, None], ["answer", "latency_ms"], ["a", 1], ["b", "slow"], ["c", 2]]
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows})
     with pytest.raises(InputError, match=r"rows.xlsx, line 4, column 'latency_ms': expected a number, got 'slow'"):
         fm.score(book, "latency_ms")
@@ -76,7 +72,7 @@ def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path: Path) -> None:
     assert (done.rows, done.rejected) == (2, 1)
 
 
-def test_odd_workbooks(tmp_path: Path) -> None:
+def test_odd_workbooks(tmp_path):
     empty = write_workbook(tmp_path / "empty.xlsx", {"Sheet1": []})
     with pytest.raises(FileFormatError, match="the file is empty"):
         fm.score(empty, "answer_words")
@@ -89,8 +85,8 @@ def test_odd_workbooks(tmp_path: Path) -> None:
             fm.score(tmp_path / "cut.xlsx", "answer_words")
 
 
-def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [["id", "answer"], *([at, f"text {at}"] for at in range(9000))]
+def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path):
+    rows = [["id", "answer"], *([at, f"text {at}"] for at in range(9000))]
     source = open_source(write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows}))
     selection = source.select({"id": "id"})
     chunks = list(source.chunks(selection))
@@ -100,7 +96,7 @@ def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path: Path) -> No
     assert later[0].batch["id"].to_pylist() == [str(at) for at in range(8990, 9000)]
 
 
-def test_the_package_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_package_is_an_extra(tmp_path, monkeypatch):
     book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[xlsx\]'"):
@@ -108,7 +104,7 @@ def test_the_package_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_known_by_its_mark(tmp_path: Path, encoding: str) -> None:
+def test_utf_16_is_known_by_its_mark(tmp_path, encoding):
     """As Excel saves "Unicode Text", with tabs."""
     path = tmp_path / "rows.csv"
     path.write_bytes("\ufeffid\tanswer\treference\r\n1\tв Париже\tв Париже\r\n".encode(encoding))
@@ -117,7 +113,7 @@ def test_utf_16_is_known_by_its_mark(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_a_wrong_encoding_half_way_names_the_row(tmp_path: Path, encoding: str | None) -> None:
+def test_a_wrong_encoding_half_way_names_the_row(tmp_path, encoding):
     path = tmp_path / "rows.csv"
     path.write_bytes(b"id,answer\n" + "1,Париж\n".encode() * 500 + "2,Рим\n".encode("cp1251"))
     with pytest.raises(FastmetricsError, match=r"rows.csv, row 500, column .answer.: invalid UTF-8"):
@@ -128,7 +124,7 @@ def test_a_wrong_encoding_half_way_names_the_row(tmp_path: Path, encoding: str |
     assert scores["answer_words"].to_pylist() == [3.0]
 
 
-def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path: Path) -> None:
+def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path):
     path = tmp_path / "rows.csv"
     data = "\ufeffid,answer\n1,yes\n2,Париж\n".encode("utf-16-le")
     path.write_bytes(data[:-4] + b"\x00\xd8" + "\n3,b\n".encode("utf-16-le"))
@@ -137,7 +133,7 @@ def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("far", ["XFD1048576", "A1048576", "ZZ999999"])
-def test_a_cell_far_from_the_others_is_refused_before_there_is_room_for_all_between(tmp_path: Path, far: str) -> None:
+def test_a_cell_far_from_the_others_is_refused_before_there_is_room_for_all_between(tmp_path, far):
     near = write_workbook(tmp_path / "near.xlsx", {"a": [["id", "answer"], ["1", "x"]]})
     path = tmp_path / "rows.xlsx"
     with zipfile.ZipFile(near) as before, zipfile.ZipFile(path, "w") as after:

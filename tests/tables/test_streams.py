@@ -1,7 +1,5 @@
 """Inputs that come once or packed: pipes, endless standard input, bz2 and xz."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

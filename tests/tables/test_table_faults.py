@@ -1,11 +1,8 @@
 """Every way in which a table can be wrong, and what is said of it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -290,9 +287,7 @@ def test_csv_lists_booleans_and_unclosed_quotes(tmp_path):
         ('1,2\n1,"a\nb"\n\n', None),
     ],
 )
-def test_a_quote_that_is_not_closed_is_named_by_its_row(
-    tmp_path: Path, rows: str, last: int | None, start: int
-) -> None:
+def test_a_quote_that_is_not_closed_is_named_by_its_row(tmp_path, rows, last, start):
     """Whatever the number of quotes, and also where the quote takes in the cells of a row."""
     path = tmp_path / "t.csv"
     path.write_text(f"a,b\n{rows}")
@@ -328,17 +323,17 @@ def test_invalid_utf8_is_found_in_its_cell(tmp_path, name):
     assert bad_text(listed) == {1: ("c", "invalid UTF-8: byte 0xe9 at byte 3")}
 
 
-def test_encrypted_columns_are_refused(tmp_path: Path) -> None:
+def test_encrypted_columns_are_refused(tmp_path):
     """PyArrow ends the process when it is asked for the size of one."""
 
     class Service(encryption.KmsClient):
-        def __init__(self, settings: encryption.KmsConnectionConfig) -> None:
+        def __init__(self, settings):
             super().__init__()
 
-        def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        def wrap_key(self, key_bytes, master_key_identifier):
             return base64.b64encode(key_bytes)
 
-        def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+        def unwrap_key(self, wrapped_key, master_key_identifier):
             return base64.b64decode(wrapped_key)
 
     settings = encryption.EncryptionConfiguration("f", column_keys={"k": ["answer"]}, plaintext_footer=True)

@@ -1,7 +1,5 @@
 """Reading tables: every format gives the same rows, from any row on, in bounded pieces."""
 
-from __future__ import annotations
-
 import io
 import sys
 

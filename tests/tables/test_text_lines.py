@@ -1,10 +1,7 @@
 """Lines of text files: blank ones, their ends, the mark at the beginning; and the numbers that rows get by them."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ BLANK = ["", " ", "\t", "  \t ", "\r", "\x0b", "\x0c"]
 BAD = [None, "broken", '{"answer": 7}']
 
 
-def written(path: Path, lines: list[str], end: str) -> Path:
+def written(path, lines, end):
     path.write_bytes(end.join(lines).encode())
     return path
 
@@ -35,7 +32,7 @@ def found(source, kinds, start=0):
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("block", [8 << 20, 64])
-def test_blank_json_lines_are_counted_but_skipped(tmp_path, blank, bad, end, block) -> None:
+def test_blank_json_lines_are_counted_but_skipped(tmp_path, blank, bad, end, block):
     """Among good lines, which Arrow parses, and where a bad one has all of its block read line by line."""
     lines = [json.dumps({"answer": f"row {n}"}) for n in range(30)]
     at = [0, 1, 7, 8, 20, 29]
@@ -56,7 +53,7 @@ def test_blank_json_lines_are_counted_but_skipped(tmp_path, blank, bad, end, blo
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["", "\n", "\r\n", "\n\n"])
-def test_last_line_needs_no_newline(tmp_path, end, last) -> None:
+def test_last_line_needs_no_newline(tmp_path, end, last):
     texts = ["one", "two\nlines", "three"]
     written(tmp_path / "in.jsonl", [json.dumps({"answer": text}) for text in texts], end)
     written(tmp_path / "in.csv", ["answer", *(f'"{text}"' for text in texts)], end)
@@ -72,7 +69,7 @@ def test_last_line_needs_no_newline(tmp_path, end, last) -> None:
 
 
 @pytest.mark.slow
-def test_lines_of_many_blocks_keep_their_numbers(tmp_path) -> None:
+def test_lines_of_many_blocks_keep_their_numbers(tmp_path):
     """Blocks end within lines, at their ends, and within characters of several bytes."""
     lines = [json.dumps({"answer": "ü😀" * (n % 5) + str(n)}, ensure_ascii=False) for n in range(60)]
     lines[40] = "broken"
@@ -87,7 +84,7 @@ def test_lines_of_many_blocks_keep_their_numbers(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv"])
 @pytest.mark.parametrize("block", [8 << 20, 16])
-def test_byte_order_mark_is_stripped_at_the_start(tmp_path, name, block) -> None:
+def test_byte_order_mark_is_stripped_at_the_start(tmp_path, name, block):
     """At the beginning; anywhere else it is a character."""
     lines = ["answer", "\ufeffa", "b"]
     if name == "in.jsonl":
@@ -99,7 +96,7 @@ def test_byte_order_mark_is_stripped_at_the_start(tmp_path, name, block) -> None
     assert found(source, {"answer": "text"}) == ([0, 1], ["\ufeffa", "b"], [])
 
 
-def test_csv_ids_keep_their_spelling(tmp_path) -> None:
+def test_csv_ids_keep_their_spelling(tmp_path):
     ids = ["007", "7", "7.0", "9007199254740993", "99999999999999999999999", "1e3", "true", "NA", "null", " 7", ""]
     written(tmp_path / "in.csv", ["id,answer", *(f"{one},x" for one in ids)], "\n")
     for kind in ("id", "any", "text"):

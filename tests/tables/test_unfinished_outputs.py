@@ -1,7 +1,5 @@
 """Outputs in the making: where they are, what killed runs leave, and work folders that somebody else made."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -14,15 +12,15 @@ from tests.support.program import jsonl, program
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def rows() -> None:
+def rows():
     jsonl(Path("in.jsonl"), *({"id": n, "answer": "a b", "reference": "b"} for n in range(20)))
 
 
-def test_hidden_folder_is_new_and_of_its_owner_alone() -> None:
+def test_hidden_folder_is_new_and_of_its_owner_alone():
     """So a run meets neither what a killed one left, nor a link that somebody put there."""
     place = page_target("page.html", ())
     with place.unfinished() as left, place.unfinished() as folder:
@@ -33,12 +31,12 @@ def test_hidden_folder_is_new_and_of_its_owner_alone() -> None:
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("page.html", "the page")]
 
 
-def test_table_killed_between_its_two_files_is_one_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_killed_between_its_two_files_is_one_without_metadata(monkeypatch):
     """Never the table of one run beside the metadata of another."""
     write_whole(pa.table({"a": [1]}), table_target("o.csv", ()), {"run": 1}, set())
     replace = os.replace
 
-    def kill(source: Path, final: Path) -> None:
+    def kill(source, final):
         if final.name == "o.csv.meta.json":
             raise KeyboardInterrupt
         replace(source, final)
@@ -50,8 +48,8 @@ def test_table_killed_between_its_two_files_is_one_without_metadata(monkeypatch:
     monkeypatch.undo()
 
 
-def test_failed_write_leaves_nothing() -> None:
-    def batches() -> object:
+def test_failed_write_leaves_nothing():
+    def batches():
         yield pa.record_batch({"id": [1]})
         raise OSError(28, "No space left on device")
 
@@ -62,7 +60,7 @@ def test_failed_write_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "lock", "run.json", "output", "output.parquet", "part-000000.arrow"])
-def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
+def test_links_in_a_work_folder_are_not_followed(name):
     rows()
     Path("precious").mkdir()
     Path("precious/owner").write_text("mine")
@@ -77,7 +75,7 @@ def test_links_in_a_work_folder_are_not_followed(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "7", "{}"])
-def test_garbled_record_of_a_run_is_no_run(text: str) -> None:
+def test_garbled_record_of_a_run_is_no_run(text):
     rows()
     assert program("score", "in.jsonl", "-o", "whole.parquet", "-m", "token_f1").code == 0
     folder = Path("o.parquet.partial")

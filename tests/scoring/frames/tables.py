@@ -1,16 +1,12 @@
 """Rows for tests of frames: every kind of absent value, and the scores that ``fm.score`` gives them."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.metrics.metric import REGISTRY
 from tests.support import every_metric
 
-ROWS: dict[str, list[Any]] = {
+ROWS = {
     "id": ["a", "b", "c", "d", "e"],
     "answer": ["in Paris", None, "", "Rome, Италия", "\U0001f600 Oslo"],
     "reference": [["Paris", "Rome"], ["x"], [], None, ["Oslo", "oslo"]],
@@ -22,18 +18,18 @@ ROW_METRICS = sorted(name for name, metric in REGISTRY.items() if metric.corpus 
 WITHOUT_EMBEDDER = [name for name in ROW_METRICS if "embedder" not in REGISTRY[name].defaults]
 
 
-def scores(table: Any = None, metrics: str = METRICS) -> dict[str, list[float | None]]:
+def scores(table=None, metrics=METRICS):
     """The scores of ``fm.score``, as bits: NaN equals NaN, and differs from null."""
     scored = fm.score(pa.table(ROWS) if table is None else table, metrics)
     return {name: bits(scored[name].to_pylist()) for name in scored.column_names if name != "id"}
 
 
-def bits(values: Any) -> list[Any]:
+def bits(values):
     """Values that can be compared: floats by their bits, so that NaN equals NaN."""
     return [value if value is None else float(value).hex() for value in values]
 
 
-def columns_of(name: str, rows: int = 12) -> dict[str, list[Any]]:
+def columns_of(name, rows=12):
     """Made columns for a metric, in the order in which it takes them."""
     made = every_metric.columns(name, rows)
     return {column: made[column] for column in REGISTRY[name].needs if column in made}

@@ -1,10 +1,5 @@
 """Hugging Face datasets: as tables, with scores beside their columns, and as functions for ``map``."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import fastmetrics as fm
@@ -15,7 +10,7 @@ pytestmark = needs("datasets")
 
 
 @pytest.fixture
-def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def dataset(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets
 
@@ -24,7 +19,7 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return datasets.Dataset.from_dict(ROWS)
 
 
-def scores_in(rows: Any) -> dict[str, list[Any]]:
+def scores_in(rows):
     return {name: bits(rows[name]) for name in rows.column_names if name not in ROWS}
 
 

@@ -1,10 +1,6 @@
 """DuckDB: metrics as functions of SQL, and relations as tables."""
 
-from __future__ import annotations
-
 import gc
-from collections.abc import Iterator
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +12,7 @@ from tests.support.every_metric import READERS
 
 
 @pytest.fixture
-def connection() -> Iterator[Any]:
+def connection():
     with duckdb.connect() as connection:
         connection.register("answers", pa.table(ROWS))
         yield connection

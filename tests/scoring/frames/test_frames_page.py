@@ -1,7 +1,5 @@
 """docs/data.md: the examples of frames run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -20,9 +18,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Frames:")[2].pa
     [pytest.param(code, marks=needs("datasets") if "import datasets" in code else ()) for code in BLOCKS],
     ids=range(len(BLOCKS)),
 )
-def test_examples_run(code: str) -> None:
+def test_examples_run(code):
     exec(code, {"frame": pd.DataFrame({"answer": ["in Paris"], "reference": ["Paris"]})})
 
 
-def test_the_page_has_examples() -> None:
+def test_the_page_has_examples():
     assert len(BLOCKS) == 6

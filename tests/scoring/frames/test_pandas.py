@@ -1,7 +1,5 @@
 """pandas: the accessor ``fm``, whose results keep the index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

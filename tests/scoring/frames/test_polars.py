@@ -1,7 +1,5 @@
 """Polars: expressions of metrics in eager, lazy and streamed frames, and the namespace ``fm``."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

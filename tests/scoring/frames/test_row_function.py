@@ -1,12 +1,8 @@
 """Functions of rows that other tools call many times: words are kept between calls, and threads take turns."""
 
-from __future__ import annotations
-
 import pickle
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -27,11 +23,11 @@ SLICES = [TABLE.slice(0, 0), *(TABLE.slice(start, rows) for start, rows in ((0, 
 
 
 @pytest.fixture
-def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Vocabularies]:
+def vocabularies(monkeypatch):
     """The vocabularies that are made during a test."""
-    made: list[Vocabularies] = []
+    made = []
 
-    def make() -> Vocabularies:
+    def make():
         made.append(Vocabularies())
         return made[-1]
 
@@ -39,11 +35,11 @@ def vocabularies(monkeypatch: pytest.MonkeyPatch) -> list[Vocabularies]:
     return made
 
 
-def table_function() -> TableFunction:
+def table_function():
     return TableFunction(plan(FrameSource(TABLE).names, ScoreRequest(METRICS)))
 
 
-def callers() -> Iterator[Callable[[pa.Table], Any]]:
+def callers():
     """Functions of tables, as each tool calls them, on two threads."""
     by_plan, by_metric = table_function(), RowFunction(score_of("token_f1", {}))
     yield lambda table: by_plan(FrameSource(table), 2)["token_f1"]
@@ -83,7 +79,7 @@ def test_functions_are_sent_without_their_words():
 
 
 def test_one_thread_is_that_of_the_caller(monkeypatch):
-    def refuse(thread: threading.Thread) -> None:
+    def refuse(thread):
         raise AssertionError(f"{thread.name} is started")
 
     expected = scores()["token_f1"]
@@ -94,7 +90,7 @@ def test_one_thread_is_that_of_the_caller(monkeypatch):
 
 
 def test_only_a_table_that_is_alone_is_divided_over_the_threads():
-    def sizes(*rows: int) -> list[int]:
+    def sizes(*rows):
         pieces = open_frame([pa.table({"answer": ["a"] * number}) for number in rows]).pieces(["answer"])
         return [batch.num_rows for batch in engine_run._batches(iter(pieces), 4)]
 

@@ -1,7 +1,5 @@
 """``fm.with_scores``: scores beside the user's own columns, in the user's own kind of table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +12,7 @@ from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
 N = [0, 1, 2, 5]
 
 
-def rows(n: int) -> pa.Table:
+def rows(n):
     return pa.table(ROWS).slice(0, n)
 
 
