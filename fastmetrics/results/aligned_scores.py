@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.row_groups import (
+    Segment,
     SortedIds,
     added_up,
     answers_of_rounds,
@@ -24,6 +25,7 @@ from fastmetrics.results.row_groups import (
     range_texts,
     repeats_note,
     rows_of_ids,
+    segments_of,
     texts_of,
 )
 from fastmetrics.results.score_table import ScoreTable, infinite_notes, one_array
@@ -290,6 +292,12 @@ class AlignedScores:
     """Differences in the questions, if these were allowed."""
     repeated: Sequence[RepeatedRun | None] = ()
     """For each run, its answers if it has several to a question; ``runs`` then has one row per question."""
+    cluster: str | None = None
+    """The column whose values are the clusters of the units."""
+    side: tuple[ScoreTable, Ints] | None = None
+    """A table beside the runs, whose columns count before theirs, and its row for each question, or −1."""
+    again: Callable[..., AlignedScores] | None = field(default=None, compare=False, repr=False)
+    """The same rows, with those of one id told apart by more columns."""
 
     infinite: dict[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
     """The numbers of infinite scores by run and metric, of the metrics that have been read."""
@@ -375,16 +383,34 @@ class AlignedScores:
                 ids = pc.coalesce(ids, texts_of(run.questions).take(pa.array(rows, mask=rows < 0)))
         return cluster_numbers("id", ids)
 
-    def questions_of(self, rows: Ints | slice) -> Ints | None:
-        """The number of each unit's id, if several of these units have one, so that they depend on each other."""
+    def clusters_of(self, rows: Ints | slice) -> Ints | None:
+        """The cluster of each unit: by the column, or else by the id if several of these units have one."""
+        if self.cluster is not None:
+            return self._clusters
         if self.questions is None or len(np.unique(some := self.questions[rows])) == len(some):
             return None
         return self.questions
+
+    @cached_property
+    def _clusters(self) -> Ints:
+        name = str(self.cluster)
+        return cluster_numbers(name, self.column(name))
 
     def varying(self, names: Iterable[str]) -> list[str]:
         """The columns among these that have several values in the rows of one question."""
         several = [run for run in self.repeated if run is not None]
         return [name for name in names if any(run.varies(name) for run in several)]
+
+    def apart(self, names: Iterable[str]) -> AlignedScores:
+        """The units, of which those of one question are several where it has several values in a column of these."""
+        if self.again is None or self.side is not None or not (varied := self.varying(names)):
+            return self
+        return replace(self.again(beside=varied), cluster=self.cluster)
+
+    def divided(self, names: Sequence[str]) -> tuple[AlignedScores, list[Segment]]:
+        """The units and their segments by these columns."""
+        units = self.apart(names)
+        return units, segments_of([(name, units.division(name)) for name in names])
 
     def repetition(self, run: int) -> RepeatedRun | None:
         """The answers of a run, if it has several to a question."""
@@ -411,7 +437,10 @@ class AlignedScores:
         return placed, has
 
     def column(self, name: str) -> pa.Array:
-        """A column of any run in the common order: the value of the first run that has the row."""
+        """A column of the table beside the runs, or of any run in the common order: of the first that has the row."""
+        if self.side is not None and name in self.side[0].columns:
+            table, rows = self.side
+            return table.column(name).take(pa.array(rows, mask=rows < 0))
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
         if not holders:
             columns = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
@@ -476,8 +505,9 @@ def align(
     """
     if on is not None and pairing != "id":
         raise OptionError(Argument("on"), " pairs rows by a column, so it needs ", Argument("pairing", "id"))
+    again = partial(align, runs, on, pairing, allow, repeats=True) if repeats else None
     if pairing == "none":
-        return _without_pairs(runs, beside)
+        return replace(_without_pairs(runs, beside), again=again)
     has_ids = on is not None or any(run.id_column is not None for run in runs)
     if pairing == "id" and has_ids:
         paired = _by_id(runs, on, repeats, beside)
@@ -488,7 +518,7 @@ def align(
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
         raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
-    return replace(paired, notes=notes)
+    return replace(paired, notes=notes, again=again)
 
 
 def _by_id(runs: Sequence[ScoreTable], on: str | None, repeats: bool, beside: Sequence[str]) -> AlignedScores:
@@ -528,7 +558,7 @@ def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ())
 
     Raises the errors of :func:`repeated_run`.
     """
-    key = on or run.id_column
+    key, own_run = on or run.id_column, run
     if key is None:
         return by_position([run])
     ids = run.column(key)
@@ -539,7 +569,8 @@ def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ())
     repeated = repeated_run(run, key)
     if repeated is None:
         return by_position([run])
-    return AlignedScores([repeated.reduced()], [np.arange(len(repeated.first_rows))], None, "position", (), [repeated])
+    rows, again = np.arange(len(repeated.first_rows)), partial(units_of, own_run, on)
+    return AlignedScores([repeated.reduced()], [rows], None, "position", (), [repeated], again=again)
 
 
 def _told_apart(runs: Sequence[ScoreTable], keys: Sequence[str], beside: Sequence[str]) -> list[ScoreTable]:

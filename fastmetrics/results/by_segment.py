@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number
 from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
@@ -25,9 +24,7 @@ from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.row_groups import (
     FEW_ROWS,
     Segment,
-    cluster_numbers,
     few_rows_note,
-    segments_of,
     worst_first,
 )
 from fastmetrics.results.score_columns import declared_bounds, directions
@@ -175,22 +172,18 @@ def summarize_by(
     loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags, "flags"))
     for name in columns:
         loaded.column(name, "to segment the rows by; keep it when scoring")
-    units = units_of(loaded)
-    divided = units_of(loaded, None, columns) if units.varying(columns) else units
-    segments = segments_of([(name, divided.division(name)) for name in columns]) if columns else []
-    groups: dict[int, Ints] = {}
     if cluster is not None:
         loaded.column(cluster, "to cluster rows by")
-        groups = {id(some): cluster_numbers(cluster, some.column(cluster)) for some in (units, divided)}
+    units = replace(units_of(loaded), cluster=cluster)
+    divided, segments = units.divided(columns) if columns else (units, [])
     parts = [(units, Segment(None, np.arange(units.n))), *((divided, segment) for segment in segments)]
     method = Method(confidence=confidence, interval=interval, bootstrap=bootstrap, seed=seed, threads=threads)
     means: list[MeanInterval] = []
     bounds = bounds_of([loaded], names)
     for name in reported(names, "computing intervals", "metrics", len(names)):
-        scores = {id(some): Scores(some.scores(0, name)[None], None, bounds.get(name)) for some in (units, divided)}
+        scores = {id(some): Scores.of(some, name, bounds.get(name)) for some in (units, divided)}
         for some, part in parts:
-            own = some.questions_of(part.rows) if cluster is None else groups[id(some)]
-            found = scores[id(some)].part(part.rows, own).mean(0, method)
+            found = scores[id(some)].part(part.rows, some.clusters_of(part.rows)).mean(0, method)
             of_mean = found.interval
             figures: tuple[Any, ...] = (of_mean.low, of_mean.high, of_mean.kind, of_mean.note, found.n_clusters)
             means.append(MeanInterval(name, part.name, found.n, len(part.rows) - found.n, found.value, *figures))

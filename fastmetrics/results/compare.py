@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from itertools import combinations
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints, narrowest, rounding_error
+from fastmetrics.base.arrays import Ints, narrowest
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
@@ -23,12 +21,10 @@ from fastmetrics.base.score_metadata import MissingQueries, counts_column
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concern_of, first_metrics
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
-from fastmetrics.results.row_groups import cluster_numbers, segments_of
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.score_table import (
     ScoreTable,
@@ -287,20 +283,17 @@ def compare(
     if unpaired:
         check_unpaired(segments, counted)
     paired = align(loaded, on, pairing, allow_differences, repeats=True)
-    side = None if segments is None else _side_table(paired, segments, on)
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
     bounds = bounds_of(loaded, names)
-    units = _Units(paired, cluster, side)
+    if segments is not None:
+        paired = replace(paired, side=_side_table(paired, segments, on))
+    units = replace(paired, cluster=cluster)
     if units.clusters_of(slice(None)) is not None and not set(how.tests) <= _OF_CLUSTERS:
         raise OptionError(Argument("tests"), ": rows of one id depend on each other; they need fisher or t")
     parts: list[_Part] = [(units, None, slice(None))]
     for grouping in groupings:
-        divided = units
-        if side is None and paired.varying(grouping):
-            again = align(loaded, on, pairing, allow_differences, repeats=True, beside=grouping)
-            divided = _Units(again, cluster, side)
-        segments_by = segments_of([(name, divided.column(name)) for name in grouping])
+        divided, segments_by = units.divided(grouping)
         parts += [(divided, segment.name, segment.rows) for segment in segments_by]
     first = first_metrics(names, loaded[0].spec, ways, main)
     main = next((name for name in first.values() if ways[name] is not None), None)
@@ -338,7 +331,7 @@ def compare(
             *notes,
             *paired.notes,
             *_rounded_notes(loaded, names),
-            *_segment_notes(paired, groupings, side is None),
+            *_segment_notes(paired, groupings),
             *paired.repeat_notes,
             *paired.infinite_notes,
             *(note for run in loaded for note in run.drift_notes),
@@ -355,58 +348,22 @@ def compare(
     return replace(found, turned=found.turned_by(_corrected(others, correction, main)))
 
 
-@dataclass(frozen=True)
-class _Units:
-    """Paired units with their clusters, and the columns of a table beside them."""
+def _with_worst(units: AlignedScores, name: str, scores: Scores, better: Better) -> Scores | None:
+    """The scores of a metric with the worst where a run missed one; None where none can count or none is missed.
 
-    paired: AlignedScores
-    cluster: str | None
-    side: tuple[ScoreTable, Ints] | None
-
-    def clusters_of(self, rows: Ints | slice) -> Ints | None:
-        """The cluster of each unit: by a column, or else by the id if several of these units have one."""
-        return self.paired.questions_of(rows) if self.cluster is None else self._clusters
-
-    @cached_property
-    def _clusters(self) -> Ints | None:
-        return None if self.cluster is None else cluster_numbers(self.cluster, self.column(self.cluster))
-
-    def column(self, name: str) -> pa.Array:
-        """A column of the table beside the runs, or of the runs."""
-        if self.side is None or name not in self.side[0].columns:
-            return self.paired.division(name)
-        table, rows = self.side
-        return table.column(name, "").take(pa.array(rows, mask=rows < 0))
-
-    def missed(self, scores: Scores, name: str, better: Better) -> Scores | None:
-        """The scores of a metric with the worst where a run missed one; None where none can count or none is missed.
-
-        A run missed a score where it has no row, or an input is missing or unread; not where the metric is undefined.
-        """
-        lacks = ~scores.has if scores.independent else scores.has.any(axis=0) & ~scores.has
-        states = [self.paired.states(at, name) for at in range(len(self.paired.runs))] if lacks.any() else []
-        worst = None if scores.bounds is None or better is None else scores.bounds[better == "lower"]
-        if worst is None or not math.isfinite(worst) or not states:
-            return None
-        rows = np.arange(self.paired.n)
-        values = np.stack([np.where(state.has, state.counting(worst, rows), np.nan) for state in states])
-        absent = np.stack([state.answers == 0 for state in states])
-        failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
-        missed = lacks & (failed if scores.independent else failed | absent)
-        has_any = missed.any() or (values != scores.values)[scores.has].any()
-        return replace(scores, values=values, worst=worst, missed=missed) if has_any else None
-
-    def scores(self, name: str, bounds: tuple[float, float] | None) -> Scores:
-        """The scores of a metric."""
-        paired = self.paired
-        values = np.stack([paired.scores(at, name) for at in range(len(paired.runs))])
-        rounding, independent = rounding_error(paired.precision(name)), paired.joined_by == "none"
-        return Scores(values, None, bounds, rounding, independent)
-
-    def counts(self, name: str, bounds: tuple[float, float] | None) -> Counts:
-        """The counts of a corpus metric."""
-        formula = partial(many_values, self.paired.runs[0].spec(name))
-        return Counts(*self.paired.counts(name), formula, None, bounds)
+    A run missed a score where it has no row, or an input is missing or unread; not where the metric is undefined.
+    """
+    lacks = ~scores.has if scores.independent else scores.has.any(axis=0) & ~scores.has
+    worst = None if scores.bounds is None or better is None else scores.bounds[better == "lower"]
+    if worst is None or not math.isfinite(worst) or not lacks.any():
+        return None
+    states, rows = [units.states(at, name) for at in range(len(units.runs))], np.arange(units.n)
+    values = np.stack([np.where(state.has, state.counting(worst, rows), np.nan) for state in states])
+    absent = np.stack([state.answers == 0 for state in states])
+    failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
+    missed = lacks & (failed if scores.independent else failed | absent)
+    has_any = missed.any() or (values != scores.values)[scores.has].any()
+    return replace(scores, values=values, worst=worst, missed=missed) if has_any else None
 
 
 def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:
@@ -427,7 +384,7 @@ def baseline_first(runs: list[ScoreTable], baseline: str | None) -> list[ScoreTa
     return sorted(runs, key=lambda run: run is not first)
 
 
-_Part: TypeAlias = "tuple[_Units, str | None, Ints | slice]"
+_Part: TypeAlias = "tuple[AlignedScores, str | None, Ints | slice]"
 """The paired units, and a segment of them: its name (None: all of them) and rows."""
 
 
@@ -439,13 +396,13 @@ def _cells(
     bounds: tuple[float, float] | None,
 ) -> Iterator[Cell]:
     """One cell per part of a metric, from its scores or from the counts of rows."""
-    units: _Units | None = None
+    units: AlignedScores | None = None
     data: Scores | Counts | None = None
     worst: Scores | None = None
     for of, segment, rows in parts:
         if of is not units:
-            units, data = of, of.counts(name, bounds) if counted else of.scores(name, bounds)
-            worst = of.missed(data, name, better) if isinstance(data, Scores) else None
+            units, data = of, Counts.of(of, name, bounds) if counted else Scores.of(of, name, bounds)
+            worst = _with_worst(of, name, data, better) if isinstance(data, Scores) else None
         assert data is not None
         clusters = of.clusters_of(rows)
         counting = None if worst is None else worst.part(rows, clusters)
@@ -465,7 +422,7 @@ def _rounded_notes(runs: Sequence[ScoreTable], names: Sequence[str]) -> list[str
     return notes
 
 
-def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]], own: bool) -> list[str]:
+def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]]) -> list[str]:
     """Notes on segments by a score, and on columns of segments in which the runs differ."""
     notes = []
     for name in dict.fromkeys(column for grouping in groupings for column in grouping):
@@ -475,7 +432,7 @@ def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]], ow
                 f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
                 "the other system seems to gain where the score is low and to lose where it is high"
             )
-        notes += paired.disagreements(name) if own and not paired.varying([name]) else []
+        notes += paired.disagreements(name) if paired.side is None and not paired.varying([name]) else []
     return notes
 
 

@@ -652,19 +652,14 @@ def _rows(
     """The rows of both runs, and notes on differences between them."""
     if base is None:
         units = units_of(run, on)
-        return GateRows(run, units, cluster, partial(units_of, run, on)), units.repeat_notes
+        return GateRows(run, replace(units, cluster=cluster)), units.repeat_notes
     changes = [rule for rule in rules if rule.is_change]
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
     notes = check_settings([base, run], metrics, allow_differences)
-    pair = partial(align, [base, run], on, pairing, allow_differences, repeats=True)
-    paired = pair()
+    paired = align([base, run], on, pairing, allow_differences, repeats=True)
     notes += ["rows paired by position"] if paired.joined_by == "position" else []
-    return GateRows(run, paired, cluster, lambda beside: pair(beside=beside)), [
-        *notes,
-        *paired.notes,
-        *paired.repeat_notes,
-    ]
+    return GateRows(run, replace(paired, cluster=cluster)), [*notes, *paired.notes, *paired.repeat_notes]
 
 
 def _missing_queries(run: ScoreTable) -> list[str]:

@@ -36,7 +36,7 @@ from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import AlignedScores, ScoreStates, by_position
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
 from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
-from fastmetrics.results.row_groups import DISTINCT, Segment, cluster_numbers, segments_of
+from fastmetrics.results.row_groups import DISTINCT, Segment, segments_of
 from fastmetrics.results.score_columns import (
     column_named,
     declared,
@@ -151,7 +151,7 @@ class RowMetric:
     def figure(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
         reading = rule.figure or self.usual
-        states, own, clusters = self._scores, rows, self.rows.clusters_of(rows)
+        states, own, clusters = self._scores, rows, self.rows.paired.clusters_of(rows)
         failed, extra = self.without_score(rows), 0 if rule.where else self.rows.n_rejected
         if reading != "mean" and (answers := self.rows.answers(self.name)) is not None:
             extra += int((failed & self.rows.absent[rows]).sum())
@@ -299,7 +299,7 @@ class RowMetric:
                 return Value.uncounted(int(both.sum()), n_failed, n_new)
             used = has_before
             values = np.where(lost, worst, values)
-        clusters = self.rows.clusters_of(rows)
+        clusters = self.rows.paired.clusters_of(rows)
         clusters = None if clusters is None else clusters[rows][used]
         rounding = rounding_error(self.rows.paired.precision(self.name))
         means = PairedMeans(before.values[rows][used], values[used], clusters, self.bounds, rounding)
@@ -383,7 +383,7 @@ class CountedMetric:
         n_new = int((after & ~before).sum()) if rule.is_change else 0
         if lost and unpaired != "ignore":
             return Value.uncounted(int(used.sum()), lost, n_new)
-        clusters = self.rows.clusters_of(rows)
+        clusters = self.rows.paired.clusters_of(rows)
         clusters = None if clusters is None else clusters[rows][used]
         formula = partial(many_values, self.rows.run.spec(self.name))
         if not rule.is_change:
@@ -484,9 +484,6 @@ class GateRows:
     """The scores, one row for each answer."""
     paired: AlignedScores
     """The scores, after the baseline if there is one, one row for each question."""
-    cluster: str | None = None
-    again: Callable[[Sequence[str]], AlignedScores] | None = None
-    """The same with rows of one id told apart by more columns."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
     @property
@@ -573,21 +570,10 @@ class GateRows:
             self.run.column(name, purpose)
         return self.paired.division(name)
 
-    def clusters_of(self, rows: Ints) -> Ints | None:
-        """The cluster of each row: by a column, or else by the id if several of these rows have one."""
-        if self.cluster is None:
-            return self.paired.questions_of(rows)
-        return self._clusters
-
-    @cached_property
-    def _clusters(self) -> Ints:
-        assert self.cluster is not None
-        return cluster_numbers(self.cluster, self.column(self.cluster, "to cluster rows by"))
-
     def of(self, rule: Rule) -> GateRows:
         """The rows of a rule; those of one id are told apart if they differ in a column of its ``where``."""
-        varied = self.paired.varying(rule.where)
-        return self if self.again is None or not varied else replace(self, paired=self.again(varied), _states={})
+        paired = self.paired.apart(rule.where)
+        return self if paired is self.paired else replace(self, paired=paired, _states={})
 
     def segments(self, rule: Rule) -> Sequence[Segment]:
         """The rows of a rule, in segments if it covers each value of a column.

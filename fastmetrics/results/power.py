@@ -19,7 +19,6 @@ from fastmetrics.base.options import Real, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align
 from fastmetrics.results.quantities import NO_INTERVAL
-from fastmetrics.results.row_groups import cluster_numbers
 from fastmetrics.results.score_table import bounds_of, open_runs, shared_metrics, two_runs
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Interval, Sample
@@ -96,8 +95,8 @@ def _pilots(
     chosen = chosen if metrics else [name for name in chosen if name != cluster]
     keys = [name for run in runs for name in run.keys(on, cluster)]
     loaded = [run.by_column([*chosen, *keys]) for run in runs]
-    units = align(loaded, on, repeats=True)
-    groups = units.questions if cluster is None else cluster_numbers(cluster, units.column(cluster))
+    units = replace(align(loaded, on, repeats=True), cluster=cluster)
+    groups = units.clusters_of(slice(None))
     bounds = bounds_of(loaded, chosen)
     pilots = [_pilot(units, name, groups, bounds.get(name)) for name in chosen]
     notes = [f"variances from the pilot, rows paired by {units.joined_by}"]

@@ -20,7 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Flags, Floats, Ints, rounding_error
 from fastmetrics.base.notes import Note
 from fastmetrics.base.specs import Better
+from fastmetrics.plans.corpus_values import many_values
+from fastmetrics.results.aligned_scores import AlignedScores
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
 from fastmetrics.stats.mean_interval import few_differ, mean_interval, percentile_interval, shape_note, trimmed_mean
 from fastmetrics.stats.significance import (
@@ -410,6 +412,13 @@ class Scores:
         """Which units of each run have a score."""
         return ~np.isnan(self.values)
 
+    @classmethod
+    def of(cls, units: AlignedScores, name: str, bounds: Bounds | None) -> Scores:
+        """The scores of a metric by unit."""
+        values = np.stack([units.scores(at, name) for at in range(len(units.runs))])
+        rounding, independent = rounding_error(units.precision(name)), units.joined_by == "none"
+        return cls(values, None, bounds, rounding, independent)
+
     def part(self, rows: Ints | slice, clusters: Ints | None) -> Scores:
         """The scores of some units, in these ``clusters`` of all."""
         some = None if clusters is None else clusters[rows]
@@ -459,6 +468,11 @@ class Counts:
     formula: Formula
     clusters: Ints | None = None
     bounds: Bounds | None = None
+
+    @classmethod
+    def of(cls, units: AlignedScores, name: str, bounds: Bounds | None) -> Counts:
+        """The counts of a corpus metric by unit."""
+        return cls(*units.counts(name), partial(many_values, units.runs[0].spec(name)), None, bounds)
 
     def part(self, rows: Ints | slice, clusters: Ints | None) -> Counts:
         """The counts of some units, in these ``clusters`` of all."""
