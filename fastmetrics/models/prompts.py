@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -317,7 +317,7 @@ def _range(value: Any) -> tuple[float, float]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _grades(value: Any) -> dict[str, str]:

@@ -364,7 +364,7 @@ def grade_of(fields: Mapping[str, Any], low: float, high: float) -> float | None
             value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and low <= value <= high else None
+    return float(value) if low <= value <= high else None
 
 
 # The forms of replies, by the kind of rubric: a score, a decision, a preference, or a list of claims.

@@ -139,6 +139,7 @@ def test_one_quality_on_two_scales_has_two_columns(tmp_path):
         (("[1, 3]", "[2, 2]"), "range [2, 2]"),
         (("[1, 3]", "[nan, 3]"), "range [nan, 3]"),
         (("[1, 3]", "[1, inf]"), "range [1, inf]"),
+        (("[1, 3]", f"[1, {10**400}]"), "range"),
         (("[1, 3]", "[true, 3]"), "range [True, 3]"),
         (("[1, 3]", '"1-3"'), "range '1-3'"),
         (("range = [1, 3]", ""), "range None"),
