@@ -15,6 +15,7 @@ from fastmetrics.base.plugin_files import LOADED, REGISTRIES
 from fastmetrics.kernels.jit import sources
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.plugins import forget
+from tests.support.goldens import Golden
 from tests.support.loopback import Server, s3_server
 from tests.support.optional_parts import ALLOWED, DATA, NEEDS
 from tests.support.postgres import Database, Postgres, postgres_server
@@ -45,6 +46,9 @@ LARGE = {"driver", "postgres_process", "s3_process"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of continuous integration."""
     parser.addoption("--complete", action="store_true", help="fail where a test is skipped for want of a package")
+    parser.addoption(
+        "--golden", action="store_true", help="write the golden files anew, by the tests that compare them"
+    )
     parser.addoption("--full", action="store_true", help="run the second layer of tests too")
 
 
@@ -134,6 +138,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         large = [item for item in items if item.get_closest_marker("full") is not None]
         items[:] = [item for item in items if item not in large]
         config.hook.pytest_deselected(items=large)
+    if config.option.golden:
+        items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -193,6 +199,13 @@ def hears_interrupts() -> Iterator[None]:
 def full(request: pytest.FixtureRequest) -> bool:
     """Whether the second layer runs too: then a test is as large as it can be."""
     return bool(request.config.option.full)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Golden:
+    """The golden files of the test's room; the test runs in an empty folder, so that messages have no paths."""
+    monkeypatch.chdir(tmp_path)
+    return Golden(request.path.parent, tmp_path, request.config.option.golden)
 
 
 @pytest.fixture(scope="session")

@@ -29,11 +29,6 @@ def test_percentiles_exclude_rows_without_a_score() -> None:
     assert str(floats_of_arrow(scores["latency_ms"].combine_chunks(), "x").tolist()) == "[10.0, nan, 30.0, nan, 50.0]"
 
 
-def test_booleans_are_not_accepted_as_integers() -> None:
-    with pytest.raises(OptionError, match=r"option .k. expects a whole number.*got True"):
-        fm.ndcg([["a"]], [["a"]], k=True)
-
-
 @pytest.mark.parametrize("blank", ["", " ", "\t\n"])
 def test_blank_phrase_raises(blank: str) -> None:
     with pytest.raises(OptionError, match="phrases that are not blank"):
