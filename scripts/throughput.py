@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,20 +77,19 @@ def headline(reports: list[Report]) -> str:
 def page(reports: list[Report]) -> str:
     """All benchmarks of all reports."""
     parts = [
-        "Each benchmark runs fastmetrics and a peer alternately on the same machine. The peer is the official package, "
-        "or the per-row Python that a user would write (`bench/peers.py` and its neighbours). Figures are rows per "
-        "second in the median run; the ratio is fastmetrics divided by the peer. Processor seconds are the median of "
-        "those that a call, or a process and its threads, took on all cores together.",
-        "The peer pyarrow alone is the floor of a run from file to file: it reads the columns that the metrics read "
-        "and writes as many columns of numbers, without scoring. On one thread it decodes one column after another "
-        "(`use_threads=False`); otherwise pyarrow decodes each column on a thread of its own.",
+        "Each benchmark runs fastmetrics and a peer alternately on the same machine: the official package, or the "
+        "per-row Python that a user would write. Figures are rows per second in the median run. `bench/results` has "
+        "processor seconds, memory, and what has no peer. The peer pyarrow alone reads and writes as many columns "
+        "without scoring: the floor of a run from file to file.",
     ]
     for report in reports:
+        if not report.contests and report.name != "limits":
+            continue
         parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
         if report.name == "limits":
             parts.append(_limits({step["name"]: step for step in report.alone}))
-        tables = (_contests(report.contests), _alone(report.alone))
-        parts += ["\n".join(table) for table in tables if table]
+        lines = ["| benchmark | fastmetrics | peer | ratio |", "| --- | ---: | ---: | ---: |"]
+        parts += ["\n".join([*lines, *map(_line, report.contests)])] if report.contests else []
     return "\n\n".join(parts if reports else [*parts, NOTHING])
 
 
@@ -115,58 +113,9 @@ def _limits(steps: dict[str, dict[str, Any]]) -> str:
     )
 
 
-def _contests(contests: list[dict[str, Any]]) -> list[str]:
-    """The contests, with a pair of columns for what any of them measured besides rows per second."""
-    if not contests:
-        return []
-    sides = [contest[side] for contest in contests for side in ("ours", "peer")]
-    more = [
-        (title, cell)
-        for title, cell in (("processor s", _busy), ("peak MB", _peak))
-        if any(cell(side) for side in sides)
-    ]
-    titles = [f" {name} |" for title, _ in more for name in (title, f"{title}, peer")]
-    return [
-        f"| benchmark | fastmetrics | peer | ratio | rows |{''.join(titles)}",
-        f"| --- | ---: | ---: | ---: | ---: |{' ---: |' * len(titles)}",
-        *(
-            f"{_line(contest)} {contest['ours'].get('rows', 0):,} |"
-            + "".join(f" {cell(contest[side])} |" for _, cell in more for side in ("ours", "peer"))
-            for contest in contests
-        ),
-    ]
-
-
-def _alone(results: list[dict[str, Any]]) -> list[str]:
-    """The benchmarks without a peer, with a column for every field that any of them has."""
-    names = list(dict.fromkeys(name for result in results for name in result))
-    rows = [[_cell(result.get(name)) for name in names] for result in results]
-    rule = ["---" if name == "name" else "---:" for name in names]
-    lines = [[name.replace("_", " ") for name in names], rule, *rows] if results else []
-    return [f"| {' | '.join(cells)} |" for cells in lines]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_cell, value))
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value or "")
-
-
 def _line(contest: dict[str, Any]) -> str:
     ours, peer = (contest[side]["rows_per_second"] for side in ("ours", "peer"))
     return f"| {contest['name']} | {ours:,} | {peer:,} | {contest['ratio']:,.2f}× |"
-
-
-def _busy(side: dict[str, Any]) -> str:
-    seconds = side.get("processor_seconds")
-    return f"{statistics.median(seconds):,.3g}" if seconds else ""
-
-
-def _peak(side: dict[str, Any]) -> str:
-    peak = side.get("peak_mb")
-    return "" if peak is None else f"{peak:,.0f}"
 
 
 def _where(report: Report) -> str:

@@ -3,13 +3,17 @@
 ::
 
     FASTMETRICS_DATA=folder scripts/study validity
+
+The figures are in ``bench/results/validity.json``; ``--page`` writes the page from them alone.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +36,9 @@ THRESHOLD = 0.5
 """Where the verdict fails an answer."""
 SHARES = {"a half": (1, 2), "two thirds": (2, 3), "three quarters": (3, 4), "all": (1, 1)}
 LOW = {"label": "lower"}  # a row labelled 1 is unsupported
-OUT = Path(__file__).parents[2] / "docs" / "studies" / "validity.md"
+ROOT = Path(__file__).parents[2]
+OUT = ROOT / "docs" / "studies" / "validity.md"
+RESULTS = ROOT / "bench" / "results" / "validity.json"
 
 
 def new_words(answer: pa.ChunkedArray, contexts: pa.ChunkedArray) -> np.ndarray[Any, Any]:
@@ -134,28 +140,22 @@ def areas(scores: dict[str, Scores], labels: Scores) -> dict[str, Any]:
     return {name: validated[name].auc for name in scores}
 
 
-def grounded(sets: list[Labelled]) -> str:
-    """The AUC of each score that should detect unsupported answers."""
-    heads = ("data", "rows", "labelled", "hallucination", "held out", "new words", "length")
-    lines = [header(heads)]
-    for data in sets:
-        whole = areas(data.scores, data.labels)
-        alone = areas({"held out": data.scores["hallucination"][data.apart]}, data.labels[data.apart])
-        cells = list(map(interval, (whole["hallucination"], alone["held out"], whole["new words"], whole["length"])))
-        lines.append(f"| {data.name} | {len(data.labels):,} | {data.labels.mean():.0%} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def verdicts(sets: list[Labelled]) -> str:
-    """How many unsupported and supported answers fail at the threshold of the verdict."""
-    lines = [header(("data", "unsupported", "supported", "balanced", "held out"))]
-    for data in sets:
-        scores = data.scores["hallucination"]
-        caught, alarms = failed(scores, data.labels)
-        cells = [f"{caught:.0%}", f"{alarms:.0%}", f"{balanced(scores, data.labels):.3f}"]
-        cells.append(f"{balanced(scores[data.apart], data.labels[data.apart]):.3f}")
-        lines.append(f"| {data.name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def grounded(data: Labelled) -> dict[str, Any]:
+    """How well each score detects unsupported answers, and how many fail at the verdict's threshold."""
+    whole = areas(data.scores, data.labels)
+    alone = areas({"held out": data.scores["hallucination"][data.apart]}, data.labels[data.apart])
+    scores = data.scores["hallucination"]
+    caught, alarms = failed(scores, data.labels)
+    return {
+        "rows": len(data.labels),
+        "labelled": round(float(data.labels.mean()), 3),
+        **{name: bounds(whole[name]) for name in data.scores},
+        "held out": bounds(alone["held out"]),
+        "failed unsupported": round(caught, 3),
+        "failed supported": round(alarms, 3),
+        "balanced": round(balanced(scores, data.labels), 3),
+        "balanced held out": round(balanced(scores[data.apart], data.labels[data.apart]), 3),
+    }
 
 
 def failed(scores: Scores, labels: Scores) -> tuple[float, float]:
@@ -169,35 +169,26 @@ def balanced(scores: Scores, labels: Scores) -> float:
     return (caught + 1 - alarms) / 2
 
 
-def shares(sets: list[Labelled]) -> str:
-    """Agreement by the share of a claim's words that must occur, by the plain definition, without the held-out rows."""
-    lines = [header(("share", *(data.name for data in sets), "mean AUC", "mean balanced accuracy"))]
+def shares(sets: list[Labelled]) -> dict[str, dict[str, float]]:
+    """AUC by the share of a claim's words that must occur, by the plain definition, without the held-out rows."""
+    found: dict[str, dict[str, float]] = {}
     for words, share in SHARES.items():
-        aucs = []
+        found[words] = {}
         for data in sets:
             pairs = [pair for pair, apart in zip(data.pairs, data.apart, strict=True) if not apart]
             scores = np.array([claims.hallucination(*pair, share=share) for pair in pairs])
-            labels = data.labels[~data.apart]
-            aucs.append((areas({"h": scores}, labels)["h"].value, balanced(scores, labels)))
-        cells = [f"{area:.3f}" for area, _ in aucs]
-        means = np.mean(aucs, axis=0)
-        lines.append(f"| {words} | {' | '.join(cells)} | {means[0]:.3f} | {means[1]:.3f} |")
-    return "\n".join(lines) + "\n"
+            found[words][data.name] = round(areas({"h": scores}, data.labels[~data.apart])["h"].value, 3)
+    return found
 
 
-def header(names: Sequence[str]) -> str:
-    """The head of a table."""
-    return f"| {' | '.join(names)} |\n" + "|---" * len(names) + "|"
-
-
-def interval(estimate: Any) -> str:
+def bounds(estimate: Any) -> list[float]:
     """A value with its confidence interval."""
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return [round(float(value), 3) for value in (estimate.value, estimate.low, estimate.high)]
 
 
-def rated(folder: Path) -> str:
-    """The correlation of each score with each rating."""
-    lines = []
+def rated(folder: Path) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """By data set and rating: the rank correlation of each score with it."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name, labels in RATED.items():
         table = load(folder, name)
         has_question = "question" in table.column_names
@@ -206,36 +197,54 @@ def rated(folder: Path) -> str:
             for score in ("answer_relevance", "keyword_completeness", *WRITING)
             if has_question or score not in QUESTION_METRICS
         ]
-        scores = fm.score(table, metrics=[*names, "answer_words"])
-        lines += [f"\n### {name} ({table.num_rows:,} rows)\n", "| score | " + " | ".join(labels) + " |"]
-        lines.append("|---" * (len(labels) + 1) + "|")
-        validated = {label: fm.validate(scores.drop_columns(["id"]), {label: table[label]}) for label in labels}
-        for score in (*names, "answer_words"):
-            cells = [interval(validated[label][score].spearman) for label in labels]
-            lines.append(f"| {score} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        scores = fm.score(table, metrics=[*names, "answer_words"]).drop_columns(["id"])
+        found[name] = {}
+        for label in labels:
+            validated = fm.validate(scores, {label: table[label]})
+            found[name][label] = {score: bounds(validated[score].spearman) for score in (*names, "answer_words")}
+    return found
+
+
+def page(results: dict[str, Any]) -> str:
+    """The page from the stored figures."""
+    areas = ["| data | rows | labelled | hallucination | held out | new words | length |", "|---" * 7 + "|"]
+    verdicts = ["| data | unsupported | supported | balanced | held out |", "|---" * 5 + "|"]
+    for name, one in results["grounded"].items():
+        cells = [shown(one[score]) for score in ("hallucination", "held out", "new words", "length")]
+        areas.append(f"| {name} | {one['rows']:,} | {one['labelled']:.0%} | {' | '.join(cells)} |")
+        rates = f"{one['failed unsupported']:.0%} | {one['failed supported']:.0%}"
+        verdicts.append(f"| {name} | {rates} | {one['balanced']:.3f} | {one['balanced held out']:.3f} |")
+    ratings = ["| data | rating | best of these scores | | `overall_quality` | length |", "|---" * 6 + "|"]
+    for name, labels in results["rated"].items():
+        for label, scores in labels.items():
+            best = max((score for score in scores if score != "answer_words"), key=lambda score: scores[score][0])
+            overall = shown(scores["overall_quality"]) if "overall_quality" in scores else "–"
+            ratings.append(
+                f"| {name} | {label} | `{best}` | {shown(scores[best])} | {overall} | {shown(scores['answer_words'])} |"
+            )
+    tables = {"areas": areas, "verdicts": verdicts, "ratings": ratings}
+    return texts.PAGE.format(**{name: "\n".join(lines) for name, lines in tables.items()}) + stored_section()
+
+
+def shown(values: list[float]) -> str:
+    """A value with its confidence interval, as text."""
+    return f"{values[0]:.3f} [{values[1]:.3f}, {values[2]:.3f}]"
 
 
 def main() -> None:
-    """Write the page."""
-    folder = Path(os.environ["FASTMETRICS_DATA"]) / "dev"
-    OUT.parent.mkdir(exist_ok=True)
-    notes = OUT.with_name("validity_errors.md")
-    errors = f"\nErrors of `hallucination`, row by row: [{notes.name}]({notes.name}).\n"
-    sets = labelled(folder)
-    parts = [
-        texts.HEAD,
-        grounded(sets),
-        errors,
-        texts.FACES,
-        texts.VERDICTS,
-        verdicts(sets),
-        texts.VERDICTS_READ,
-        texts.SHARE,
-        shares(sets),
-    ]
-    parts += [texts.RATED_HEAD, rated(folder), texts.TAIL, stored_section()]
-    OUT.write_text("".join(parts), encoding="utf-8")
+    """Measure, and write the figures and the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--page", action="store_true", help="write the page from the stored figures")
+    if not parser.parse_args().page:
+        folder = Path(os.environ["FASTMETRICS_DATA"]) / "dev"
+        sets = labelled(folder)
+        results = {
+            "grounded": {data.name: grounded(data) for data in sets},
+            "share of words": shares(sets),
+            "rated": rated(folder),
+        }
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    OUT.write_text(page(json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 if __name__ == "__main__":

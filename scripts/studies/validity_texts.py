@@ -1,55 +1,42 @@
 """The prose of ``docs/studies/validity.md``, between its tables."""
 
-HEAD = """# Do the scores agree with people?
+PAGE = """# Do the scores agree with people?
 
-Written by `scripts/study validity` from public data sets with human labels, or labels by construction.  Each score is
-compared with two naive baselines: the answer's length in words, and *new words*, 1 − the share of the answer's words
-that occur in the contexts.  Brackets show 95 % bootstrap confidence intervals.  No rule was trained on the labels,
-but the rules of `hallucination` were written while reading errors in one half of each data set, and how many words of
-a claim must occur was chosen there.  All rows of a group, for example a right and a wrong answer to one question, are
-in the same half.  *Held out* is the other half alone.  It was used to compare variants of the rules, so it is a check,
-not a blind test.
+From public data sets with human labels, or labels by construction (`scripts/study validity`; every figure is in
+`bench/results/validity.json`). Each score is compared with two naive baselines: the answer's length in words, and
+*new words*, the share of the answer's words that the contexts lack. Brackets are 95 % confidence intervals. No rule
+was trained on the labels, but the rules of `hallucination` were written while reading errors in one half of each
+data set; *held out* is the other half, a check and not a blind test.
 
 ## Hallucination: ROC AUC
 
 Higher scores should go with the label "unsupported"; 0.5 is chance.
 
-"""
-FACES = """
-On `halueval_qa`, length alone nearly separates the classes, so an AUC there says little about any score.  Dialogue
-and edited summaries are hard because the wrong answers use the contexts' own words.  On `summedits` no score is
-better than chance, though the share of unsupported numbers and dates alone is (0.54 and 0.59 in the two halves).  On
-`begin_grounding` plain word overlap is the better score.  There, half of the unsupported answers that score at
-most 0.2 ask a question or make a guess; by definition these claim nothing, though every word is new.  If such
-sentences were checked too, the AUC would be 0.90, and it would fall on `summedits`.
-The 207 rows of `mtrag_human_eval` are too few to distinguish the scores.
-"""
-VERDICTS = """
-## The verdict's threshold
+{areas}
 
-The verdict fails an answer whose `hallucination` is above 0.5.  The table shows the share of unsupported and of
-supported answers that fail, and the balanced accuracy (the mean of the first and of 1 − the second), also of the rows
-held out.
+On `halueval_qa` length alone nearly separates the classes, so an AUC there says little about any score. Dialogue
+and edited summaries are hard because the wrong answers use the contexts' own words. On `begin_grounding` plain
+overlap is better: half of the unsupported answers that score at most 0.2 there ask a question or make a guess,
+which claims nothing.
 
-"""
-VERDICTS_READ = """
-The price of a strict verdict is false alarms where supported answers use other words than the contexts: most supported
-summaries of `summedits` fail, and on neither of the two hard data sets is a verdict much better than chance.
-"""
-SHARE = """
-## How many words of a claim must occur
+Thirty errors were read (`scripts/studies/validity_read.tsv`). Alarms are facts from outside the passage that people
+accept, summaries in other words, and claims whose parts are further apart than the window. Misses are true parts
+put together wrongly (the year of one institution given to another), negations, and wrong facts within questions.
 
-The source asks that subject and object occur close together; how much of them must is a choice of this package.  ROC
-AUC by the share of their words, in the half that was read while writing the rules:
+The verdict fails an answer above 0.5. Shares of unsupported and of supported answers that fail, and balanced
+accuracy:
 
-"""
-RATED_HEAD = """
+{verdicts}
+
+The price of a strict verdict is false alarms where supported answers use other words than the contexts; on the two
+hard data sets no verdict is much better than chance.
+
 ## Relevance, completeness and writing: Spearman correlation
 
-The label is the mean of human ratings; higher is better for both.
+With the mean of human ratings:
 
-"""
-TAIL = """
-In short, these scores are cheap checks of form.  If a correlation is below about 0.2, or below that of the answer's
-length, do not use the score in place of human ratings.
+{ratings}
+
+These scores are cheap checks of form. If a correlation is below about 0.2, or below that of the answer's length, do
+not use the score in place of human ratings.
 """

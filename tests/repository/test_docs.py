@@ -307,14 +307,6 @@ def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
 
 
-def test_throughput_has_columns_for_what_was_measured() -> None:
-    ours, peer = ({"rows": 10, "rows_per_second": speed, "peak_mb": None} for speed in (20, 10))
-    contest = {"name": "quick", "ours": ours | {"processor_seconds": [0.5, 0.7, 0.6]}, "peer": peer, "ratio": 2.0}
-    table = throughput.page([throughput.Report("text", {}, [contest], [])]).splitlines()[-3:]
-    assert table[0] == "| benchmark | fastmetrics | peer | ratio | rows | processor s | processor s, peer |"
-    assert table[2] == "| quick | 20 | 10 | 2.00× | 10 | 0.6 |  |"
-
-
 def test_the_limits_are_those_of_the_results() -> None:
     reports = [report for report in throughput.read_reports(ROOT / "bench" / "results") if report.name == "limits"]
     steps = {step["name"]: step for step in reports[0].alone}
@@ -322,24 +314,6 @@ def test_the_limits_are_those_of_the_results() -> None:
     for name in ("words folded, cut and numbered", "C: words cut at spaces", "snappy: pages decompressed"):
         step = steps[name]
         assert f"{step['instructions_per_word']:.0f} instructions and {step['nanoseconds_per_word']:.1f} ns" in text
-
-
-def test_throughput_without_peers(tmp_path: Path) -> None:
-    results = [
-        contest("squad_f1", 10, 2),
-        {"name": "quick", "seconds": 1.25, "rows": 5000},
-        {"name": "slow", "seconds": [4.5, 4], "mb": 1e6},
-    ]
-    (tmp_path / "one.json").write_text(json.dumps({"name": "one", "results": results}))
-    table = [line for line in throughput.page(throughput.read_reports(tmp_path)).splitlines() if line.startswith("|")][
-        3:
-    ]
-    assert table == [
-        "| name | seconds | rows | mb |",
-        "| --- | ---: | ---: | ---: |",
-        "| quick | 1.25 | 5,000 |  |",
-        "| slow | 4.5, 4 |  | 1,000,000 |",
-    ]
 
 
 def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
