@@ -339,7 +339,7 @@ def unread_anchors(batch: Batch, options: Mapping[str, Any]) -> Iterator[Unread]
     yield from unread_rows(answer.vocabulary, [(values, places[first], rows[first])], batch.n_rows)
 
 
-MATHEMATICS = "hold mathematics that is not read: roots, powers, variables, comparisons"
+MATHEMATICS = "hold mathematics that is not read: roots, powers, variables, comparisons, angles"
 BRACKETS = "hold the number in brackets beside others: a citation, or the answer"
 LONG_NUMBER = "hold a number of more than 15 digits"
 SHORT_MONTH = "hold a day beside what may be a shortened month"

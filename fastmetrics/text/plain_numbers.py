@@ -393,10 +393,13 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
     for found in re.finditer(r"(\d\d?)h([0-5]\d)\b", text):
         if re.match(r"[\w.]", text[: found.start()][-1:]) is None:
             yield found.start(), found.end(), f"{found[1]}:{found[2]}"
+    for found in _PARTED.finditer(text):
+        yield found.start(), found.end(), f" {_stand_in(''.join(found[0].split()))} "
     for found in _TAIL.finditer(text):
-        known = not found[1].isascii() or found[1].lower() in _READ_TAILS
-        sense = ("hard", None) if known else sense_beside_number(found[1].lower())
-        if (sense is not None and sense[0] != "hard") or not found[1].isascii():
+        tail, rest = found[1].lower(), found[2]
+        sense = None if tail in _READ_TAILS else sense_beside_number(tail)
+        apart = tail[-1] > "\u0dff" or _IN_WORD.search(rest) is None or (tail[-1] == "м" and rest in ("2", "3"))
+        if (sense is not None and sense[0] != "hard") or (apart and not tail.isascii()):
             yield found.start(1), found.start(1), " "
     for found in _HEAD.finditer(text):
         yield found.end(), found.end(), " "
@@ -410,8 +413,16 @@ def _changes(text: str, scripts: set[str], bare: bool) -> Iterator[tuple[int, in
     yield from _mathematics(text, bare)
 
 
-_TAIL = re.compile(r"\d([^\W\d_]+)(?<![²³¹⁰-⁹½⅓⅔¼¾⅕-⅞])")
-_HEAD = re.compile(r"[^\W\d_\0-\u0dff](?<![⁰-⁹⅓⅔⅕-⅞])(?=\d)")
+_PARTED = re.compile(
+    rf"(?:(?<![\w°])[-−])?{_NUMBER}(?:[°ºª]|\s?[°º]\s?(?={_NUMBER}\s?[′'’])){_NUMBER}"
+    rf"(?:[°ºª′'’]{_NUMBER}|\s?[′'’]\s?{_NUMBER}(?=\s?(?:[″”\"]|''|′′)))*"
+)
+"""Numbers that are parts of one, as in 48°51′24″ and 12º5."""
+_SMALL = "²³¹⁰-⁹₀-₉½⅓⅔¼¾⅕-⅞①-⓿"
+_TAIL = re.compile(rf"\d([^\W\d_{_SMALL}]+)(?=(\w*))")
+_IN_WORD = re.compile(r"[\d_]")
+"""What makes the digits before letters a part of the word: "5é3" is no number, as "5a3"; but 5м3 are cubic metres."""
+_HEAD = re.compile(rf"[^\W\d_\0-\u0dff{_SMALL}](?=\d)")
 """Where digits follow a letter of a script that writes words without spaces; "a123" is no number in the others."""
 
 

@@ -225,7 +225,7 @@ _GAPS = {
     marks.OPEN: "[",
     marks.CLOSE: "]",
     marks.LINE: "\n",
-    marks.OPERATOR: "\\^<>≤≥≠±∓√∛∜+÷",
+    marks.OPERATOR: "\\^<>≤≥≠±∓√∛∜+÷°",
     **{marks.CURRENCY + 1 + place: sign for place, sign in enumerate(CURRENCIES)},
 }
 

@@ -373,6 +373,10 @@ MORE = [
     ],
     *[(f"{letter}123", "123", 0) for letter in "aéяαאا"],
     *[("ا١٢٣", "123", 0), ("第3", "3", 1)],
+    *[(text, "5", None) for text in ("0º5", "5ª3", "12°5", "12° 5′", "-5°30", "48°51'5\" N", "١º٥")],
+    *[("12º5", "12º5", 1), ("12° 5′", "12°5′", 1), ("12°5", "-12°5", None), ("5º3", "7", None), ("12º5 and 5", "5", 1)],
+    *[(text, "5", 1) for text in ("5º", "5ª, 3ª", "5°C", "5°–10°", "5° 3", "5м3", "5 км3", "5км2.", "5個3個", "5м²")],
+    *[(text, "5", 0) for text in ("5é3", "3é5", "5µ3", "5ч30", "5é_3", "5₂3", "5км32")],
 ]
 
 
@@ -392,7 +396,7 @@ def test_a_note_names_the_word_and_what_to_do() -> None:
         "number_match: 1 of 3 rows (first: row 1) hold a number beside 'millionär', which may change it, and are "
         "undefined; write the number out in digits",
         "number_match: 1 of 3 rows (first: row 2) hold mathematics that is not read: roots, powers, variables, "
-        "comparisons, and are undefined; math_match compares algebra",
+        "comparisons, angles, and are undefined; math_match compares algebra",
     ]
 
 

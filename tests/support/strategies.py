@@ -160,7 +160,7 @@ def coded_lists(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, 
 
 
 _HARD = re.compile(
-    r"[\\^{}<>≤≥≠±∓√∛∜+÷⁄∕ꙮ\u0800-\U0010ffff]|[^\W_a-zA-Z0-9](?<![а-яёА-ЯЁ½⅓⅔¼¾⅕-⅞])"
+    r"[\\^{}<>≤≥≠±∓√∛∜+÷°⁄∕ꙮ\u0800-\U0010ffff]|[^\W_a-zA-Z0-9](?<![а-яёА-ЯЁ½⅓⅔¼¾⅕-⅞])"
     r"|(?:[^\W\d_a-zA-Z]|[½⅓⅔¼¾⅕-⅞])\d|\d[^\W\d_a-zA-Z]|[(\[]\d+,|\b[A-Za-z]\W{0,4}[-*/=]\W{0,4}\d|\d\W{0,4}[-*/=]\W{0,4}[A-Za-z]\b"
     r"|\d+[xyzni]\b|\bv\d|\d{16}|\dh\d|\bbillions?\b|\btrillions?\b"
     # operations, dozens, quarters and compound units
