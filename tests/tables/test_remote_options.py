@@ -1,12 +1,9 @@
 """Every option and argument that takes a path takes an address too, or says that it must be on this machine."""
 
-from __future__ import annotations
-
-import inspect
 import re
 import shutil
 import typing
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.cli.commands import all_commands
 from tests.support.judge_server import judge_server
 from tests.support.loopback import BUCKET
-from tests.support.program import jsonl, program
+from tests.support.program import ROOT, jsonl, name_of, program
 
 pytestmark = pytest.mark.slow
 
@@ -34,237 +31,61 @@ NEVER = (
     "pairing turn unpaired decimal flags"
 )
 """Parameters that are no paths in any command."""
-IN_SOME = [
-    *(("compare", "baseline"), ("power", "baseline")),
+IN_SOME = {
+    *(("compare", "baseline"), ("power", "baseline"), ("summarize", "worst"), ("report", "rows"), ("metrics", "name")),
     *(("vectors search", "table"), ("vectors load", "table"), ("vectors load", "vectors")),  # of a database server
-    *(("metrics", "name"), ("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
-    ("summarize", "worst"),
-    ("report", "rows"),
-]
+    *(("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
+}
 """Parameters that are no paths in these commands."""
 
-
-@dataclass(frozen=True)
-class In:
-    """An input, by its name in the folder of the test."""
-
-    name: str
+LINES = (ROOT / "tests" / "data" / "command_lines.txt").read_text("utf-8").splitlines()
+"""Command lines with a path for every option that takes one: ``<`` is read, ``>`` written, ``@`` on this machine."""
 
 
-@dataclass(frozen=True)
-class Out:
-    """An output, by its name in a folder of its own."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Here:
-    """A path that must be on this machine, by its name in a folder of its own."""
-
-    name: str
+def paths(line):
+    """The words of a line that are paths, by their place, each with its option; "" for an argument."""
+    words = line.split()
+    for at, word in enumerate(words):
+        if word[0] in "<>@":
+            yield at, words[at - 1] if words[at - 1].startswith("-") else "", word
 
 
-ROWS, OLD, NEW, VECTORS = In("rows.jsonl"), In("old.parquet"), In("new.parquet"), In("vectors.parquet")
-MADE = {"plugin": Here("plugin.py")}
-CALLS = {"model": "m", "base_url": "URL", "store": Here("calls.sqlite"), "client": Here("client.toml")}
-CASES = {
-    "score": {
-        "table": [ROWS],
-        "prices": In("prices.toml"),
-        "output": Out("s.csv"),
-        "metrics": "token_f1",
-        "cache": Here("cache"),
-        **MADE,
-    },
-    "metrics": {"name": "token_f1", **MADE},
-    "columns": {"table": [ROWS]},
-    "classification": {"table": [ROWS], "predicted": "answer", "expected": "reference"},
-    "summarize": {"scores": [OLD, NEW], **MADE},
-    "compare": {
-        "runs": [OLD, NEW],
-        "metrics": "token_f1",
-        "by": "kind",
-        "segments": In("segments.csv"),
-        "plot": Out("c.svg"),
-        **MADE,
-    },
-    "summarize : intervals": {"scores": OLD, "intervals": None, "metrics": "token_f1", "plot": Out("m.svg")},
-    "summarize : side by side": {"scores": [OLD, NEW], "side_by_side": None, **MADE},
-    "summarize : primary": {"scores": [OLD, NEW], "primary": None, **MADE},
-    "summarize : correlations": {"scores": OLD, "correlations": None, **MADE},
-    "summarize : histograms": {"scores": OLD, "histograms": None, "plot": Out("h.svg")},
-    "compare : rankings": {"runs": [In("run.txt"), In("other.txt")], "qrels": In("qrels.txt"), "metrics": "mrr"},
-    "power": {"pilot": [OLD, NEW], "metrics": "token_f1", "n": 100, **MADE},
-    "repeats": {"scores": In("repeated.parquet"), "metrics": "token_f1", **MADE},
-    "gate": {"scores": NEW, "baseline": OLD, "rules": In("rules.toml"), "junit": Out("junit.xml"), **MADE},
-    "report": {
-        "scores": [NEW],
-        "output": Out("report.html"),
-        "texts": ROWS,
-        "baseline": OLD,
-        "baseline_texts": ROWS,
-        "judged": In("judged.parquet"),
-        "labels": In("labels.csv"),
-        "usage": [In("usage.json")],
-        "vectors": VECTORS,
-        "runs": In("runs"),
-        **MADE,
-    },
-    "report : all": {"scores": [NEW], "output": Out("report"), "rows": "all"},
-    "summarize : worst": {
-        "scores": NEW,
-        "worst": "token_f1",
-        "answers": ROWS,
-        "baseline": OLD,
-        "output": Out("w.csv"),
-        **MADE,
-    },
-    "runs list": {"folder": In("runs")},
-    "runs trend": {"folder": In("runs"), "metric": "token_f1", "plot": Out("trend.svg"), **MADE},
-    "profile": {"table": [ROWS], "metrics": "token_f1", **MADE},
-    "warm-up": {"metrics": "token_f1", **MADE},
-    "validate": {"scores": OLD, "labels": In("labels.csv"), **MADE},
-    "rank": {"rankings": [In("run.txt"), In("qrels.txt")], "measures": "mrr", "output": Out("q.csv")},
-    "vectors geometry": {"vectors": VECTORS},
-    "vectors project": {"vectors": VECTORS, "output": Out("points.csv"), "plot": Out("p.svg")},
-    "vectors index": {"vectors": VECTORS, "output": Here("index"), "method": "exact"},
-    "vectors search": {"index": Here("made_index"), "queries": In("queries.npy"), "output": Out("found.csv")},
-    "vectors search : texts": {
-        "index": Here("made_index"),
-        "queries": ROWS,
-        "embedder": "wordllama",
-        "cache": Here("cache"),
-        "output": Out("found.csv"),
-    },
-    "fit": {
-        "table": [In("labelled.jsonl")],
-        "label": "label",
-        "metrics": "token_f1,chrf",
-        "output": Out("mine.toml"),
-        **MADE,
-    },
-    "match": {"questions": ROWS, "faq": In("faq.csv"), "output": Out("matched.csv")},
-    "vectors embed": {"table": [ROWS], "output": Out("e.csv"), "of": "question", "keep": "id", "cache": Here("cache")},
-    "answer": {
-        "table": [ROWS],
-        "output": Out("answers.jsonl"),
-        "bot": "full-context",
-        "knowledge": [In("knowledge.txt")],
-        "template": In("template.txt"),
-        "keep": "id",
-        **CALLS,
-        **MADE,
-    },
-    "evaluate-rag": {
-        "questions": ROWS,
-        "chunks": In("passages.jsonl"),
-        "output": Here("rag"),
-        "bot": "given-contexts",
-        "template": In("row_template.txt"),
-        "index": Here("made_index"),
-        "rubrics": [In("rubric.toml")],
-        "metrics": "token_f1",
-        "baseline": In("old.parquet"),
-        **CALLS,
-        **MADE,
-    },
-    "evaluate-rag : full": {
-        "questions": ROWS,
-        "chunks": In("passages.jsonl"),
-        "output": Here("rag"),
-        "bot": "full-context",
-        "knowledge": [In("knowledge.txt")],
-        "metrics": "token_f1",
-        **CALLS,
-    },
-    "evaluate-rag : faq": {
-        "questions": ROWS,
-        "chunks": In("passages.jsonl"),
-        "output": Here("rag"),
-        "bot": "faq",
-        "faq": In("faq.csv"),
-        "metrics": "token_f1",
-    },
-    "answer : faq": {"table": [ROWS], "output": Out("answers.csv"), "bot": "faq", "faq": In("faq.csv"), "keep": "id"},
-    "judge run": {
-        "table": [ROWS],
-        "output": Out("judged.csv"),
-        "rubrics": [In("rubric.toml")],
-        "sample": 3,
-        **CALLS,
-        **MADE,
-    },
-    "judge rubrics": {"source": In("rubric.toml")},
-    "judge report": {"judged": [In("judged.parquet")], "labels": In("labels.csv"), "prices": In("prices.toml")},
-    "judge sample": {"judged": [In("judged.parquet")], "n": 2, "texts": ROWS, "output": Out("sheet.csv")},
-    "logs check": {"table": [ROWS], "output": Out("check.json")},
-    "logs chunks": {"log": [ROWS], "chunks": In("chunks.csv"), "output": Out("u.json"), "table": Out("u.csv")},
-    "logs domains": {"log": [ROWS], "output": Out("d.json")},
-    "logs topics": {
-        "log": [ROWS],
-        "k": 2,
-        "embedder": "wordllama",
-        "cache": Here("cache"),
-        "chunks": In("chunks.csv"),
-        "output": Out("t.json"),
-    },
-    "logs cache": {
-        "log": [ROWS],
-        "plot": Out("x.svg"),
-        "embedder": "wordllama",
-        "cache": Here("cache"),
-        "output": Out("x.json"),
-    },
-    "logs context": {"log": [ROWS], "embedder": "wordllama", "cache": Here("cache"), "output": Out("y.json")},
-    "logs sessions": {
-        "log": [ROWS],
-        "model": "m",
-        "prices": In("prices.toml"),
-        "output": Out("z.json"),
-        "table": Out("z.csv"),
-    },
-    "judge store": {"store": Here("made.sqlite"), "prices": In("prices.toml")},
-}
-NEEDS = dict.fromkeys(("logs topics", "logs cache", "logs context"), "wordllama")
-NEEDS |= {"vectors embed": "wordllama", "vectors index": "faiss"}
-NEEDS |= dict.fromkeys(("vectors search", "vectors search : texts"), "faiss")
-NEEDS |= dict.fromkeys(("report", "report : all"), "jinja2")
-NEEDS |= dict.fromkeys(
-    ("summarize : intervals", "summarize : histograms", "runs trend", "vectors project", "compare"), "matplotlib"
-)
-NEEDS |= dict.fromkeys(("answer", "evaluate-rag", "evaluate-rag : full", "judge run"), "httpx")
+def some(kind):
+    """The line, the place of the word and the word of each path of this kind."""
+    return [(line, at, word) for line in LINES for at, _, word in paths(line) if word[0] in kind]
 
 
-def _flat(value):
-    return value if isinstance(value, list) else [value]
+def form(word):
+    """Whether a path is read or written, and its suffix."""
+    return word[0], word.partition(".")[2]
 
 
-def _paths(case):
-    """The parameters of a case that are paths, each with its values."""
-    for name, value in CASES[case].items():
-        for one in _flat(value):
-            if isinstance(one, In | Out | Here):
-                yield name, one
-
-
-REMOTE = [(case, name, one) for case in CASES for name, one in _paths(case) if not isinstance(one, Here)]
-READERS = {(name, type(one), one.name.partition(".")[2]): (case, name, one) for case, name, one in REMOTE}.values()
+READERS = {(line.split()[at - 1], *form(word)): (line, at, word) for line, at, word in some("<>")}.values()
 """One command for each option and form of what is read or written there: ``--full`` runs them all."""
-CONVERTERS = {(type(one), one.name.partition(".")[2]): (case, name, one) for case, name, one in READERS}.values()
+CONVERTERS = {form(one[2]): one for one in READERS}.values()
 """One of them for each form of what is read or written."""
-LOCAL = [(case, name, one) for case in CASES for name, one in _paths(case) if isinstance(one, Here)]
+
+
+def spelling(name, hint):
+    """The option of a parameter; "" of an argument."""
+    info = typing.get_args(hint)[1]
+    if isinstance(info, ArgumentInfo):
+        return ""
+    flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
+    return flags[0] if flags else f"--{name.replace('_', '-')}"
 
 
 def test_the_cases_have_every_path():
-    """A new parameter that holds text is a path of a case, or listed as none."""
+    """A new parameter that holds text is a path of a line, or listed as none."""
     for command, call in all_commands().items():
         hints = typing.get_type_hints(call, include_extras=True)
         kinds = {name: str(typing.get_args(hint)[0]) for name, hint in hints.items() if typing.get_args(hint)}
         text = {name for name, kind in kinds.items() if "str" in kind.replace("StrEnum", "") or "Path" in kind}
         none = {*NEVER.split(), *(name for of, name in IN_SOME if of == command)}
-        cases = [case for case in CASES if case.partition(" : ")[0] == command]
-        assert {name for case in cases for name, _ in _paths(case)} == text - none, command
+        needed = Counter(spelling(name, hints[name]) for name in text - none)
+        lines = [Counter(option for _, option, _ in paths(line)) for line in LINES if name_of(line.split()) == command]
+        assert {option for line in lines for option in line} == set(needed), command
+        assert max((line[""] for line in lines), default=0) >= needed[""], command
 
 
 @pytest.fixture(scope="module")
@@ -339,28 +160,17 @@ def judge():
         yield server
 
 
-def _arguments(case, judge, place):
-    """The command line of a case; ``place`` says where a path is."""
-    command = case.partition(" : ")[0]
-    call = all_commands()[command]
-    hints = typing.get_type_hints(call, include_extras=True)
-    positional = []
-    options = []
-    for name in inspect.signature(call).parameters:
-        if name not in CASES[case]:
-            continue
-        info = typing.get_args(hints[name])[1]
-        for value in _flat(CASES[case][name]):
-            if value is None:  # a flag
-                options.append(f"--{name.replace('_', '-')}")
-                continue
-            text = place(name, value) if isinstance(value, In | Out | Here) else str(value).replace("URL", judge.url)
-            if isinstance(info, ArgumentInfo):
-                positional.append(text)
-            else:
-                flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
-                options += [flags[0] if flags else f"--{name.replace('_', '-')}", text]
-    return [*command.split(), *positional, *options]
+def run(line, judge, folder, outputs, at=0, address=""):
+    """Run a line, whose word at ``at`` is at an address."""
+    outputs.mkdir(exist_ok=True)
+    if "@made_index" in line and not (outputs / "made_index").exists():
+        options = ["--method", "exact", "-o", outputs / "made_index"]
+        assert program("vectors", "index", folder / "vectors.parquet", *options).code == 0
+    words = line.replace("URL", judge.url).split()
+    for place, _, word in paths(line):
+        here = folder if word[0] == "<" or (folder / word[1:]).exists() else outputs
+        words[place] = f"{address if place == at else here}/{word[1:]}"
+    return program(*words)
 
 
 def _plain(done, *places):
@@ -375,73 +185,36 @@ def _plain(done, *places):
     return done.code, *(re.sub(r"\s+", " ", text) for text in profile)
 
 
-def _run(case, judge, folder, outputs, name="", address=""):
-    """A run whose parameter ``name`` is at an address."""
-    outputs.mkdir(exist_ok=True)
-    if "made_index" in str(CASES[case]) and not (outputs / "made_index").exists():
-        options = ["--method", "exact", "-o", outputs / "made_index"]
-        assert program("vectors", "index", folder / "vectors.parquet", *options).code == 0
-
-    def place(parameter, value):
-        if parameter == name:
-            return f"{address}/{value.name}"
-        if isinstance(value, In) or (folder / value.name).exists():
-            return str(folder / value.name)
-        return str(outputs / value.name)
-
-    return program(*_arguments(case, judge, place))
-
-
 @pytest.mark.parametrize(
-    ("case", "name", "path"),
+    ("line", "at", "word"),
     [one if one in CONVERTERS else pytest.param(*one, marks=pytest.mark.full) for one in READERS],
-    ids=lambda one: getattr(one, "name", one),
 )
-def test_paths_may_be_addresses(s3, tmp_path, folder, judge, case, name, path):
+def test_paths_may_be_addresses(s3, tmp_path, folder, judge, line, at, word):
     """A run with an address prints and writes what a run on local files does."""
-    if case in NEEDS:
-        pytest.importorskip(NEEDS[case])
-    local = _run(case, judge, folder, tmp_path / "here")
+    local = run(line, judge, folder, tmp_path / "here")
     assert local.code == 0, local.err
-    key = f"options/{case}/{name}".replace(" ", "-").replace(":", "")
+    key, name = f"options/{LINES.index(line)}-{at}", word[1:]
+    if word[0] == "<":
+        for beside in ("", ".meta.json"):
+            if (folder / f"{name}{beside}").exists():
+                s3.put(folder / f"{name}{beside}", f"{key}/{name}{beside}")
     address = f"s3://{BUCKET}/{key}"
-    for one in _flat(CASES[case][name]):
-        if isinstance(one, In):
-            s3.put(folder / one.name, f"{key}/{one.name}")
-            if (folder / f"{one.name}.meta.json").exists():
-                s3.put(folder / f"{one.name}.meta.json", f"{key}/{one.name}.meta.json")
-    remote = _run(case, judge, folder, tmp_path / "there", name, address)
+    remote = run(line, judge, folder, tmp_path / "there", at, address)
     places = (folder, tmp_path / "here", tmp_path / "there", address)
     assert _plain(remote, *places) == _plain(local, *places)
-    if isinstance(path, Out):
-        written = tmp_path / "here" / path.name
-        files = sorted(one for one in written.rglob("*") if one.is_file()) if written.is_dir() else [written]
-        for file in files:
-            data, expected = s3.read(f"{key}/{file.relative_to(tmp_path / 'here').as_posix()}"), file.read_bytes()
-            latencies = re.compile(rb"\d+\.\d+" if case.startswith("answer") else rb"^$")
-            assert latencies.sub(b"", data) == latencies.sub(b"", expected)
+    written = tmp_path / "here" / name
+    for file in [one for one in (written, *written.rglob("*")) if word[0] == ">" and one.is_file()]:
+        data, expected = s3.read(f"{key}/{file.relative_to(tmp_path / 'here').as_posix()}"), file.read_bytes()
+        latencies = re.compile(rb"\d+\.\d+" if line.startswith("answer") else rb"^$")
+        assert latencies.sub(b"", data) == latencies.sub(b"", expected)
 
 
-@pytest.mark.parametrize(("case", "name", "path"), LOCAL, ids=lambda one: getattr(one, "name", one))
-def test_paths_that_must_be_local_say_so(s3, tmp_path, monkeypatch, folder, judge, case, name, path):
+@pytest.mark.parametrize(("line", "at", "word"), some("@"))
+def test_paths_that_must_be_local_say_so(tmp_path, monkeypatch, folder, judge, line, at, word):
     monkeypatch.chdir(tmp_path)
-    if case in NEEDS and name != "plugin":
-        pytest.importorskip(NEEDS[case])
-    address = f"s3://{BUCKET}/local"
-    arguments = _arguments(
-        case,
-        judge,
-        lambda parameter, value: (
-            f"{address}/{value.name}"
-            if parameter == name
-            else str(folder / value.name)
-            if isinstance(value, In) or (folder / value.name).exists()
-            else str(tmp_path / value.name)
-        ),
-    )
-    done = program(*arguments)
+    done = run(line, judge, folder, tmp_path, at, f"s3://{BUCKET}/local")
     assert done.code != 0
-    assert f"{path.name}" in done.err
+    assert word[1:] in done.err
     assert "expected a path on this machine, not an address" in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "s3:").exists()
