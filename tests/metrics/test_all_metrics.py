@@ -27,12 +27,7 @@ pytestmark = pytest.mark.slow
 EVERY = pytest.mark.parametrize("name", sorted(CASES))
 ONE_OF_EACH = pytest.mark.parametrize("name", READERS)
 NUMBERS = (
-    "number_match",
-    "hallucination",
-    "hallucination_risk",
-    "unsupported_share",
-    "unsupported_count",
-    "anchor_count",
+    *("number_match", "hallucination", "hallucination_risk", "unsupported_share", "unsupported_count", "anchor_count"),
 )
 
 

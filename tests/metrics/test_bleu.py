@@ -26,25 +26,7 @@ from tests.support.program import jsonl, program
 TOKENIZERS = ("13a", "intl", "char", "zh", "none")
 PIECES = ["&quot;", "&amp;", "&lt;", "&gt;", "&amp;lt;", "&amp;quot;", "<skipped>", "<SKIPPED>", "-\n", "-<skipped>\n"]
 PIECES += [
-    "...",
-    "5.5",
-    "1,000",
-    "U.S.",
-    ".",
-    ",",
-    "-",
-    "5",
-    "a",
-    " ",
-    "\n",
-    "中",
-    "é",
-    "٣",
-    "½",
-    "Ⅷ",
-    "€",
-    "。",
-    "\u3000",
+    *("...", "5.5", "1,000", "U.S.", ".", ",", "-", "5", "a", " ", "\n", "中", "é", "٣", "½", "Ⅷ", "€", "。", "\u3000"),
 ]
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -271,37 +271,10 @@ B Я думаю, что B
 PIECES = st.sampled_from(
     [
         *("A", "B", "c", "a", "I", "(", ")", "(B)", ".", ":", ",", "/", "*", "-", "'s", "+", "\n", " ", " ", " ", "\t"),
-        *(
-            "answer",
-            "Answer",
-            "option",
-            "is",
-            "the correct",
-            " or ",
-            " and ",
-            "cat",
-            r"\boxed{",
-            r"\text{",
-            "}",
-            "é",
-            "“",
-        ),
-        *(
-            "答案",
-            "选",
-            "：",
-            "Ответ",
-            "ответ",
-            "это",
-            "5",
-            "2",
-            "_",
-            "Paris",
-            "new york",
-            "York",
-            "is correct",
-            "lösung",
-        ),
+        *("answer", "Answer", "option", "is", "the correct", " or ", " and ", "cat", r"\boxed{", r"\text{", "}"),
+        *("é", "“"),
+        *("答案", "选", "：", "Ответ", "ответ", "это", "5", "2", "_", "Paris", "new york", "York", "is correct"),
+        "lösung",
     ]
 )
 TEXTS = st.lists(PIECES, max_size=10).map("".join) | strategies.texts
@@ -343,19 +316,10 @@ def read(text: str, digits: bool) -> int:
 # Answers whose choice is known, made of sentences in six languages.
 
 BEFORE = [
-    "",
-    "Let me think. ",
-    "Step 1: read the question.\nStep 2: compare the options.\n",
-    "It can't be {w}. ",
-    "{w} is wrong, because the river is longer. ",
-    "Option {w} says that it rains. ",
-    "At first I thought it was {w}. ",
-    "Is it {w}? No. ",
-    "The capital moved in 1889. ",
-    "{w} and {v} can be ruled out. ",
-    "Not {w}. ",
-    "{w}) Rome\n{r}) Paris\n\n",
-    "We compare {w} and {v}.\n\n",
+    *("", "Let me think. ", "Step 1: read the question.\nStep 2: compare the options.\n", "It can't be {w}. "),
+    *("{w} is wrong, because the river is longer. ", "Option {w} says that it rains. "),
+    *("At first I thought it was {w}. ", "Is it {w}? No. ", "The capital moved in 1889. "),
+    *("{w} and {v} can be ruled out. ", "Not {w}. ", "{w}) Rome\n{r}) Paris\n\n", "We compare {w} and {v}.\n\n"),
     "The answer is {w}. Wait, no. ",
 ]
 STATEMENTS = r"""

@@ -123,10 +123,7 @@ def test_an_id_wins_over_a_number_and_the_first_of_two_over_the_other():
     assert both(answers, passages, pa.array(ids))[0] == [1.0, 0.0, 1.0, 0.0]
     whole = pa.array([[2, 1], [2, 1], [7, 7], [10, None]])
     assert both(["Apples [2].", "Apples [1].", "Apples [7].", "Apples [10]."], passages, whole)[0] == [
-        1.0,
-        0.0,
-        1.0,
-        1.0,
+        *(1.0, 0.0, 1.0, 1.0),
     ]
 
 

@@ -161,17 +161,8 @@ def test_markers_with_white_space() -> None:
     """They match at the end of one word and the beginning of the next, over the same white space only."""
     markers = ("thank you", " a", "b ", "и\nд", "x  y", "\u00a0t", "né à", "\0 c")
     texts = [
-        *(
-            "I thank  you",
-            "thank you",
-            "thanks, thankyou",
-            "OUTTHANK YOUR",
-            "thank\nyou",
-            "a",
-            " a",
-            "ab b",
-            "b \u00a0",
-        ),
+        *("I thank  you", "thank you", "thanks, thankyou", "OUTTHANK YOUR", "thank\nyou", "a", " a", "ab b"),
+        "b \u00a0",
         *("ИИ\nДД", "и д", "x  y x y", "x \ty", "NÉ À", "né", "\0 c\0", "\0c", "", " ", "İ b a\u00a0thank you"),
     ]
     check("politeness", [(text,) for text in texts], {"markers": markers})

@@ -21,24 +21,8 @@ PIECES = st.sampled_from(
         *("1.5e6", "5e", "+3", "× 10^6", "x 10⁻³", "10⁶", "1 1/2", "and a half", "and", "US$-4", "-US$4", "5-7%", "to"),
         *("hundred", "million", "two", "twenty", "third", "thirds", "сто", "пять", "тысяча", "с половиной", "‰", "a"),
         "2024-01-05T10:30:00Z",
-        *(
-            "1",
-            "2",
-            "1,000",
-            "1.000,5",
-            "1 000",
-            "3.14",
-            "-5",
-            "−5",
-            "50 %",
-            "1/2",
-            "½",
-            "$5",
-            "5 €",
-            "twelve",
-            "one",
-            "да",
-        ),
+        *("1", "2", "1,000", "1.000,5", "1 000", "3.14", "-5", "−5", "50 %", "1/2", "½", "$5", "5 €", "twelve"),
+        *("one", "да"),
         *("1.2 million", "2024-01-05", "January 5, 2024", "5.1.2024", "2024", "3 pm", "15:00", "Monday", "двенадцать"),
         *("yes,", "No", "true", "нет", "9" * 20, "minus", "and", "x", "."),
     ]
@@ -139,12 +123,7 @@ MONTHS = {
     "hi": "जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्तूबर नवंबर दिसंबर",
     "hu": "január február március április május június július augusztus szeptember október november december",
 }
-DAYS = {
-    "de": "{d}. {m} {y}",
-    "es": "{d} de {m} de {y}",
-    "pt": "{d} de {m} de {y}",
-    "hu": "{y}. {m} {d}.",
-}
+DAYS = {"de": "{d}. {m} {y}", "es": "{d} de {m} de {y}", "pt": "{d} de {m} de {y}", "hu": "{y}. {m} {d}."}
 DATES = [
     (DAYS.get(code, "{d} {m} {y}").format(d=day, m=month, y=year), year, number, day)
     for place, (code, names) in enumerate(MONTHS.items())

@@ -181,10 +181,7 @@ FILES = [
     ("1 / 0", "ZeroDivisionError: division by zero"),
     ("def f(:", "SyntaxError"),
     ("x = 1", "nothing; expected a function decorated with @fastmetrics.metric"),
-    (
-        f"{PLAIN}def token_f1(answer: str): ...",
-        "'token_f1' is already used by the metric 'token_f1'",
-    ),
+    (f"{PLAIN}def token_f1(answer: str): ...", "'token_f1' is already used by the metric 'token_f1'"),
     ("@fm.metric(bounds=(0, 1), better=None, aliases=['mrr'])\ndef f(answer: str): ...", "'mrr' is already used by"),
     (
         f"{PLAIN}def f(anser: str): ...",
@@ -193,15 +190,9 @@ FILES = [
     ),
     (f"{PLAIN}def f(answer): ...", "the parameter 'answer' has no annotation"),
     (f"{PLAIN}def f(answer: dict): ...", "expected str, float, int, bool, list or"),
-    (
-        f"{PLAIN}def f(contexts: str): ...",
-        "does not match the column, which holds a list",
-    ),
+    (f"{PLAIN}def f(contexts: str): ...", "does not match the column, which holds a list"),
     (f"{PLAIN}def f(answer: list[str]): ...", "which holds one value a row"),
-    (
-        f"{PLAIN}def f(answer: str, *, k: object = 1): ...",
-        "must declare its allowed values",
-    ),
+    (f"{PLAIN}def f(answer: str, *, k: object = 1): ...", "must declare its allowed values"),
     (
         "@fm.metric(bounds=(0, 1), better='lowr')\ndef f(answer: str): ...",
         "better='lowr': expected 'higher', 'lower' or None; did you mean 'lower'?",
@@ -222,10 +213,7 @@ FILES = [
     ),
     (f"{PLAIN}def f(answer: str, *, name: str = ''): ...", "an option cannot be called 'name'"),
     (f"{PLAIN}def f(*, k: int = 1): ...", "expected a positional parameter that names a column"),
-    (
-        f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...",
-        "expected all columns in one form",
-    ),
+    (f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...", "expected all columns in one form"),
 ]
 
 

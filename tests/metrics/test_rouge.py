@@ -195,10 +195,7 @@ def test_rows_that_are_not_latin_are_split_into_the_words_of_every_script():
     """The label of the benchmark: rouge-score keeps the year of a Russian sentence alone, and calls it equal."""
     answers = ["Музей открылся в 1998 году", "the cat sat on a mat", "Google", "naïve α 3", "ж ж\nа б"]
     references = [
-        "Музей «Северный ветер» открылся в 1998 году",
-        "the cat lay on the mat",
-        "компания Google",
-        "naïve 3",
+        *("Музей «Северный ветер» открылся в 1998 году", "the cat lay on the mat", "компания Google", "naïve 3"),
         "а б",
     ]
     foreign = [True, False, True, False, True]

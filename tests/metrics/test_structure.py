@@ -21,17 +21,8 @@ from tests.support import strategies
 SPACE = st.sampled_from(["", "", "", " ", "\n", "\t\r "])
 PIECES = [
     *("", "a", "A", "é", r"\u00e9", r"\u0061", r"\n", r"\\", r"\"", r"\/", "日本", "😀", r"\ud83d\ude00", r"\ud800"),
-    *(
-        r"\udc00",
-        r"\ud800\ud800\udc00",
-        "a" * 7,
-        "a" * 8,
-        "a" * 17,
-        r"abcdefgh\u00e9",
-        "the cat sat",
-        r"\b\f\r\t",
-        "\u2028",
-    ),
+    *(r"\udc00", r"\ud800\ud800\udc00", "a" * 7, "a" * 8, "a" * 17, r"abcdefgh\u00e9", "the cat sat", r"\b\f\r\t"),
+    "\u2028",
     *(r"\u0000", "İ"),
 ]
 STRINGS = st.lists(st.sampled_from(PIECES), max_size=3).map(lambda pieces: '"' + "".join(pieces) + '"')
@@ -61,40 +52,10 @@ JSON = st.recursive(
 )
 WRONG = st.sampled_from(
     [
-        *(
-            "",
-            " ",
-            "{",
-            "[1,]",
-            '{"a":1,}',
-            "{'a': 1}",
-            '{"a" 1}',
-            "NaN",
-            "-Infinity",
-            "tru",
-            "nulll",
-            "01",
-            "1.",
-            "1e",
-            "+1",
-        ),
-        *(
-            ".5",
-            "-",
-            '"\t"',
-            '"',
-            r'"\x"',
-            r'"\u12"',
-            '"\\',
-            "[1 2]",
-            "1 2",
-            "[1}",
-            '{"a"}',
-            "{1:2}",
-            "]",
-            "/**/1",
-            "\ufeff1",
-        ),
+        *("", " ", "{", "[1,]", '{"a":1,}', "{'a': 1}", '{"a" 1}', "NaN", "-Infinity", "tru", "nulll", "01", "1."),
+        *("1e", "+1"),
+        *(".5", "-", '"\t"', '"', r'"\x"', r'"\u12"', '"\\', "[1 2]", "1 2", "[1}", '{"a"}', "{1:2}", "]"),
+        *("/**/1", "\ufeff1"),
     ]
 )
 TEXTS = JSON | WRONG | strategies.texts
@@ -431,24 +392,8 @@ def test_a_schema_that_is_none(schema: str, message: str) -> None:
 
 SQL_PIECES = st.sampled_from(
     [
-        *(
-            "SELECT",
-            "select",
-            "Name",
-            "name",
-            " ",
-            "\n",
-            "\t",
-            ",",
-            "*",
-            "=",
-            "<",
-            ">=",
-            "'Rome'",
-            "'rome'",
-            "'it''s'",
-            '"Col"',
-        ),
+        *("SELECT", "select", "Name", "name", " ", "\n", "\t", ",", "*", "=", "<", ">=", "'Rome'", "'rome'"),
+        *("'it''s'", '"Col"'),
         *("`t`", "1.5", "(", ")", ";", "-- x\n", "/* y */", "/*", "--", "'", "é", "É", "/", "-", "a$1"),
     ]
 )

@@ -36,13 +36,8 @@ def made(rows, seed=0):
 
 TABLE = made(60)
 REPEATS = [
-    "retrieval_consistency",
-    "retrieval_consistency@2",
-    "retrieval_consistency(against='first')",
-    "retrieval_rbo",
-    "retrieval_rbo(p=0.5)",
-    "response_exact_match_rate",
-    "response_exact_match_rate(against='first')",
+    *("retrieval_consistency", "retrieval_consistency@2", "retrieval_consistency(against='first')", "retrieval_rbo"),
+    *("retrieval_rbo(p=0.5)", "response_exact_match_rate", "response_exact_match_rate(against='first')"),
     "response_semantic_consistency",
 ]
 NAMES = [*REPEATS, "embedding_geometry@3", "rater_agreement"]
@@ -105,10 +100,7 @@ def test_figures_equal_the_functions_for_any_batches(expected, monkeypatch):
 def test_metrics_of_the_same_rows_share_a_column():
     scores = fm.score(typed(TABLE), [*REPEATS, "answer_length"])
     assert scores.schema.names[1:] == [
-        "answer_length",
-        "repeats.retrieved_ids",
-        "repeats.answer",
-        "repeats.answer_embedding",
+        *("answer_length", "repeats.retrieved_ids", "repeats.answer", "repeats.answer_embedding"),
     ]
     assert scores["repeats.answer"].type == pa.list_(pa.int64())
     pairs = zip(TABLE["question"], TABLE["answer"], strict=True)

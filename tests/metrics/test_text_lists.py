@@ -171,10 +171,7 @@ def test_only_some_columns_hold_lists(tmp_path: Path) -> None:
         fm.score(rows(), metrics="answer_words", lists="id")
     path = write(rows(), tmp_path / "t.parquet")
     done = program("score", path, "-o", tmp_path / "a.parquet", "-m", "answer_words", "--lists", "id")
-    assert (done.code, done.err) == (
-        2,
-        "error: --lists id: only columns of texts, ids or numbers can hold lists\n",
-    )
+    assert (done.code, done.err) == (2, "error: --lists id: only columns of texts, ids or numbers can hold lists\n")
 
 
 def test_settings_of_lists_are_compared(tmp_path: Path) -> None:

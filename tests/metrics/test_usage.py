@@ -65,10 +65,7 @@ FORMS: Mapping[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
         },
         (130_013, 200, 130_213),
     ),
-    "anthropic, flat": (
-        {"input_tokens": 5, "cache_creation_input_tokens": 95, "output_tokens": 1},
-        (100, 1, 101),
-    ),
+    "anthropic, flat": ({"input_tokens": 5, "cache_creation_input_tokens": 95, "output_tokens": 1}, (100, 1, 101)),
     "anthropic, with a total that leaves out the cache": (
         {"input_tokens": 5, "cache_read_input_tokens": 95, "output_tokens": 1, "total_tokens": 6},
         (100, 1, 101),
@@ -117,25 +114,11 @@ FORMS: Mapping[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
         (1010, 50, 1060),
     ),
     "litellm, within": (
-        {
-            "usage": {
-                "prompt_tokens": 100,
-                "completion_tokens": 10,
-                "total_tokens": 110,
-                "cache_read_input_tokens": 80,
-            }
-        },
+        {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, "cache_read_input_tokens": 80}},
         (100, 10, 110),
     ),
     "a proxy, apart": (
-        {
-            "usage": {
-                "prompt_tokens": 100,
-                "completion_tokens": 10,
-                "total_tokens": 190,
-                "cache_read_input_tokens": 80,
-            }
-        },
+        {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 190, "cache_read_input_tokens": 80}},
         (180, 10, 190),
     ),
     "helicone, more cached than there are": (

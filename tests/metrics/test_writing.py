@@ -17,18 +17,8 @@ from tests.support import strategies
 PIECES = [
     *("However", "for example", "as a result", "it", "They", "he", "cat", "cats", "weather", "nice", "the", "of", "is"),
     *("Explain", "describe", "list", "what", "Why", "machine learning", "sophisticated", "because", "remarkable"),
-    *(
-        "in conclusion",
-        "Overall",
-        "однако",
-        "он",
-        "почему",
-        "объясни",
-        "кошка",
-        "таким образом",
-        "example",
-        "cat cat cat",
-    ),
+    *("in conclusion", "Overall", "однако", "он", "почему", "объясни", "кошка", "таким образом", "example"),
+    "cat cat cat",
 ]
 GAPS = [" ", " ", " ", " ", ", ", ". ", "? ", "! ", "\n\n", ".\n \n", "?? ", "…", "。", "？"]
 made = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GAPS)), max_size=20).map(

@@ -44,10 +44,7 @@ def test_generated_prose_equals_the_definitions(language: str) -> None:
 def test_half_of_the_keywords_suffices() -> None:
     """Of a question as of a task, and a third is not."""
     questions = [
-        "Who built towers?",
-        "Who built old towers?",
-        "Explain tigers, lions.",
-        "Explain tigers, lions, bears.",
+        *("Who built towers?", "Who built old towers?", "Explain tigers, lions.", "Explain tigers, lions, bears."),
     ]
     assert fm.question_score(questions[:2], ["Someone built it."] * 2).tolist() == [1.0, 0.0]
     assert fm.task_score(questions[2:], ["Tigers."] * 2).tolist() == [1.0, 0.0]

@@ -204,9 +204,7 @@ FOREIGN_VERDICTS = {
 
 @pytest.mark.parametrize(
     ("metrics", "chosen", "words"),
-    [
-        ("keyword_completeness", "keyword_completeness(stop_words=['πότε'])", "stop words"),
-    ],
+    [("keyword_completeness", "keyword_completeness(stop_words=['πότε'])", "stop words")],
 )
 def test_verdicts_note_rows_whose_words_are_in_no_list(metrics, chosen, words):
     (note,) = notes(FOREIGN_VERDICTS, metrics)

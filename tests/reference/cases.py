@@ -35,10 +35,7 @@ TOKENS = [
 
 # (text, sentences)
 SENTENCES = [
-    (
-        S4_WEATHER,
-        ["The weather is nice today", "However, it might rain later", "Therefore, we should bring umbrellas"],
-    ),
+    (S4_WEATHER, ["The weather is nice today", "However, it might rain later", "Therefore, we should bring umbrellas"]),
     ("Really?! Yes... 3.5", ["Really", "Yes", "3", "5"]),
     ("你好。再见！ 好吗？…", ["你好", "再见", "好吗"]),
     ("no end", ["no end"]),

@@ -97,13 +97,7 @@ def faults(rows, labels):
         if not any(isinstance(cell, list) for cell in cells):
             each[name] = [number for number, cell in enumerate(cells) if cell is not None and is_list(cell)]
     names = (
-        "reference is a list",
-        "contexts are a list",
-        "reference in question",
-        "answer is context",
-        "empty contexts",
-        "no answer",
-        "answer cut off",
-        "other script",
+        *("reference is a list", "contexts are a list", "reference in question", "answer is context"),
+        *("empty contexts", "no answer", "answer cut off", "other script"),
     )
     return {name: sorted(rows) for name, rows in (rows_by_fault | {name: each[name] for name in names}).items()}

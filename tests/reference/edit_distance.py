@@ -17,11 +17,7 @@ def distance(first: Sequence[str], second: Sequence[str], substitution: int = 1)
     return row[-1]
 
 
-WORDS: dict[str, Callable[[str], list[str]]] = {
-    "none": str.split,
-    "split": convention.split,
-    "plain": convention.plain,
-}
+WORDS: dict[str, Callable[[str], list[str]]] = {"none": str.split, "split": convention.split, "plain": convention.plain}
 
 
 def _errors(

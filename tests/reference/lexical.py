@@ -10,16 +10,8 @@ NAN = math.nan
 Reference = str | list[str | None] | None
 
 MARKERS = (
-    "please",
-    "thank you",
-    "thanks",
-    "happy to help",
-    "glad to help",
-    "you're welcome",
-    "let me know",
-    "feel free",
-    "sorry",
-    "apologize",
+    *("please", "thank you", "thanks", "happy to help", "glad to help", "you're welcome", "let me know", "feel free"),
+    *("sorry", "apologize"),
 )
 
 

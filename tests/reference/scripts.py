@@ -8,16 +8,7 @@ LOOK = 32
 
 # First words of the Unicode names of letters in scripts without spaces between words.
 UNSPACED = (
-    "THAI",
-    "LAO",
-    "TIBETAN",
-    "MYANMAR",
-    "KHMER",
-    "HIRAGANA",
-    "KATAKANA",
-    "BOPOMOFO",
-    "CJK",
-    "IDEOGRAPHIC",
+    *("THAI", "LAO", "TIBETAN", "MYANMAR", "KHMER", "HIRAGANA", "KATAKANA", "BOPOMOFO", "CJK", "IDEOGRAPHIC"),
     "HALFWIDTH KATAKANA",
 )
 

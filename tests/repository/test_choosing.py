@@ -36,16 +36,8 @@ def test_first_metrics_exist_and_the_default_suite_has_none_that_the_page_advise
     advised = TEXT.partition("## Measured")[0]
     known = {*REGISTRY, *SUITES, "core", "answer", "reference", "references", "choices", "contexts", "rouge"}
     known |= {
-        "label",
-        "expected_label",
-        "tool_calls",
-        "expected_tool_calls",
-        "session_id",
-        "success",
-        "extract",
-        "normalize",
-        "model",
-        "math",
+        *("label", "expected_label", "tool_calls", "expected_tool_calls", "session_id", "success", "extract"),
+        *("normalize", "model", "math"),
     }
     known |= {"retrieved_ids", "relevant_ids", "response_", "ndcg", "retrieval_recall"}
     named = set(re.findall(r"`([a-z]\w*)(?:@\w+)?\*?`", advised))

@@ -74,14 +74,7 @@ def messages() -> Iterator[tuple[str, str]]:
 def test_messages_about_missing_packages_name_extras_that_have_them() -> None:
     named = set(messages())
     assert {extra for _, extra in named} == set(EXTRAS) - {
-        "test",
-        "check",
-        "bench",
-        "model-server",
-        "notebook",
-        "postgres-server",
-        "datasets",
-        "ray",
+        *("test", "check", "bench", "model-server", "notebook", "postgres-server", "datasets", "ray"),
     }
     for package, extra in named:
         assert package in {plain(one) for one in EXTRAS[extra]}

@@ -52,12 +52,7 @@ def test_big_parquet_scores_a_file(tmp_path: Path) -> None:
     assert f"300 rows, 0 of them scored earlier, 0 rejected: {target}" in printed
     scores = pq.read_table(target)
     assert scores.column_names == [
-        "id",
-        "question",
-        "token_f1",
-        "keyword_recall",
-        "squad_f1(version=2)",
-        "answer_words",
+        *("id", "question", "token_f1", "keyword_recall", "squad_f1(version=2)", "answer_words"),
     ]
     assert scores.num_rows == 300
 

@@ -161,12 +161,7 @@ REPEATED = {
 PRICES = {"m": {"input": 1, "output": 2}, "n": {"input": 3, "output": 1}}
 UNNAMED = {name: column for name, column in LOG.items() if name not in ("model", "other_model")}
 TWO_VECTORS = {"a": VECTORS.tolist(), "b": VECTORS[::-1, :3].tolist()}
-CHUNKS = {
-    "id": list("abcdefgh"),
-    "other": list("ijkdcbae"),
-    "source": list("xxxxxyyy"),
-    "file": list("mnmnmnmn"),
-}
+CHUNKS = {"id": list("abcdefgh"), "other": list("ijkdcbae"), "source": list("xxxxxyyy"), "file": list("mnmnmnmn")}
 CLASSES = {"predicted": "predicted", "expected": "expected"}
 PERCENTILE = {"interval": "percentile"}
 TIMES = {**SCORED, "latency_ms": drawn(5.0, 900.0)}
@@ -175,10 +170,7 @@ CONTESTS = [("x", "y", "x"), ("y", "z", "z"), ("z", "x", "x"), ("x", "y", "y"), 
 TOPICS = {"id": IDS, "topic": drawn("x", "y")}
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "summarize": (
-        paired(fm.summarize, SCORED),
-        {"statistics": {"jaccard": ("p50",)}, "labels": {"jaccard.mean": "J"}},
-    ),
+    "summarize": (paired(fm.summarize, SCORED), {"statistics": {"jaccard": ("p50",)}, "labels": {"jaccard.mean": "J"}}),
     "summarize_by": (
         paired(fm.results.summarize_by, SCORED),
         {
@@ -386,23 +378,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "seed": (3, {"sample": 20, "exact_work": 10.0}),
         },
     ),
-    "nearest": (
-        paired(fm.vectors.nearest, VECTORS),
-        {"k": 3},
-    ),
+    "nearest": (paired(fm.vectors.nearest, VECTORS), {"k": 3}),
     "project": (
         paired(lambda data, **o: fm.vectors.project(data, **o).points, VECTORS),
         {"column": ("b", {"data": (TWO_VECTORS,)}), "dims": 3},
     ),
     "chunk_utilization": (
         paired(fm.logs.chunk_utilization, LOG),
-        {
-            "chunks": CHUNKS,
-            "k": 1,
-            "scores": "rating",
-            "share": 0.5,
-            "chunk_column": ("other", {"chunks": CHUNKS}),
-        },
+        {"chunks": CHUNKS, "k": 1, "scores": "rating", "share": 0.5, "chunk_column": ("other", {"chunks": CHUNKS})},
     ),
     "domain_analysis": (
         paired(fm.logs.domain_analysis, LOG),
@@ -430,17 +413,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "embedder": fm.Embedder(letters),
             "seed": (1, {"topics": 3}),
             "chunks": (CHUNKS, {"topics": 2}),
-            "chunk_column": (
-                "other",
-                {
-                    "topics": 2,
-                    "chunks": CHUNKS,
-                },
-            ),
-            "source_column": (
-                "file",
-                {"topics": 2, "chunks": CHUNKS},
-            ),
+            "chunk_column": ("other", {"topics": 2, "chunks": CHUNKS}),
+            "source_column": ("file", {"topics": 2, "chunks": CHUNKS}),
             "scores": ("rating", {"topics": 2}),
             "failure": ("token_f1", {"topics": 2}),
         },
@@ -460,13 +434,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "by": "label",
             "columns": {"session_id": "label"},
             "prices": (PRICES, {"data": (LOG,)}),
-            "model": (
-                "n",
-                {
-                    "data": (UNNAMED,),
-                    "prices": PRICES,
-                },
-            ),
+            "model": ("n", {"data": (UNNAMED,), "prices": PRICES}),
         },
     ),
     "rank": (
@@ -528,10 +496,7 @@ FUNCTIONS |= {
         paired(lambda rows, names, **o: fm.scorer(names, **o)(pa.table(rows)), *ASKED),
         {**SCORE_OPTIONS, "keep": "text"},
     ),
-    "match": (
-        paired(fm.match, ROWS, FAQ),
-        {"columns": {"question": "text"}},
-    ),
+    "match": (paired(fm.match, ROWS, FAQ), {"columns": {"question": "text"}}),
     "columns": (paired(fm.columns, {"question": ["a"], "text": ["b"]}), {"columns": {"question": "text"}}),
     "StrictMatchBot": (
         lambda **o: fm.retrieval.StrictMatchBot({"question": ["a"], "answer": ["b"], "text": ["c"]}, **o).answer_all(

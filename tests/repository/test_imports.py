@@ -12,25 +12,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastmetrics"
 
 ORDER = [
-    "base",
-    "kernels",
-    "text",
-    "stats",
-    "tables",
-    "vectors",
-    "retrieval",
-    "metrics",
-    "plans",
-    "engines",
-    "results",
-    "scoring",
-    "fitting",
-    "models",
-    "logs",
-    "reporting",
-    "cli",
-    "__main__",
-    "__init__",
+    *("base", "kernels", "text", "stats", "tables", "vectors", "retrieval", "metrics", "plans", "engines", "results"),
+    *("scoring", "fitting", "models", "logs", "reporting", "cli", "__main__", "__init__"),
 ]
 """The rooms of the package, folders and files, from the lowest; each imports from those before it in this list."""
 

@@ -36,10 +36,7 @@ def test_rouge_score(stemmer):
 
 def test_sacrebleu():
     assert fm.corpus_bleu(ANSWERS, REFERENCES).score == sacrebleu.corpus_bleu(ANSWERS, [REFERENCES]).score
-    for ours, theirs in (
-        (fm.bleu, sacrebleu.sentence_bleu),
-        (fm.chrf, sacrebleu.sentence_chrf),
-    ):
+    for ours, theirs in ((fm.bleu, sacrebleu.sentence_bleu), (fm.chrf, sacrebleu.sentence_chrf)):
         expected = [theirs(answer, [reference]).score for answer, reference in zip(ANSWERS, REFERENCES, strict=True)]
         assert ours(ANSWERS, REFERENCES).tolist() == expected
     assert fm.corpus_chrf(ANSWERS, REFERENCES).score == sacrebleu.corpus_chrf(ANSWERS, [REFERENCES]).score

@@ -24,20 +24,8 @@ from tests.support.program import jsonl, program
 
 WORDS = st.sampled_from(
     [
-        "the",
-        "Paris,",
-        "paris!",
-        "in",
-        "2023",
-        "AI.",
-        "machine",
-        "learning;",
-        "however",
-        "(x)",
-        "«да»",
-        "нет.",
-        "a",
-        "an",
+        *("the", "Paris,", "paris!", "in", "2023", "AI.", "machine", "learning;", "however", "(x)", "«да»", "нет."),
+        *("a", "an"),
     ]
 )
 TEXTS = st.lists(WORDS, max_size=12).map(" ".join)

@@ -187,12 +187,9 @@ def bleu(answer: str, reference: str) -> float:
 TIERS = {
     "question": ["who", "who", "who", "when", "when", "when"],
     "answer": [
-        "the first programmer was Ada Lovelace of London",
-        "the first programmer was Ada Lovelace indeed",
-        "the first programmer was Ada Lovelace of London",
-        "it was in the year 1843",
-        "probably it was in the year 1843 or so",
-        "it was in the year 1843",
+        *("the first programmer was Ada Lovelace of London", "the first programmer was Ada Lovelace indeed"),
+        *("the first programmer was Ada Lovelace of London", "it was in the year 1843"),
+        *("probably it was in the year 1843 or so", "it was in the year 1843"),
     ],
     "reference": ["the first programmer was Ada Lovelace"] * 3 + ["it was in the year 1843 in London"] * 3,
     "judge_answer_faithfulness": [1.0, 0.5, 1.0, 0.0, None, 0.25],

@@ -220,21 +220,10 @@ def metrics_of(tokenizer: str, options: dict[str, Any], lexicons: str) -> list[s
 PROSE = st.lists(
     st.sampled_from(
         [
-            "Machines learn.",
-            "However, machine data is scarce.",
-            "They learn from data!",
-            "As a result the naïve robots learn because they must.",
-            "It rains",
-            ". ",
-            "?! ",
-            "Pizza is food;",
-            "learn learn learn learn",
-            "however",
-            "\n\n",
-            "\n \t\n",
-            "In conclusion, sophisticated algorithms win.",
-            "Робот учится.",
-            "Overall 3 robots.",
+            *("Machines learn.", "However, machine data is scarce.", "They learn from data!"),
+            *("As a result the naïve robots learn because they must.", "It rains", ". ", "?! ", "Pizza is food;"),
+            *("learn learn learn learn", "however", "\n\n", "\n \t\n", "In conclusion, sophisticated algorithms win."),
+            *("Робот учится.", "Overall 3 robots."),
         ]
     ),
     min_size=1,

@@ -36,16 +36,10 @@ def weighted_kappa(power):
 
 FIGURES = {
     "pearson": (Pairs.pearson, weighted_pearson),
-    "spearman": (
-        Pairs.spearman,
-        lambda x, y, weights: weighted_pearson(ranks(x, weights), ranks(y, weights), weights),
-    ),
+    "spearman": (Pairs.spearman, lambda x, y, weights: weighted_pearson(ranks(x, weights), ranks(y, weights), weights)),
     "kendall": (Pairs.kendall, lambda x, y, weights: tau_b(x.tolist(), y.tolist(), weights.tolist())),
     "auc": (lambda pairs: pairs.auc(2), lambda x, y, weights: 2 * roc_auc_score(y >= 2, x, sample_weight=weights) - 1),
-    "macro F1": (
-        Pairs.mean_f1,
-        lambda x, y, weights: 2 * f1_score(y, x, sample_weight=weights, average="macro") - 1,
-    ),
+    "macro F1": (Pairs.mean_f1, lambda x, y, weights: 2 * f1_score(y, x, sample_weight=weights, average="macro") - 1),
     "weighted F1": (
         lambda pairs: pairs.mean_f1(weighted=True),
         lambda x, y, weights: 2 * f1_score(y, x, sample_weight=weights, average="weighted") - 1,

@@ -291,13 +291,7 @@ VERDICT = {
 
 NOVELTY = {
     name: some(each(prose, proses), whole(getattr(novelty, name)))
-    for name in (
-        "novel_word_rate",
-        "novel_bigram_rate",
-        "novel_name_rate",
-        "novel_number_rate",
-        "negation_mismatch",
-    )
+    for name in ("novel_word_rate", "novel_bigram_rate", "novel_name_rate", "novel_number_rate", "negation_mismatch")
 }
 
 TIES, KINDS = ("connector", "pronoun", "topic"), ("diversity", "sophistication", "repetition")

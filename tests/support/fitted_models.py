@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from fastmetrics.metrics.fitted_file import (
-    Curve,
-    Feature,
-    FittedModel,
-    ScoreShares,
-    text_of,
-)
+from fastmetrics.metrics.fitted_file import Curve, Feature, FittedModel, ScoreShares, text_of
 from fastmetrics.stats.promises import Threshold
 
 SPREAD = ScoreShares(np.array([0.2, 0.5]), np.array([0.3, 0.3, 0.4, 0.0, 0.0]))

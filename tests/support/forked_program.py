@@ -28,14 +28,7 @@ from tests.support.program import ENVIRONMENT
 _NOT_IMPORTED = ("ray", "spark", "__main__")
 """Parts of the names of modules that start other programs, or run this one."""
 _IMPORTED_WHEN_CALLED = (
-    "aiohttp",
-    "httpx",
-    "joblib",
-    "matplotlib.pyplot",
-    "numba.typed",
-    "pandas",
-    "scipy.special",
-    "scipy.stats",
+    *("aiohttp", "httpx", "joblib", "matplotlib.pyplot", "numba.typed", "pandas", "scipy.special", "scipy.stats"),
     "typer._adapters",
 )
 """Modules of others that the program imports when a command needs them, and that start no thread."""

@@ -6,18 +6,8 @@ WORDS = [
     *(4 * ["tower", "bridge", "cats", "tigers", "вода"]),
     *("remarkable", "machine", "machines", "example", "because", "several", "naïveté", "ab", "abc", "ёж", "ежи", "cat"),
     *("it", "they", "it", "ее", "the", "of", "is", "also", "one", "and", "x_1", "кошка", "однако"),
-    *(
-        "however",
-        "for example",
-        "as a result",
-        "as a",
-        "in conclusion",
-        "overall",
-        "in",
-        "thus",
-        "to sum up",
-        "finally",
-    ),
+    *("however", "for example", "as a result", "as a", "in conclusion", "overall", "in", "thus", "to sum up"),
+    "finally",
     *("explain", "describe", "list", "what", "why", "почему", "объясни"),
 ]
 ENDS = [*(3 * [". "]), "! ", "? ", "?! ", "？", "…", "。", "\n\n", ".\n\n", ". ? ", " ?\n \n", "\n", ", "]

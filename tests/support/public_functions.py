@@ -274,12 +274,7 @@ EXCEPTIONS = {
     **dict.fromkeys(("metric", "list_metrics", "pass_at_k", "pass_hat_k", "FullContextBot", "FunctionBot"), _NO_COLUMN),
     **dict.fromkeys(
         (
-            "GivenContextsBot",
-            "JudgeSettings",
-            "FileSettings",
-            "ReadSettings",
-            "CutPromises",
-            "ChunkSettings",
+            *("GivenContextsBot", "JudgeSettings", "FileSettings", "ReadSettings", "CutPromises", "ChunkSettings"),
             "ClientSettings",
         ),
         _NO_COLUMN,

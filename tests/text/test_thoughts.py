@@ -13,61 +13,32 @@ from fastmetrics.text.text_keys import signs_of
 from fastmetrics.text.thoughts import hold_thoughts, split_thoughts, without_thoughts
 
 CLOSED = [
-    "<think>a</think>b",
-    "<think>\na\n</think>\n\nb\n",
-    "<Thinking>a</Thinking>b",
-    "<THOUGHT>a</THOUGHT>\nb",
-    "<reasoning>a</reasoning><answer>b</answer>",
-    "<think>a</think>\n<answer>\nb",
-    "<seed:think>a</seed:think>b",
-    '<details type="reasoning" done="true">a</details>b',
-    "[THINK]a[/THINK]b",
-    "◁think▷a◁/think▷b",
+    *("<think>a</think>b", "<think>\na\n</think>\n\nb\n", "<Thinking>a</Thinking>b", "<THOUGHT>a</THOUGHT>\nb"),
+    *("<reasoning>a</reasoning><answer>b</answer>", "<think>a</think>\n<answer>\nb", "<seed:think>a</seed:think>b"),
+    *('<details type="reasoning" done="true">a</details>b', "[THINK]a[/THINK]b", "◁think▷a◁/think▷b"),
     "<|begin_of_thought|>a<|end_of_thought|><|begin_of_solution|>b<|end_of_solution|>",
-    "<|channel>thought\na<channel|>b",
-    "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>b<|END_RESPONSE|>",
-    "<|think|>a<|/think|>b",
-    "<|think_start|>a<|think_end|>b",
-    "a</think>b",
-    "a\n</think>\n\nb",
+    *("<|channel>thought\na<channel|>b", "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>b<|END_RESPONSE|>"),
+    *("<|think|>a<|/think|>b", "<|think_start|>a<|think_end|>b", "a</think>b", "a\n</think>\n\nb"),
     "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>",
     "a<|end|><|start|>assistant<|channel|>final<|message|>b",
     "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>b",
-    "analysisa.assistantfinalb",
-    "Thinking Process:\n\na\n</think>\n\nb",
+    *("analysisa.assistantfinalb", "Thinking Process:\n\na\n</think>\n\nb"),
     "**Thinking process:** a\n\n**Final answer:** b",
     "Here's a thinking process that leads to the answer:\na\n### Final Output:\nb",
-    "Here is my thought process: a\n\nHere is my response: b",
-    "Thinking...\na\n...done thinking.\n\nb",
+    *("Here is my thought process: a\n\nHere is my response: b", "Thinking...\na\n...done thinking.\n\nb"),
 ]
 
 CUT = [
-    "<think>a",
-    "  \n<Thinking>\na",
-    "[THINK]a\n\nb",
-    "<thought>a",
-    "<reasoning>a {b}",
-    "<think>a</think><think>c",
-    "<think>a <think>c</think> d",
-    "b\n<think>a",
-    "<|channel|>analysis<|message|>a",
+    *("<think>a", "  \n<Thinking>\na", "[THINK]a\n\nb", "<thought>a", "<reasoning>a {b}", "<think>a</think><think>c"),
+    *("<think>a <think>c</think> d", "b\n<think>a", "<|channel|>analysis<|message|>a"),
     "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary<|message|>c",
-    "analysisWe think a",
-    "Thinking Process:\n1. a\n2. b",
-    '<think>I end with "</think>" and a',
+    *("analysisWe think a", "Thinking Process:\n1. a\n2. b", '<think>I end with "</think>" and a'),
 ]
 
 WITHOUT = [
-    "",
-    "b",
-    "Use <think> to make it think.",
-    "Write `<think>` before and `</think>` after it.",
-    '{"reason": "it has a </think> tag", "score": 2}',
-    '{"reason": "it has <think> and </think>", "score": 2}',
-    "analysis of b",
-    "I was thinking...\nb",
-    "The thinking process: b",
-    "<details>b</detail>",
+    *("", "b", "Use <think> to make it think.", "Write `<think>` before and `</think>` after it."),
+    *('{"reason": "it has a </think> tag", "score": 2}', '{"reason": "it has <think> and </think>", "score": 2}'),
+    *("analysis of b", "I was thinking...\nb", "The thinking process: b", "<details>b</detail>"),
 ]
 
 
@@ -128,11 +99,7 @@ def test_what_is_told_fast_is_what_the_patterns_find():
     rng = np.random.default_rng(3)
     parts = ["<think>", "<|channel|>", "[THINK]", "[think]", "◁think▷", "analysisWe", "Thinking Process: a", "x < y"]
     parts += [
-        "# Here's a thinking process:",
-        "**Thought process** of it:",
-        "reasoning process:",
-        "thinking...\n",
-        "The",
+        *("# Here's a thinking process:", "**Thought process** of it:", "reasoning process:", "thinking...\n", "The"),
     ]
     parts += ["", "t", "He", "\n \t[reasoning]", "Ответ", "</thinking>", "seed:think", None, "analysis", "aha"]
     for layout in (pa.string(), pa.large_string(), pa.string_view()):

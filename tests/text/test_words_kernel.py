@@ -97,14 +97,8 @@ def a_tail_and_more() -> tuple[bytes, bytes]:
 
 
 TWINS = [
-    short_twins,
-    twins_in_the_first_half,
-    twins_in_the_second_half,
-    twins_before_the_same_tail,
-    twins_in_the_tail,
-    twins_at_the_tails_end,
-    sixteen_bytes_and_more,
-    a_tail_and_more,
+    *(short_twins, twins_in_the_first_half, twins_in_the_second_half, twins_before_the_same_tail, twins_in_the_tail),
+    *(twins_at_the_tails_end, sixteen_bytes_and_more, a_tail_and_more),
 ]
 
 
