@@ -24,7 +24,7 @@ from fastmetrics.base import errors
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.presets import presets as tool_presets
 from fastmetrics.base.public_names import HOMES, load, spelled
-from fastmetrics.base.shared_parameters import helps
+from fastmetrics.base.shared_parameters import PARAMETERS, helps
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
@@ -336,7 +336,9 @@ def functions_page() -> str:
     ]
     for name in HOMES:
         function, written = load(name), spelled(name)
-        parts += [f"## {name}", f"```python\n{_signature(written, function)}\n```", markdown(function.__doc__)]
+        parts += [f"## {name}", f"```python\n{_signature(written, function)}\n```"]
+        # what the parameters mean stands in a table
+        parts += [markdown((function.__doc__ or "").partition(f"\n\n{PARAMETERS}\n")[0])]
         parts += [*_parameters_of(function), *_methods(written, function)]
     return "\n\n".join([*parts, "## Errors", markdown(errors.__doc__)]) + "\n"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmetrics.base.errors import suggestion
+from fastmetrics.base.shared_parameters import readable
 
 VERBS = {
     "score": "scoring.score",
@@ -125,8 +126,8 @@ def spelled(name: str) -> str:
 
 
 def load(name: str) -> Any:
-    """A public function or class."""
-    return getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name)
+    """A public function or class; the signature of a function shows plain types."""
+    return readable(getattr(importlib.import_module(f"fastmetrics.{HOMES[name]}"), name))
 
 
 def exports(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

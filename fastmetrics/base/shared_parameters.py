@@ -6,7 +6,10 @@ that several functions share is declared here once.
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
+import textwrap
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +39,38 @@ def helps(owner: type | Callable[..., Any]) -> dict[str, str]:
 def help_of(annotation: Any) -> str | None:
     """What a parameter with this annotation means; None without a ``Help``."""
     return next((mark.text for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Help)), None)
+
+
+def readable(function: Any) -> Any:
+    """The same function, whose ``help()`` shows plain types, and below its text what each parameter means."""
+    if not inspect.isfunction(function) or hasattr(function, "__signature__"):
+        return function
+    hints, signature = typing.get_type_hints(function), inspect.signature(function)
+    parameters = [one.replace(annotation=_Type(hints[one.name])) for one in signature.parameters.values()]
+    meanings = [
+        textwrap.fill(f"{name}: {text}", 100, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
+        for name, text in helps(function).items()
+    ]
+    if meanings:
+        function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", PARAMETERS, *meanings])
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=_Type(hints["return"])
+    )
+    return function
+
+
+PARAMETERS = "Parameters:"
+"""The line above what the parameters mean, in the text that ``help()`` shows."""
+
+
+class _Type:
+    """A type as a signature shows it, without the modules of its parts."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return re.sub(r"(?:\w+\.)+(?=\w)", "", inspect.formatannotation(self.kind))
 
 
 # Parameters that several functions share.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import inspect
+import pydoc
 import re
 import rlcompleter
 from typing import Any
@@ -15,7 +16,7 @@ import fastmetrics as fm
 from fastmetrics.base import errors
 from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.public_names import CAUGHT, HOMES, IN_ROOMS, MODULES, VERBS, load
-from fastmetrics.base.shared_parameters import helps
+from fastmetrics.base.shared_parameters import PARAMETERS, helps
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import FAMILIES, functions
@@ -136,6 +137,18 @@ def test_many_parameters_say_what_they_mean() -> None:
         function = FUNCTIONS[name]
         parameters = inspect.signature(function).parameters
         assert len(parameters) <= 6 or set(parameters) <= set(helps(function)), name
+
+
+@pytest.mark.parametrize("name", sorted(HOMES))
+def test_help_shows_plain_types_and_each_parameter_once(name: str) -> None:
+    function = load(name)
+    shown = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    if inspect.isfunction(function):
+        assert not re.search(r"Annotated|Help\(|shared\.", shown)
+        meanings = shown.partition(f" {PARAMETERS}\n")[2]
+        assert {each: len(re.findall(rf"^ +{each}: ", meanings, re.M)) for each in helps(function)} == dict.fromkeys(
+            helps(function), 1
+        )
 
 
 def test_every_family_and_every_public_name_is_there() -> None:
