@@ -5,7 +5,7 @@ source leaves open:
 
 - *Clauses.* A verb is a word of the list ``assertive`` or a word that ends in "ed". Each verb, or group of verbs with
   at most two stop words between them, makes a clause and each clause at most one triple; a list of objects is one
-  object. A hedge ("may", "suggests") voids its own clause; "I think" does not. A question claims nothing, but its
+  object. A hedge ("may", "suggests") or a verb within a phrase of the list ``courtesy`` voids its own clause; "I think" does not. A question claims nothing, but its
   numbers are anchors as everywhere. Numbers of list items and citation marks are no words of a claim.
 - *Subject*: the content words between the last punctuation and the verb. A clause without them has the subject of the
   clause before; a third-person pronoun refers to the subject of the previous sentence. "I", "we" and "you" are words
@@ -46,6 +46,8 @@ from fastmetrics.kernels.values import Values
 from fastmetrics.metrics.batch import Batch, Unread, need
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
+from fastmetrics.text.lexicons import lexicon
+from fastmetrics.text.phrases import compile_phrases, words_in_phrases
 from fastmetrics.text.plain_numbers import STAND_IN, Plain, plain
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.text.word_roles import Senses, ids_of_marks, pick, scan, word_list
@@ -375,4 +377,7 @@ def unread_rows(vocabulary: Vocabulary, found: Sequence[tuple[Values, Ints, Ints
 def _claims(answer: Passage, values: Values) -> Claims:
     """The claims of the answers, whose ``values`` that are anchors need no claim."""
     roles = kernels.mark_values(answer.roles, values)
+    courtesies = compile_phrases(lexicon("courtesy"))
+    said = words_in_phrases(answer.ids, answer.marks.bounds, answer.vocabulary, courtesies)
+    roles[said[roles[said] & kernels.VERB > 0]] |= kernels.HEDGE
     return kernels.triples(kernels.find_clauses(answer.marks, roles), roles)

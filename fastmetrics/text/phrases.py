@@ -139,6 +139,24 @@ def _closure(nodes: set[int], silent: dict[int, set[int]]) -> frozenset[int]:
     return frozenset(reached)
 
 
+def words_in_phrases(ids: Ids, bounds: Ints, vocabulary: Vocabulary, phrases: Phrases) -> Ints:
+    """The places of the words within phrases; text i has the words ``ids[bounds[i]:bounds[i + 1]]``."""
+    letters, last = phrases.letters(vocabulary), len(ids)
+    first = np.flatnonzero(phrases.openings(vocabulary)[ids])
+    stops = bounds[np.searchsorted(bounds, first, "right")]
+    states, place, found = np.zeros(len(first), np.int64), first, [np.zeros(0, np.int64)]
+    while len(first):  # one step for each word of the longest phrase, all places together
+        letter = letters[ids[np.minimum(place, last - 1)]]
+        states = np.where((letter >= 0) & (place < stops), phrases.table[states, letter], -1)
+        going = states >= 0
+        first, stops, states, place = first[going], stops[going], states[going], place[going] + 1
+        ended = phrases.final[states]
+        sizes = (place - first)[ended]
+        begins = np.repeat(first[ended] - (np.cumsum(sizes) - sizes), sizes)
+        found.append(begins + np.arange(sizes.sum()))
+    return np.concatenate(found)
+
+
 # Markers: words and phrases that are looked for anywhere in a text, also inside words.
 #
 # A marker without white space lies within a word, so each distinct word is searched once.  One with white space

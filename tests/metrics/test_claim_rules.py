@@ -153,9 +153,45 @@ def test_courtesy_is_no_claim_and_a_sign_is_part_of_a_number(answer: str, contex
     assert claims.hallucination(answer, [context]) == score
 
 
+COURTESIES = [
+    *("Happy to help! Let me know if anything is unclear.", "Feel free to ask if you have any questions."),
+    *("If there is anything else you need, please let us know.", "Please do not hesitate to contact us."),
+    *(
+        "I'm here to help.",
+        "That is an excellent question.",
+        "Hope this helps, and have a nice day.",
+        "Enjoy your day!",
+    ),
+    *(
+        "I am looking forward to hearing from you.",
+        "If you have further questions, just ask.",
+        "Best regards, the team.",
+    ),
+    *("Если у вас есть другие вопросы, задавайте.", "Сообщите, если что-то было непонятно.", "Это был хороший вопрос."),
+]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Nurses take care of patients.",
+        "The law is unclear.",
+        "They ask questions about the price.",
+        "Let me know if the phone is broken: it costs a lot.",
+        "If you have any questions, the manual has answers.",
+    ],
+)
+def test_words_of_courtesies_claim_elsewhere(answer: str) -> None:
+    assert list(anchors(answer, ["Paris"]).values()).count(False)
+    assert any(kind == "claim" for kind, *_ in claims.anchors(answer, ["Paris"]))
+
+
 def test_text_without_an_asserting_verb_claims_nothing() -> None:
     for answer in ("Great question!", "Спасибо за вопрос.", "Rome, in Italy.", "You are welcome.", "Let us know."):
         assert anchors(answer, ["Paris"]) == {}
+    for answer in COURTESIES:
+        assert anchors(answer, ["Paris"]) == {}, answer
+        assert claims.anchors(answer, ["Paris"]) == []
     contexts = [["12"], ["-5 or 7"], ["5 euros"]]
     assert fm.drift(["12.0", "minus 5 and 7", "minus 5"], contexts).tolist() == [0.0, 0.0, 0.2]
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.reference.marks import Word, marks, word_list
+from tests.reference.abstention import expand
+from tests.reference.marks import Word, entries, marks, word_list
 from tests.reference.text import words
 from tests.reference.values import is_mark, supported, values
 
@@ -20,6 +21,8 @@ PERSONS = word_list("persons")
 ANAPHORS = word_list("anaphors")
 ABBREVIATIONS = word_list("abbreviations")
 APART = word_list("apart")
+COURTESIES = {sequence for pattern in entries("courtesy") for sequence in expand(pattern)}
+LONGEST = max(map(len, COURTESIES))
 
 SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 ENDINGS = set("аеёиоуыэюяйьмхв")
@@ -80,7 +83,20 @@ def parted(gap: str) -> bool:
     return re.search(r"[,:;()\[\]«»“”\"]", gap) is not None
 
 
-def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
+def courteous(tokens: list[Word]) -> set[int]:
+    """The verbs of courtesies."""
+    low = [word.low for word in tokens]
+    return {
+        k
+        for first in range(len(low))
+        for stop in range(first + 1, min(first + LONGEST, len(low)) + 1)
+        if tuple(low[first:stop]) in COURTESIES
+        for k in range(first, stop)
+        if is_verb(low[k])
+    }
+
+
+def groups(tokens: list[Word], begin: int, end: int, hedges: set[int]) -> list[tuple[int, int]]:
     """The verb groups of a sentence: verbs with at most two stop words in between."""
     ranges: list[tuple[int, int]] = []
     for k in range(begin, end):
@@ -90,7 +106,8 @@ def groups(tokens: list[Word], begin: int, end: int) -> list[tuple[int, int]]:
             first, last = ranges[-1]
             between = tokens[last:k]
             near = len(between) <= 2 and not any(parted(tokens[i].before) for i in range(last, k + 1))
-            if near and all(not is_content(w) and w.low not in HEDGES and w.low not in PERSONS for w in between):
+            near &= not hedges & set(range(last, k))
+            if near and all(not is_content(w) and w.low not in PERSONS for w in between):
                 ranges[-1] = (first, k + 1)
                 continue
         ranges.append((k, k + 1))
@@ -118,10 +135,11 @@ def subject_start(tokens: list[Word], first: int, last: int) -> int:
 def clauses(tokens: list[Word]) -> Iterator[Clause]:
     """The clauses that assert something."""
     subject: list[int] = []
+    polite = courteous(tokens)
     for begin, end in sentences(tokens):
-        names = {k for k in range(begin, end) if is_name(tokens[k])}
-        hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES}
-        verbs = groups(tokens, begin, end)
+        hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES or k in polite}
+        names = {k for k in range(begin, end) if is_name(tokens[k]) and (k not in polite or tokens[k].low in PERSONS)}
+        verbs = groups(tokens, begin, end, hedges)
         if verbs and not any(tokens[k].low in ANAPHORS for k in range(begin, verbs[0][0])):
             subject = []
         before = begin
