@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
+
+import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
@@ -23,7 +24,7 @@ from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
-from fastmetrics.results.aligned_scores import align, check_settings, units_of
+from fastmetrics.results.aligned_scores import AlignedScores, align, check_settings, units_of
 from fastmetrics.results.gate_metrics import (
     NOWHERE,
     AnyMetric,
@@ -40,7 +41,6 @@ from fastmetrics.results.row_groups import Segment
 from fastmetrics.results.run_folders import latest_run, mean_of_runs
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.score_table import ScoreTable, open_scores
-from fastmetrics.results.summary import summarize
 from fastmetrics.stats.estimates import Interval
 from fastmetrics.stats.mean_interval import (
     FEWER,
@@ -381,15 +381,18 @@ def _plain(text: str) -> str:
 # The checks of one call: the metrics and rows that each rule covers, and whether it is met.
 
 
-@dataclass(frozen=True)
-class GateSettings:
-    """The settings of all rules of a call."""
+@dataclass
+class GateChecks:
+    """The checks of the rules of one call with its settings, and notes on them."""
 
+    rows: GateRows
+    metrics: GateMetrics
     unpaired: str
     min_n: int | None
     confidence: float
     seed: int
     threads: int | None
+    notes: list[str] = field(default_factory=list)
 
     def least(self, rule: Rule) -> int:
         """The number of rows with a score that a rule needs: by default as many as its interval does, or a few."""
@@ -397,111 +400,56 @@ class GateSettings:
             return rule.least or 0
         return self.min_n or (LEAST_ROWS if rule.reads_interval else FEWER)
 
-    def least_clusters(self, rule: Rule) -> int:
-        """The number of clusters that a rule needs which reads an interval."""
-        return min(LEAST_CLUSTERS, self.least(rule))
+    def of(self, rule: Rule) -> list[CheckedRule]:
+        """The checks of a rule: for its metrics, and of each the segments that are large enough.
 
-    def counting(self, rule: Rule) -> str:
-        """How rows without a score count in a rule."""
-        return self.unpaired if rule.unpaired is None else rule.unpaired
-
-
-@dataclass(frozen=True)
-class _Tasks:
-    """One rule for one metric over the rows of each of some segments."""
-
-    rule: Rule
-    metric: AnyMetric
-    segments: Sequence[Segment]
-    why: str | None = None
-    """Why there are no rows to check."""
-
-
-@dataclass
-class GateChecks:
-    """The checks of the rules of one call, and notes on them."""
-
-    rows: GateRows
-    metrics: GateMetrics
-    settings: GateSettings
-    notes: list[str] = field(default_factory=list)
-
-    def of(self, rules: Sequence[Rule]) -> list[CheckedRule]:
-        """The checks of all rules."""
-        return [
-            self._checked(tasks, segment, self._level(rule))
-            for rule in rules
-            for tasks in list(self._tasks(rule))
-            for segment in tasks.segments
-        ]
-
-    def _level(self, rule: Rule) -> float:
-        """The level of the interval of a rule: of one-sided tests at α, 1 − 2α.  Raises ``OptionError`` if α > 0.5."""
-        confidence = self.settings.confidence
-        if rule.is_margin and confidence <= 0.5:
+        The level of an interval is for one-sided tests at α 1 − 2α; raises ``OptionError`` if α > 0.5.
+        """
+        if rule.is_margin and self.confidence <= 0.5:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("confidence"), " above 0.5")
-        return 2 * confidence - 1 if rule.is_margin else confidence
-
-    def _tasks(self, rule: Rule) -> Iterator[_Tasks]:
-        """What a rule covers: its metrics, and of each the segments that are large enough."""
-        rows = self.rows.of(rule)
+        confidence = 2 * self.confidence - 1 if rule.is_margin else self.confidence
+        method = Method(confidence=confidence, seed=self.seed, threads=self.threads)
+        rows, unpaired = self.rows.of(rule), rule.unpaired or self.unpaired
         segments = rows.segments(rule)
         metrics, notes = (self.metrics if rows is self.rows else replace(self.metrics, rows=rows)).of(rule)
-        self.notes += notes
-        if rule.where and self.rows.n_rejected:
-            rejected = self.rows.n_rejected
-            self.notes.append(f"{rule.text}: {row_count(rejected)} that scoring rejected {_is(rejected)} in no segment")
+        if rule.where and (rejected := self.rows.n_rejected):
+            notes += [f"{rule.text}: {row_count(rejected)} that scoring rejected {_is(rejected)} in no segment"]
+        checks, doubts, least = [], list[str](), self.least(rule)
+        why: str | None
         for metric in metrics:
-            counting = self.settings.counting(rule)
-            least = max(self.settings.least(rule), 1) if rule.several else 0
-            large = [some for some in segments if metric.n_considered(rule, some.rows, counting) >= least]
-            small = len(segments) - len(large)
-            least = self.settings.least(rule)
-            if small and large:
-                plural = "s" * (small != 1)
-                self.notes.append(f"{rule.text}: {small:,} segment{plural} of fewer than {least:,} rows skipped")
-            if large:
-                yield _Tasks(rule, metric, large)
-            else:
+            needed = max(least, 1) if rule.several else 0
+            large = [some for some in segments if metric.n_considered(rule, some.rows, unpaired) >= needed]
+            if large and (small := len(segments) - len(large)):
+                notes += [f"{rule.text}: {small:,} segment{'s' * (small != 1)} of fewer than {least:,} rows skipped"]
+            if not large:
                 why = f"no segment has at least {row_count(least)}" if segments else "there are no rows"
-                yield _Tasks(rule, metric, [Segment(None, self.rows.none)], why)
+                checks.append(self._checked(rule, metric, Segment(None, np.zeros(0, np.int64)), Value(), method, why))
+            for segment in large:
+                value = metric.value_for(rule, segment.rows, unpaired, method)
+                why = self._why(rule, metric.name, value)
+                doubts += [] if value.note is None else [value.note]
+                checks.append(self._checked(rule, metric, segment, value, method, why))
+        self.notes += [note for note in dict.fromkeys([*notes, *doubts]) if note not in self.notes]
+        return checks
 
-    def _checked(self, task: _Tasks, segment: Segment, confidence: float) -> CheckedRule:
-        rule, unpaired = task.rule, self.settings.counting(task.rule)
-        method = Method(confidence=confidence, seed=self.settings.seed, threads=self.settings.threads)
-        value = Value.nothing() if task.why is not None else task.metric.value_for(rule, segment.rows, unpaired, method)
-        self.notes += [value.note] if value.note is not None and value.note not in self.notes else []
-        why = task.why or self._why(rule, task.metric.name, value)
-        checked = CheckedRule(
-            rule=rule,
-            metric=task.metric.name,
-            better=task.metric.better,
-            segment=segment.name,
-            value=value.value,
-            n=value.n,
-            met=False,
-            low=value.interval.low,
-            high=value.interval.high,
-            confidence=confidence,
-            interval=value.interval.kind,
-            interval_note=value.interval.note,
-            n_clusters=value.n_clusters,
-            n_worst=value.n_worst,
-            worst=value.worst,
-            n_ignored=value.n_ignored,
-            n_new=value.n_new,
-            why=why,
-        )
-        note = joined(checked.interval_note, _tail_note(checked, value.interval))
-        met = why is None and rule.met(checked.bound)
-        places = NOWHERE
-        if not met and why is None and isinstance(task.metric, RowMetric) and not rule.is_count:
-            places = task.metric.worst_places(rule, segment.rows, value.worst)
+    def _checked(
+        self, rule: Rule, metric: AnyMetric, segment: Segment, value: Value, method: Method, why: str | None
+    ) -> CheckedRule:
+        names = ("value", "n", "n_clusters", "n_worst", "worst", "n_ignored", "n_new")
+        figures: dict[str, Any] = {name: getattr(value, name) for name in names}
+        interval = value.interval
+        figures |= {"low": interval.low, "high": interval.high, "interval": interval.kind, "why": why}
+        of = (rule, metric.name, metric.better, segment.name)
+        checked = CheckedRule(*of, **figures, met=False, confidence=method.confidence, interval_note=interval.note)
+        note = joined(interval.note, _tail_note(checked, interval))
+        met, places = why is None and rule.met(checked.bound), NOWHERE
+        if not met and why is None and isinstance(metric, RowMetric) and not rule.is_count:
+            places = metric.worst_places(rule, segment.rows, value.worst)
         return replace(checked, met=met, interval_note=note, places=places)
 
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
-        least = self.settings.least(rule)
+        least = self.least(rule)
         clusters = value.n_clusters if rule.reads_interval else None
         if value.lacks_worst:
             rows = f"{row_count(value.n_worst)} {'has' if value.n_worst == 1 else 'have'} no score, and {name} has no "
@@ -512,7 +460,7 @@ class GateChecks:
                 "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
             )
             return f"{row_count(value.n)} with a score, expected at least {least:,}{way}"
-        if clusters is not None and clusters < (least := self.settings.least_clusters(rule)):
+        if clusters is not None and clusters < (least := min(LEAST_CLUSTERS, least)):
             way = f"a rule over fewer states it, as in 'with n >= {max(clusters, 1)}'"
             return f"{clusters:,} cluster{'s' * (clusters != 1)}, expected at least {least:,}; {way}"
         if math.isnan(value.value):
@@ -613,11 +561,12 @@ def gate(
         base = open_scores(baseline, table="baseline")
     run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
     base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
-    rows, differences = _rows(run, base, all_rules, cluster, on, pairing, allow_differences)
+    units, differences = _units(run, base, all_rules, on, pairing, allow_differences)
+    rows = GateRows(run, replace(units, cluster=cluster))
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
-    metrics = GateMetrics(rows, better or {}, excluded, partial(summarize, run))
-    checks = GateChecks(rows, metrics, GateSettings(unpaired, min_n, confidence, seed, threads))
-    checked = checks.of(all_rules)
+    metrics = GateMetrics(rows, better or {}, excluded, run)
+    checks = GateChecks(rows, metrics, unpaired, min_n, confidence, seed, threads)
+    checked = [check for rule in all_rules for check in checks.of(rule)]
     notes = [
         *([] if chosen is None else [chosen]),
         *of_last,
@@ -640,26 +589,19 @@ def _prefetched(run: ScoreTable, rules: Sequence[Rule], cluster: str | None, on:
     return run.by_column([*scores, *columns_read(rules, cluster), *run.keys(on)])
 
 
-def _rows(
-    run: ScoreTable,
-    base: ScoreTable | None,
-    rules: Sequence[Rule],
-    cluster: str | None,
-    on: str | None,
-    pairing: str,
-    allow_differences: bool,
-) -> tuple[GateRows, list[str]]:
+def _units(
+    run: ScoreTable, base: ScoreTable | None, rules: Sequence[Rule], on: str | None, pairing: str, allow: bool
+) -> tuple[AlignedScores, list[str]]:
     """The rows of both runs, and notes on differences between them."""
     if base is None:
-        units = units_of(run, on)
-        return GateRows(run, replace(units, cluster=cluster)), units.repeat_notes
+        return (units := units_of(run, on)), units.repeat_notes
     changes = [rule for rule in rules if rule.is_change]
     columns = [column_named(rule.metric, run.scores) for rule in changes if rule.metric is not None]
     metrics = run.scores if len(columns) < len(changes) else columns
-    notes = check_settings([base, run], metrics, allow_differences)
-    paired = align([base, run], on, pairing, allow_differences, repeats=True)
+    notes = check_settings([base, run], metrics, allow)
+    paired = align([base, run], on, pairing, allow, repeats=True)
     notes += ["rows paired by position"] if paired.joined_by == "position" else []
-    return GateRows(run, replace(paired, cluster=cluster)), [*notes, *paired.notes, *paired.repeat_notes]
+    return paired, [*notes, *paired.notes, *paired.repeat_notes]
 
 
 def _missing_queries(run: ScoreTable) -> list[str]:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_v
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import AlignedScores, ScoreStates, by_position
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
-from fastmetrics.results.quantities import NO_INTERVAL, CountedValues, Method, PairedMeans, figure_of, value_of_counts
+from fastmetrics.results.quantities import NO_INTERVAL, Counts, Method, PairedMeans, figure_of
 from fastmetrics.results.row_groups import DISTINCT, Segment, segments_of
 from fastmetrics.results.score_columns import (
     column_named,
@@ -46,10 +46,9 @@ from fastmetrics.results.score_columns import (
     unknown_metric,
 )
 from fastmetrics.results.score_table import UNSCORED, ScoreTable, bounds_of, first_declared, is_unscored, shared_metrics
-from fastmetrics.results.summary import Summary
+from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.estimates import Bounds, Interval
 from fastmetrics.stats.mean_interval import FEWER
-from fastmetrics.stats.significance import PairedCounts
 from fastmetrics.stats.sums import TRIMMED, exact_mean
 
 _NAMED = 5
@@ -63,9 +62,9 @@ _NAMED = 5
 class Value:
     """What a rule reads: a value, its interval, and the numbers of rows behind it."""
 
-    value: float
-    interval: Interval
-    n: int
+    value: float = math.nan
+    interval: Interval = NO_INTERVAL
+    n: int = 0
     """Rows with a score; for a change, of both runs."""
     n_worst: int = 0
     """Rows without a score that count as the score ``worst``."""
@@ -80,14 +79,9 @@ class Value:
     """Whether rows without a score could not be counted, so that there is no value."""
 
     @classmethod
-    def nothing(cls) -> Value:
-        """No rows."""
-        return cls(math.nan, NO_INTERVAL, 0)
-
-    @classmethod
     def uncounted(cls, n: int, n_failed: int, n_new: int = 0) -> Value:
         """No value, since ``n_failed`` rows without a score cannot be counted."""
-        return cls(math.nan, NO_INTERVAL, n, n_failed, n_new=n_new, lacks_worst=True)
+        return cls(n=n, n_worst=n_failed, n_new=n_new, lacks_worst=True)
 
 
 @dataclass(frozen=True)
@@ -104,31 +98,35 @@ class RowMetric:
     def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """What a rule reads over these rows."""
         if rule.is_count:
-            count, total = self._count(str(rule.reading), rows)
-            return Value(count, NO_INTERVAL, total)
+            return self._count(str(rule.reading), rows)
         return (self.change if rule.is_change else self.figure)(rule, rows, unpaired, method)
 
-    @property
+    @cached_property
     def _scores(self) -> ScoreStates:
-        return self.rows.scores(self.name)
+        return self.rows.states(-1, self.name)
+
+    @cached_property
+    def _before(self) -> ScoreStates:
+        return self.rows.states(0, self.name)
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
-        has = self.rows.scores(self.name).has[rows]
+        has = self._scores.has[rows]
         if rule.is_change:
-            before = self.rows.baseline(self.name).has[rows]
-            return int((before & has if unpaired == "ignore" else before).sum())
-        return int((has if unpaired == "ignore" else has | self.without_score(rows)).sum())
+            has &= self._before.has[rows]
+        if unpaired != "ignore":
+            has = self._before.has[rows] if rule.is_change else has | self.without_score(rows)
+        return int(has.sum())
+
+    def _lowest_is_worst(self, rule: Rule) -> bool:
+        """By the direction of the metric, or without a direction by what is the least favourable for the rule."""
+        return self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
 
     def worst(self, rule: Rule, unpaired: str) -> float | None:
-        """The score that counts for a row without one; None if there is none.
-
-        The worst by the direction of the metric, or without a direction the least favourable for the rule.
-        """
-        lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
+        """The score that counts for a row without one, the worst; None if there is none."""
         if self.bounds is None or (self.better is None and (rule.compare == "==" or rule.reading == "equivalent")):
             return None
-        score = self.bounds[0] if lowest else self.bounds[1]
+        score = self.bounds[0 if self._lowest_is_worst(rule) else 1]
         return score if math.isfinite(score) else None
 
     def without_score(self, rows: Ints) -> Flags:
@@ -140,13 +138,11 @@ class RowMetric:
     def _unscored(self) -> tuple[Flags, Flags]:
         """The rows that count as without a score for certain, and those that may."""
         scores = self._scores
+        certain, doubtful = ~scores.has & (scores.failed > 0), scores.doubtful
         if self.rows.has_baseline:
-            base = self.rows.baseline(self.name)
-            base_has, base_undefined = base.has, base.undefined
-        else:
-            base_has = base_undefined = np.zeros(self.rows.n, np.bool_)
-        certain = ~scores.has & ((scores.failed > 0) | base_has)
-        return certain, scores.doubtful & ~certain & ~base_undefined
+            certain |= ~scores.has & self._before.has
+            doubtful = doubtful & ~self._before.undefined
+        return certain, doubtful & ~certain
 
     def figure(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
@@ -174,17 +170,9 @@ class RowMetric:
             clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
         with_interval = method if rule.figure is not None or reading == "mean" else None
         found = figure_of(values, reading, clusters, self.bounds, with_interval)
-        ignored = n_failed if unpaired == "ignore" else 0
-        return Value(
-            found.value,
-            found.interval,
-            int(has.sum()),
-            n_failed - ignored,
-            worst if n_failed else None,
-            ignored,
-            n_clusters=found.n_clusters,
-            note=self._doubt(rule, rows) if n_failed else None,
-        )
+        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
+        note = self._doubt(rule, rows) if n_failed else None
+        return Value(found.value, found.interval, int(has.sum()), *counted, n_clusters=found.n_clusters, note=note)
 
     def worst_places(self, rule: Rule, rows: Ints, worst: float | None) -> WorstPlaces:
         """The rows and the segment with the worst scores, or with the largest changes for the worse.
@@ -194,9 +182,8 @@ class RowMetric:
         scores = self._scores.values[rows]
         if worst is not None:
             scores = np.where(self.without_score(rows), worst, scores)
-        before = self.rows.baseline(self.name).values[rows] if rule.is_change else np.zeros(len(rows))
-        values = scores - before
-        lowest = self.better == "higher" if self.better is not None else rule.compare in (">", ">=")
+        before = self._before.values[rows] if rule.is_change else np.zeros(len(rows))
+        values, lowest = scores - before, self._lowest_is_worst(rule)
         merit = values if lowest else -values
         if rule.reading == "equivalent":
             merit = -np.abs(values)
@@ -234,59 +221,41 @@ class RowMetric:
 
     def _doubt(self, rule: Rule, rows: Ints) -> str | None:
         """The note on rows that may have failed or be undefined."""
-        scores = self.rows.scores(self.name)
-        if not (rule.where or self.rows.has_baseline) or not scores.doubtful[rows].any():
+        if not (rule.where or self.rows.has_baseline) or not self._scores.doubtful[rows].any():
             return None
         return (
             f"{self.name}: the metadata do not store which of the rows without a score are undefined; up to "
-            f"{scores.most_failed:,} of them count as failed"
+            f"{self._scores.most_failed:,} of them count as failed"
         )
 
-    def _count(self, reading: str, rows: Ints) -> tuple[float, int]:
-        """A count of rows, or its share, and the number of all rows that it is of."""
-        scores = self.rows.scores(self.name)
-        present = ~self.rows.absent[rows]
-        has, undefined = scores.has[rows], scores.undefined[rows] & present
-        doubtful = scores.doubtful[rows] & present
-        extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
-        n_doubtful = int(doubtful.sum())
-        n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + min(n_doubtful, scores.most_failed)
-        n_undefined = int(undefined.sum()) + n_doubtful - min(n_doubtful, scores.most_failed)
-        n_error = min(n_failed, self._n_error(rows))
-        n_unread = min(n_failed - n_error, self._n_unread(rows))
-        counts = {
-            "n": int(has.sum()),
-            "n_missing": n_failed - n_error - n_unread,
-            "n_undefined": n_undefined,
-            "n_unread": n_unread,
-            "n_error": n_error + extra,
-            "n_unpaired": self._n_unpaired(rows),
-        }
+    def _count(self, reading: str, rows: Ints) -> Value:
+        """A count of rows, or its share; those that failed or could not be read by the metadata of all rows alone."""
+        scores, metadata = self._scores, self.rows.run.metadata
+        present, has = ~self.rows.absent[rows], scores.has[rows]
+        undefined, doubtful = scores.undefined[rows] & present, scores.doubtful[rows] & present
+        n_doubtful = min(int(doubtful.sum()), scores.most_failed)
+        n_failed = int((present & ~has & ~undefined & ~doubtful).sum()) + n_doubtful
+        n_undefined = int(undefined.sum()) + int(doubtful.sum()) - n_doubtful
+        is_every = len(rows) == self.rows.paired.n
+        extra = self.rows.n_rejected if is_every else 0
+        stored = (metadata.metrics or {}).get(self.name) if is_every else None
+        n_error = min(n_failed, 0 if stored is None else stored.n_error)
+        of_all = is_every and metadata.rows == len(rows)
+        n_unread = min(n_failed - n_error, metadata.n_unread(self.name) if of_all else 0)
+        if self.rows.has_baseline:
+            n_unpaired = int((has != self._before.has[rows]).sum())
+        else:
+            n_unpaired = int(self.without_score(rows).sum()) + extra
+        n_missing = n_failed - n_error - n_unread
+        # in the order of the names
+        counts = (int(has.sum()), n_missing, n_undefined, n_unread, n_error + extra, n_unpaired)
         total = len(rows) if reading.endswith("_unpaired") else int(present.sum()) + extra
-        if reading in COUNTS:
-            return counts[reading], total
-        return counts[SHARES[reading]] / total if total else math.nan, total
-
-    def _n_error(self, rows: Ints) -> int:
-        """How many rows failed by the metadata; unknown, so 0, for some of the rows."""
-        counts = (self.rows.run.metadata.metrics or {}).get(self.name)
-        return 0 if counts is None or len(rows) < len(self.rows.every) else counts.n_error
-
-    def _n_unread(self, rows: Ints) -> int:
-        """How many rows could not be read by the metadata; unknown, so 0, for some of the rows."""
-        run = self.rows.run
-        return run.metadata.n_unread(self.name) if len(rows) == len(self.rows.every) == run.metadata.rows else 0
-
-    def _n_unpaired(self, rows: Ints) -> int:
-        """The rows that only one of the two runs scores; without a baseline, those without a score."""
-        if not self.rows.has_baseline:
-            extra = self.rows.n_rejected if len(rows) == len(self.rows.every) else 0
-            return int(self.without_score(rows).sum()) + extra
-        return int((self.rows.scores(self.name).has[rows] != self.rows.baseline(self.name).has[rows]).sum())
+        count = dict(zip(COUNTS, counts, strict=True))[SHARES.get(reading, reading)]
+        return Value(count if reading in COUNTS else count / total if total else math.nan, n=total)
 
     def change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
-        before, after = self.rows.baseline(self.name), self.rows.scores(self.name)
+        before, after = self._before, self._scores
         has_before, has_after = before.has[rows], after.has[rows]
         both = has_before & has_after
         n_new = int((~has_before & has_after).sum())
@@ -308,9 +277,8 @@ class RowMetric:
             # otherwise an unchanged run would meet no rule on such a metric
             interval = replace(interval, low=0.0, high=0.0, note=Note("no_change_unbounded"))
         value, interval = signed(sign(rule, self.better), value, interval)
-        ignored = n_failed if unpaired == "ignore" else 0
-        counted = worst if n_failed else None
-        return Value(value, interval, int(both.sum()), n_failed - ignored, counted, ignored, n_new, means.n_clusters)
+        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
+        return Value(value, interval, int(both.sum()), *counted, n_new, means.n_clusters)
 
 
 @dataclass(frozen=True)
@@ -384,13 +352,12 @@ class CountedMetric:
         if lost and unpaired != "ignore":
             return Value.uncounted(int(used.sum()), lost, n_new)
         clusters = self.rows.paired.clusters_of(rows)
-        clusters = None if clusters is None else clusters[rows][used]
-        formula = partial(many_values, self.rows.run.spec(self.name))
+        clusters = None if clusters is None else clusters[rows]
+        of = Counts(counts, has, partial(many_values, self.rows.run.spec(self.name)), clusters, self.bounds)
         if not rule.is_change:
-            how = method if rule.reads_interval else None
-            found = value_of_counts(counts[-1][used], formula, clusters, self.bounds, how)
+            found = of.quantity(-1, method if rule.reads_interval else None)
             return Value(found.value, found.interval, found.n, 0, None, lost, n_new, found.n_clusters)
-        change = CountedValues(PairedCounts.of(counts[0][used], counts[-1][used], formula, clusters), self.bounds)
+        change = of.change(0, -1)
         value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
         value, interval = signed(sign(rule, self.better), value, interval)
         return Value(value, interval, int(used.sum()), 0, None, lost, n_new, change.n_clusters)
@@ -426,7 +393,7 @@ class SummaryFigure:
                 f"rule {rule.text!r} needs the counts of {self.name} for each row; score with ",
                 Argument("keep_counts", True),
             )
-        lost = self.n_missing + int(self.rows.absent[self.rows.every].sum()) + self.rows.n_rejected
+        lost = self.n_missing + int(self.rows.absent.sum()) + self.rows.n_rejected
         if lost and unpaired != "ignore":
             return Value.uncounted(self.n, lost)
         return Value(self.value, NO_INTERVAL, self.n, n_ignored=lost)
@@ -486,28 +453,11 @@ class GateRows:
     """The scores, after the baseline if there is one, one row for each question."""
     _states: dict[tuple[int, str], ScoreStates] = field(default_factory=dict, repr=False)
 
-    @property
-    def none(self) -> Ints:
-        """No rows."""
-        return np.zeros(0, np.int64)
-
-    def scores(self, metric: str) -> ScoreStates:
-        """The states of a metric of the scores."""
-        return self._of(len(self.paired.runs) - 1, metric)
-
-    def baseline(self, metric: str) -> ScoreStates:
-        """The states of a metric of the baseline."""
-        return self._of(0, metric)
-
-    def _of(self, at: int, metric: str) -> ScoreStates:
+    def states(self, at: int, metric: str) -> ScoreStates:
+        """The states of a metric of the scores (−1), or of the baseline (0)."""
         if (at, metric) not in self._states:
             self._states[at, metric] = self.paired.states(at, metric)
         return self._states[at, metric]
-
-    @property
-    def n(self) -> int:
-        """The number of rows of either run."""
-        return self.paired.n
 
     @property
     def has_baseline(self) -> bool:
@@ -516,7 +466,7 @@ class GateRows:
 
     def answers(self, metric: str) -> tuple[ScoreStates, Ints] | None:
         """The states of single answers and the row of each one's question, if questions have several answers."""
-        repeated = self.paired.repetition(len(self.paired.runs) - 1)
+        repeated = self.paired.repetition(-1)
         if repeated is None:
             return None
         places = np.full(len(repeated.first_rows), -1, np.int64)
@@ -555,14 +505,9 @@ class GateRows:
         }
 
     @cached_property
-    def every(self) -> Ints:
-        """The rows of rules without ``where``."""
-        return np.arange(self.n)
-
-    @cached_property
     def n_rejected(self) -> int:
         """The rows that scoring rejected, except for as many as are known to be absent."""
-        return max(0, (self.run.metadata.n_rejected or 0) - int(self.absent[self.every].sum()))
+        return max(0, (self.run.metadata.n_rejected or 0) - int(self.absent.sum()))
 
     def column(self, name: str, purpose: str) -> pa.Array:
         """A column of either run; raises a ``ColumnError`` that states its purpose."""
@@ -581,9 +526,9 @@ class GateRows:
         Raises ``ColumnError`` if the runs lack a column of the rule or no row has a value that it names.
         """
         if not rule.where:
-            return [Segment(None, self.every)]
+            return [Segment(None, np.arange(self.paired.n))]
         columns = {name: self.column(name, f"for rule {rule.text!r}") for name in rule.where}
-        rows = self.every[self._matching(rule, columns)[self.every]]
+        rows = np.flatnonzero(self._matching(rule, columns))
         each = [(name, column.take(pa.array(rows))) for name, column in columns.items() if rule.where[name] == "*"]
         if not each:
             return [Segment(", ".join(f"{name}={value}" for name, value in rule.where.items()), rows)]
@@ -591,7 +536,7 @@ class GateRows:
 
     def _matching(self, rule: Rule, columns: Mapping[str, pa.Array]) -> Flags:
         """The rows with all values that a rule names."""
-        rows = np.ones(self.n, np.bool_)
+        rows = np.ones(self.paired.n, np.bool_)
         conditions = [(name, value) for name, value in rule.where.items() if value != "*"]
         for name, value in conditions:
             equal = matching_rows(name, columns[name], value)
@@ -613,19 +558,7 @@ def columns_read(rules: Sequence[Rule], cluster: str | None) -> list[str]:
 # The metrics that a rule names: columns of scores, labels of their figures, and corpus metrics.
 
 
-class AnyMetric(Protocol):
-    """A metric that a rule can read."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def better(self) -> Better: ...
-
-    def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
-        """The rows that a rule reads in a segment, with a score or counted without one."""
-
-    def value_for(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
-        """What a rule reads over these rows."""
+AnyMetric: TypeAlias = RowMetric | CountedMetric | SummaryFigure
 
 
 @dataclass
@@ -637,8 +570,8 @@ class GateMetrics:
     """The directions of scores that declare none."""
     excluded: Sequence[str]
     """Columns that rules read beside the scores."""
-    summarized: Callable[[], Summary]
-    """The summary of all scores, which corpus metrics need."""
+    scores: Any
+    """The scores as they were given, whose summary corpus metrics need."""
 
     @cached_property
     def _stored(self) -> Stored:
@@ -655,7 +588,7 @@ class GateMetrics:
 
     @cached_property
     def _summary(self) -> Summary:
-        return self.summarized()
+        return summarize(self.scores)
 
     def of(self, rule: Rule) -> tuple[list[AnyMetric], list[str]]:
         """The metrics that a rule covers, and notes on those that it does not.
@@ -705,7 +638,7 @@ class GateMetrics:
         if rule.metric is not None:
             name = column_named(rule.metric, shared)
             if name not in shared:
-                if name in self._own_names or self._is_corpus(name):
+                if name in self._own_names or is_corpus(self.rows.run.spec(name)):
                     shared_metrics(self.rows.paired.runs, [name], counted=True)
                 raise self._unknown(rule, shared)
             if rule.is_directed and self._directions[name] is None:
@@ -739,7 +672,7 @@ class GateMetrics:
         }
         if rule.metric in labels and rule.metric not in self._own_names:
             name, _, statistic = labels[rule.metric]
-            return replace(self._row_metric(name), usual=statistic)
+            return RowMetric(name, self._directions[name], self._bounds(name), self.rows, statistic)
         name = column_named(rule.metric, self._own_names)
         if name in self.rows.run.scores:
             return self._metric(name)
@@ -764,25 +697,18 @@ class GateMetrics:
         columns = columns_of_corpus([run.spec(metric)])
         if columns and all(column in run.scores for column in columns):
             alone = GateRows(run, by_position([run]))
-            has = np.all([alone.scores(column).has for column in columns], axis=0)
-            lost = [RowMetric(column, None, None, alone).without_score(alone.every) for column in columns]
+            has, rows = np.all([alone.states(-1, column).has for column in columns], axis=0), np.arange(alone.paired.n)
+            lost = [RowMetric(column, None, None, alone).without_score(rows) for column in columns]
             return int(has.sum()), int(np.any(lost, axis=0).sum())
         n = counts[metric][0] if columns else (run.metadata.cautions or {}).get(metric, [0, n_rows])[1]
         return n, n_rows - n
 
     def _metric(self, name: str) -> AnyMetric:
-        if name in self.rows.run.scores:
-            return self._row_metric(name)
-        return CountedMetric(name, self._directions[name], self._bounds(name), self.rows)
+        of_kind = RowMetric if name in self.rows.run.scores else CountedMetric
+        return of_kind(name, self._directions[name], self._bounds(name), self.rows)
 
-    def _row_metric(self, name: str) -> RowMetric:
-        return RowMetric(name, self._directions[name], self._bounds(name), self.rows)
-
-    def _bounds(self, name: str) -> tuple[float, float] | None:
+    def _bounds(self, name: str) -> Bounds | None:
         return bounds_of([self.rows.run], [name]).get(name)
-
-    def _is_corpus(self, name: str) -> bool:
-        return is_corpus(self.rows.run.spec(name))
 
     def _unknown(self, rule: Rule, names: Sequence[str]) -> UnknownNameError:
         near = unknown_metric(str(rule.metric), names, self._stored).message

@@ -116,15 +116,6 @@ def figure_of(
     return Quantity(float(getattr(state, reading)), interval, len(values), n_clusters)
 
 
-def value_of_counts(
-    counts: Ints, formula: Formula, clusters: Ints | None, bounds: Bounds | None, method: Method | None
-) -> Quantity:
-    """The value of a corpus metric from the counts of units; NaN without any."""
-    pair = PairedCounts.of(counts, counts, formula, clusters)
-    interval = NO_INTERVAL if method is None else value_interval(pair, method.confidence, bounds)
-    return Quantity(pair.values[1], interval, len(counts), None if pair.sizes is None else len(pair.sizes))
-
-
 # Changes of a quantity between two runs: of paired units, of independent ones, and of corpus metrics.
 
 
@@ -479,9 +470,17 @@ class Counts:
         some = None if clusters is None else clusters[rows]
         return replace(self, counts=self.counts[:, rows], has=self.has[:, rows], clusters=some)
 
+    def quantity(self, run: int, method: Method | None) -> Quantity:
+        """The value over all units of a run, NaN without any; with its interval if there is a ``method``."""
+        has = self.has[run]
+        clusters, counts = None if self.clusters is None else self.clusters[has], self.counts[run, has]
+        pair = PairedCounts.of(counts, counts, self.formula, clusters)
+        interval = NO_INTERVAL if method is None else value_interval(pair, method.confidence, self.bounds)
+        return Quantity(pair.values[1], interval, len(counts), None if pair.sizes is None else len(pair.sizes))
+
     def value(self, run: int) -> float:
         """The value over all units of a run; NaN without any."""
-        return value_of_counts(self.counts[run, self.has[run]], self.formula, None, self.bounds, None).value
+        return replace(self, clusters=None).quantity(run, None).value
 
     def change(self, a: int, b: int) -> CountedValues:
         """The change from run a to run b."""
