@@ -5,8 +5,9 @@ source leaves open:
 
 - *Clauses.* A verb is a word of the list ``assertive`` or a word that ends in "ed". Each verb, or group of verbs with
   at most two stop words between them, makes a clause and each clause at most one triple; a list of objects is one
-  object. A hedge ("may", "suggests") or a verb within a phrase of the list ``courtesy`` voids its own clause; "I think" does not. A question claims nothing, but its
-  numbers are anchors as everywhere. Numbers of list items and citation marks are no words of a claim.
+  object. A hedge ("may", "suggests"), or a verb within a phrase of the list ``courtesy``, voids its own clause; "I
+  think" does not. A question claims nothing, but its numbers are anchors as everywhere. Numbers of list items and
+  citation marks are no words of a claim.
 - *Subject*: the content words between the last punctuation and the verb. A clause without them has the subject of the
   clause before; a third-person pronoun refers to the subject of the previous sentence. "I", "we" and "you" are words
   that a context must contain.

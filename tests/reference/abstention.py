@@ -21,7 +21,8 @@ def statements(text: str, abbreviations: Sequence[str]) -> list[str]:
         if text[i] == "\n":
             ends = NEW_LINE.match(text, after) is not None
         elif text[i] in ".!?…。！？":
-            after = TAIL.match(text, after).end()
+            tail = TAIL.match(text, after)
+            after = after if tail is None else tail.end()
             ends = text[i] in "。！？" or after == len(text) or _ends(text, begin, i, after, abbreviations)
             last = after
         elif not text[i].isspace():
@@ -43,7 +44,7 @@ def _ends(text: str, begin: int | None, stop: int, after: int, abbreviations: Se
         return False
     if text[stop] != "." or begin is None:
         return True
-    word = re.search(r"\w*\Z", text[begin:stop]).group()
+    word = re.findall(r"\w*\Z", text[begin:stop])[0]
     if re.fullmatch("[0-9]{1,9}", word):
         return len(word) < stop - begin
     initial = len(word) == 1 and word.isupper()
