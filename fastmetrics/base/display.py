@@ -7,7 +7,6 @@ import math
 import operator
 import shutil
 import textwrap
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
@@ -17,7 +16,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from fastmetrics.base.errors import MissingExtraError, escaped_json, one_line, visible
-from fastmetrics.base.notes import mark_of, told
+from fastmetrics.base.notes import Note, mark_of, said, told
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FIRST = 20
+"""Maximum number of rows that a notebook shows of a long result."""
 _LINE = 80
 """The width of lines of notes where standard output is no terminal, and neither says the variable ``COLUMNS``."""
 
@@ -185,8 +186,8 @@ Reader: TypeAlias = "str | Callable[[Any], Any]"
 def lines_of(lines: Iterable[Any], *columns: str | tuple[str, Reader], labels: int = 1) -> Grid:
     """A table with a line for each object, and columns of a heading and what reads the object; see :func:`cell`.
 
-    A heading alone is also the name of the attribute; ``1.mean`` is one of the second part of a pair.  The first
-    ``labels`` columns name a line.
+    A heading alone is also the name of the attribute, or the key; ``1.mean`` is one of the second part of a pair.  The
+    first ``labels`` columns name a line.
 
     >>> from types import SimpleNamespace as Line
     >>> print(lines_of([Line(n=1200, mean=0.5)], "n", ("half", lambda line: line.mean / 2)))
@@ -201,7 +202,8 @@ def lines_of(lines: Iterable[Any], *columns: str | tuple[str, Reader], labels: i
 def _reader(path: str) -> Callable[[Any], Any]:
     place, _, rest = path.partition(".")
     if not place.isdigit():
-        return operator.attrgetter(path)
+        own = operator.attrgetter(path)
+        return lambda line: line[path] if isinstance(line, Mapping) else own(line)
     part = operator.itemgetter(int(place))
     return part if not rest else lambda line: operator.attrgetter(rest)(part(line))
 
@@ -209,8 +211,8 @@ def _reader(path: str) -> Callable[[Any], Any]:
 def cell(value: Any) -> str:
     """A value in a table: numbers by :func:`number`, intervals with the sign of their note, – for None.
 
-    >>> cell("a"), cell(0.25), cell(None)
-    ('a', '0.2500', '–')
+    >>> cell("a"), cell(0.25), cell(None), cell(["a", 0.5])
+    ('a', '0.2500', '–', 'a, 0.5000')
     """
     if isinstance(value, str):
         return value
@@ -218,6 +220,8 @@ def cell(value: Any) -> str:
         return "–"
     if isinstance(value, int | float):
         return number(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(number(one) if isinstance(one, float) else str(one) for one in value)
     return interval(value.low, value.high) + mark_of(told(value)[1])
 
 
@@ -330,16 +334,39 @@ def columns_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-class NotebookTables(Tabular, ABC):
-    """Base class of results that a notebook shows as tables and notes."""
+class NotebookTables(Tabular):
+    """Base class of results that a notebook shows as tables and notes: by default, one table of the figures.
 
-    @abstractmethod
+    >>> @dataclass(frozen=True)
+    ... class Speed(NotebookTables):
+    ...     rows: int
+    ...     seconds: float
+    ...     percentiles: Mapping[str, float]
+    >>> print(*Speed(1000, 0.25, {"p50": 0.2}).grids())
+    figure            value
+    rows              1,000
+    seconds          0.2500
+    percentiles.p50  0.2000
+    """
+
     def grids(self) -> Sequence[Grid]:
-        """The tables, one below the other."""
+        """The tables, one below the other: the figures by name, with the intervals of those that have one."""
+        own: Any = self
+        rows = [
+            row for field in fields(own) for row in _rows(field.name, getattr(self, field.name), self.figure_intervals)
+        ]
+        if any(interval for *_, interval in rows):
+            return [Grid(("figure", "value", "interval"), rows)]
+        return [Grid(("figure", "value"), [row[:2] for row in rows])]
 
-    @abstractmethod
+    @property
+    def figure_intervals(self) -> Mapping[str, Any]:
+        """The intervals of fields that are plain numbers, by name."""
+        return {}
+
     def remarks(self) -> Sequence[str]:
         """The notes for the reader, each whole."""
+        return []
 
     @property
     def headline(self) -> str | None:
@@ -496,47 +523,7 @@ def strict(value: Any) -> Any:
     return value
 
 
-# The tables that a notebook shows of results with single figures, and of the first rows of long ones.
-
-
-FIRST = 20
-"""Maximum number of rows that a notebook shows of a long result."""
-
-
-class FigureTable(NotebookTables):
-    """A dataclass of figures: a notebook shows one table of them, with the intervals of those that have one.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Speed(FigureTable):
-    ...     rows: int
-    ...     seconds: float
-    ...     percentiles: Mapping[str, float]
-    >>> print(*Speed(1000, 0.25, {"p50": 0.2}).grids())
-    figure            value
-    rows              1,000
-    seconds          0.2500
-    percentiles.p50  0.2000
-    """
-
-    def grids(self) -> Sequence[Grid]:
-        """The figures by name; further fields of a subclass are tables of their own."""
-        own: Any = self
-        rows = [
-            row for field in fields(own) for row in _rows(field.name, getattr(self, field.name), self.figure_intervals)
-        ]
-        if any(interval for *_, interval in rows):
-            return [Grid(("figure", "value", "interval"), rows)]
-        return [Grid(("figure", "value"), [row[:2] for row in rows])]
-
-    @property
-    def figure_intervals(self) -> Mapping[str, Any]:
-        """The intervals of fields that are plain numbers, by name."""
-        return {}
-
-    def remarks(self) -> Sequence[str]:
-        """No notes."""
-        return []
+# The tables of results with single figures, and of the first rows of long ones.
 
 
 def _rows(name: str, value: Any, intervals: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -568,9 +555,9 @@ def row_count(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-def first_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
-    """The table of the first rows."""
-    return Grid(header, list(islice(rows, FIRST)))
+def head_of(table: pa.Table, most: int = FIRST) -> Grid:
+    """The first rows of a table of Arrow."""
+    return lines_of(table.slice(0, most).to_pylist(), *table.column_names)
 
 
 def rows_note(n: int) -> list[str]:
@@ -579,7 +566,41 @@ def rows_note(n: int) -> list[str]:
     >>> rows_note(20), rows_note(1_000)
     ([], ['the first 20 of 1,000 rows'])
     """
-    return [f"the first {FIRST} of {n:,} rows"] if n > FIRST else []
+    return said(n > FIRST and Note("first_rows", most=FIRST, n=n))
+
+
+class NearestRows(NotebookTables):
+    """Base class of the rows nearest to each query, best first, −1 where there are fewer, and a figure of each."""
+
+    _fields: ClassVar[tuple[str, str, str]]
+    """What is looked up, the field of the numbers of rows, and that of the figures."""
+
+    def _ranked(self) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+        rows, figures = (getattr(self, name).tolist() for name in self._fields[1:])
+        return ((query, list(zip(*both, strict=True))) for query, both in enumerate(zip(rows, figures, strict=True)))
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One row per query and place: the number of the row, and its figure."""
+        what, _, figures = self._fields
+        return [
+            {what: query, "place": place, "row": row, figures.removesuffix("s"): figure}
+            for query, ranked in self._ranked()
+            for place, (row, figure) in enumerate(ranked, 1)
+        ]
+
+    def grids(self) -> Sequence[Grid]:
+        """The rows of the first queries with their figures, best first."""
+        what, rows, figures = self._fields
+        heads = (f"{place}. row ({figures.removesuffix('s')})" for place in range(1, getattr(self, rows).shape[1] + 1))
+        lines = (
+            (str(query), *(f"{row} ({number(figure)})" if row >= 0 else "–" for row, figure in ranked))
+            for query, ranked in islice(self._ranked(), FIRST)
+        )
+        return [Grid((what, *heads), list(lines))]
+
+    def remarks(self) -> Sequence[str]:
+        """How many queries there are, if not all are shown."""
+        return rows_note(len(getattr(self, self._fields[1])))
 
 
 # Tables and notes as HTML from templates shared by all pages: the display of results in notebooks.

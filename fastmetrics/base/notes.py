@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from fastmetrics.base.errors import some
@@ -22,6 +23,17 @@ def _texts() -> dict[str, tuple[str, str]]:
     return {name: (group, text) for group, texts in groups.items() for name, text in texts.items()}
 
 
+class _Words(Formatter):
+    """Texts with counted nouns, ``{n:row}``, and lists, of which ``{names:4}`` has the first."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.replace(" ", "").isalpha() and len(format_spec) > 1:
+            return f"{value:,} {format_spec}{'s' * (value != 1)}"
+        if isinstance(value, list | dict):
+            return some(value, int(format_spec)) if format_spec else ", ".join(map(str, value))
+        return str(super().format_field(value, format_spec))
+
+
 class Note(str):
     """A note: its ``id``, ``values`` and ``group``; as text it reads as ``notes.toml`` has it.
 
@@ -30,16 +42,18 @@ class Note(str):
     ('approximate: fewer than 20 rows', 'few', {'least': 20, 'what': 'rows'}, '†')
     >>> Note("few_differ").mark
     ''
+    >>> Note("left_out", n=1, why="a question"), Note("left_out", n=2000, why="a question")
+    ('1 row without a question left out', '2,000 rows without a question left out')
     """
 
     id: str
     values: dict[str, Any]
     group: str
-    """approximate, none (no interval) or safe (wider than its level needs)."""
+    """approximate, none (no interval), safe (wider than its level needs) or plain."""
 
     def __new__(cls, id: str, /, **values: Any) -> Note:
         group, text = _texts()[id]
-        note = super().__new__(cls, text.format(**values))
+        note = super().__new__(cls, _Words().vformat(text, (), values))
         note.id, note.values, note.group = id, values, group
         return note
 
@@ -50,6 +64,15 @@ class Note(str):
     def mark(self) -> str:
         """The sign beside the figure: † unless the interval is only wider than it needs."""
         return MARK if self.group in ("approximate", "none") else ""
+
+
+def said(*notes: Any) -> list[str]:
+    """The notes that there are: what is false is none, and a list is its notes.
+
+    >>> said(0 and Note("few_differ"), None, ["a", "b"], Note("wider"))
+    ['a', 'b', 'wider than its level needs']
+    """
+    return [one for part in notes if part for one in ([part] if isinstance(part, str) else part)]
 
 
 def joined(first: str | None, second: str | None) -> str | None:

@@ -13,7 +13,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, number, plain
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
-from fastmetrics.base.notes import Note
+from fastmetrics.base.notes import Note, said
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores
@@ -251,12 +251,8 @@ class Evaluation:
         gain = self.learning_gain
         if gain is None:
             return ""
-        change = f"the second half of them added {printed(gain)}"
-        if gain.low > 0:
-            return f"more labels would help: {change}"
-        if gain.high < _LITTLE:
-            return f"more labels would not help: {change}"
-        return f"whether more labels would help is not clear: {change}"
+        kind = "more_labels" if gain.low > 0 else "labels_enough" if gain.high < _LITTLE else "labels_unclear"
+        return Note(kind, added=printed(gain))
 
     def to_store(self) -> dict[str, Any]:
         """The figures as nested dictionaries of plain values, for the file of the score."""
@@ -505,59 +501,43 @@ class FitResult(Shown):
     def remarks(self) -> Sequence[str]:
         """The verdicts, and what the fit has read."""
         evaluation, labels = self.evaluation, self.model.labels
-        ranking, _ = _MEASURES[evaluation.measure]
-        best = evaluation.best
-        more, n_metrics = printed(best.gain), len(evaluation.singles) - (evaluation.naive is not None)
-        chosen = f"{ranking} {printed(evaluation.best_ranking)}, as the best of {n_metrics:,}"
-        if evaluation.beats_best:
-            notes = [f"{self.model.name} ranks better than the best single metric, {best.name}: {ranking} +{more}"]
-        else:
-            notes = [
-                f"nothing here ranks better than the best single metric, {best.name}, beyond chance: difference {more}"
-            ]
-            if evaluation.best_beats_chance:
-                notes[0] += f"; use {best.name}: {chosen}"
-            else:
-                notes.append(f"{best.name} does not rank better than chance either: {chosen}")
-        if self.looks_reversed:
-            side = directions([best.name], {}, {})[best.name]
-            how = f"{'low' if best.reversed else 'high'} values go with high labels"
-            notes.append(reversal_note(best.name, side, how, labels["column"]))
-        perfect = [single.name for single in evaluation.singles if single.ranking.value > _PERFECT]
-        if perfect:
-            notes.append(f"{', '.join(perfect)}: the order is that of the labels; check that no label was made from it")
-        naive = next((single for single in evaluation.singles if single.name == evaluation.naive), None)
-        if naive is not None and not naive.gain.low > 0:
-            notes.append(
-                f"it does not rank better than naive overlap ({naive.name}) beyond chance: "
-                f"difference {printed(naive.gain)}"
-            )
-        notes.append(
-            f"calibration error {evaluation.calibration_error:.3f}; brackets are {evaluation.confidence:.0%} "
-            f"intervals over {evaluation.folds} held-out folds, of fitted scores widened for what their fits share"
+        best, singles = evaluation.best, evaluation.singles
+        naive = next((single for single in singles if single.name == evaluation.naive), None)
+        verdict: dict[str, Any] = {
+            "name": self.model.name,
+            "best": best.name,
+            "ranking": _MEASURES[evaluation.measure][0],
+        }
+        verdict |= {"more": printed(best.gain), "figure": printed(evaluation.best_ranking)}
+        verdict |= {"n": len(singles) - (naive is not None)}
+        side = directions([best.name], {}, {})[best.name]
+        how = f"{'low' if best.reversed else 'high'} values go with high labels"
+        perfect = [single.name for single in singles if single.ranking.value > _PERFECT]
+        low = [single.name for single in singles if single.reversed]
+        groups = Note("of_groups", n=labels["groups"], column=labels["group"]) if "groups" in labels else ""
+        positive = Note("of_them_positive", n=labels["positive"]) if "positive" in labels else ""
+        fitted = {"n": labels["rows"], "groups": groups, "label": labels["column"], "positive": positive}
+        use = "fit_use" if evaluation.best_beats_chance else "fit_chance"
+        return said(
+            Note("fit_better" if evaluation.beats_best else "fit_not_better", **verdict),
+            not evaluation.beats_best and Note(use, **verdict),
+            self.looks_reversed and reversal_note(best.name, side, how, labels["column"]),
+            perfect and Note("fit_perfect", names=perfect),
+            naive is not None
+            and not naive.gain.low > 0
+            and Note("fit_naive", name=naive.name, more=printed(naive.gain)),
+            Note(
+                "fit_error",
+                **{name: getattr(evaluation, name) for name in ("calibration_error", "confidence", "folds")},
+            ),
+            evaluation.learning_verdict,
+            low and Note("fit_low", names=low),
+            Note("fitted_on", settings=labels["settings"], **fitted),
+            labels["rows_without_label"] and Note("left_out", n=labels["rows_without_label"], why="a label"),
+            labels["repeated_questions"] and Note("fit_repeated", n=labels["repeated_questions"]),
+            "left_out" in labels and Note("fit_left_out", names=listed(labels["left_out"])),
+            [promise_note(name, entry) for name, entry in self.model.thresholds.items()],
         )
-        notes += [evaluation.learning_verdict] if evaluation.learning_verdict else []
-        low = [single.name for single in evaluation.singles if single.reversed]
-        notes += [f"low values go with high labels: {', '.join(low)}"] if low else []
-        groups = f" in {labels['groups']:,} groups of {labels['group']!r}" if "groups" in labels else ""
-        positive = f", {labels['positive']:,} of them positive" if "positive" in labels else ""
-        notes.append(
-            f"fitted on {labels['rows']:,} rows{groups} labelled {labels['column']!r}{positive}; {labels['settings']}"
-        )
-        notes += (
-            [f"{labels['rows_without_label']:,} rows without a label left out"] if labels["rows_without_label"] else []
-        )
-        if labels["repeated_questions"]:
-            notes.append(
-                f"{labels['repeated_questions']:,} rows have a question that is in several groups: hold their rows out "
-                "together (group), or the figures are too good"
-            )
-        notes += (
-            [f"left out, as they are constant or read the label: {', '.join(listed(labels['left_out']))}"]
-            if ("left_out" in labels)
-            else []
-        )
-        return [*notes, *(promise_note(name, entry) for name, entry in self.model.thresholds.items())]
 
 
 def _line(single: SingleScore) -> tuple[str, ...]:

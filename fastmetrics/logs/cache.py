@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.base.display import Grid, Shown, plain
+from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -112,20 +113,17 @@ class CacheHits(Shown):
 
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""
-        single = [(name, f"{value:,.4g}") for name, value in plain(self).items() if isinstance(value, int | float)]
-        lines = [tuple("" if value is None else f"{value:.4g}" for value in point.values()) for point in self.curve]
-        return [Grid(("figure", "value"), single), Grid(("tau", "cache_hit_rate", "wrong_share"), lines)]
+        return [*super().grids(), lines_of(self.curve, "tau", "cache_hit_rate", "wrong_share")]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
-        notes = ["each question is compared with earlier questions only"]
-        if self.best_rating is None:
-            notes.append("without a column rating, every earlier answer counts as stored")
-        elif self.questions and np.isnan(self.best_rating):
-            notes.append("all ratings are null, so no answer counts as stored and the hit rate is undefined")
-        if self.left_out:
-            notes.append(f"{self.left_out:,} rows without a question, vector or time were left out")
-        return notes
+        unrated = bool(self.questions) and self.best_rating is not None and np.isnan(self.best_rating)
+        return said(
+            Note("earlier_only"),
+            self.best_rating is None and Note("all_stored"),
+            unrated and Note("none_stored"),
+            self.left_out and Note("left_out", n=self.left_out, why="a question, vector or time"),
+        )
 
 
 def cache_hit_rate(

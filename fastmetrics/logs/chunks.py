@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, NamedTuple
@@ -17,8 +17,9 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
-from fastmetrics.base.display import Grid, Shown, row_count
+from fastmetrics.base.display import Grid, Shown, lines_of, plain
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Rows, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -403,40 +404,29 @@ class ChunkUse(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """All figures and lists of ids, and at most 20 ``most_used`` chunks of the table."""
-        figures = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table"}
         head = self.table.slice(0, _LISTED)
-        return {**figures, "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
+        return {**plain(self), "most_used": [row for row in head.to_pylist() if row.get("retrieved")]}
 
     def grids(self) -> list[Grid]:
         """The figures, and the chunks used most."""
-        lists = {"unused_ids", "never_cited_ids", "hubs", "unknown_ids", "most_used"}
-        figures = {name: value for name, value in self.to_dict().items() if name not in lists and value is not None}
-        rows = [(name, _written(value)) for name, value in {**figures, "hubs": len(self.hubs)}.items()]
+        hubs = ("hubs", len(self.hubs))
+        figures = [item for item in plain(self).items() if isinstance(item[1], int | float)]
         head = self.table.slice(0, _SHOWN)
-        columns = [list(map(_written, head[name].to_pylist())) for name in head.column_names]
-        return [Grid(("figure", "value"), rows), Grid(tuple(head.column_names), list(zip(*columns, strict=True)))]
+        return [
+            lines_of([*figures, hubs], ("figure", "0"), ("value", "1")),
+            lines_of(head.to_pylist(), *head.column_names),
+        ]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
-        notes = [f"{self.rows:,} rankings, their first {self.k} places"]
-        if self.missing:
-            notes.append(f"left out without a ranking: {row_count(self.missing)}")
-        if self.total_chunks is None:
-            notes.append("without a table of chunks, unused chunks are unknown and gini covers the used chunks only")
-        if self.unused_ids:
-            some = ", ".join(map(str, self.unused_ids[:_SHOWN])) + (", …" if len(self.unused_ids) > _SHOWN else "")
-            notes.append(f"never retrieved: {some}")
-        if self.unknown_chunks:
-            some = ", ".join(map(repr, self.unknown_ids[:3])) + (", …" if self.unknown_chunks > 3 else "")
-            are = "id is" if self.unknown_chunks == 1 else "ids are"
-            notes.append(f"{self.unknown_chunks:,} retrieved {are} not in the table of chunks: {some}")
-        return notes
-
-
-def _written(value: object) -> str:
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+        unknown = list(map(repr, self.unknown_ids))
+        return said(
+            Note("rankings", n=self.rows, k=self.k),
+            self.missing and Note("left_out", n=self.missing, why="a ranking"),
+            self.total_chunks is None and Note("unused_unknown"),
+            self.unused_ids and Note("never_retrieved", ids=list(map(str, self.unused_ids))),
+            self.unknown_chunks and Note("unknown_chunks", n=self.unknown_chunks, ids=unknown[:3]),
+        )
 
 
 def figures(counts: Ints, share: float) -> Mapping[str, float | int]:

@@ -12,7 +12,8 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.display import Grid, Shown, plain
+from fastmetrics.base.display import Shown
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import Columns, check_vectors, open_log, order_of_turns, question_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
@@ -33,13 +34,9 @@ class Sessions(Shown):
     table: pa.Table = field(repr=False)
     """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
 
-    def grids(self) -> list[Grid]:
-        """The figures."""
-        return [Grid(("figure", "value"), [(name, f"{value:,.4g}") for name, value in plain(self).items()])]
-
     def remarks(self) -> list[str]:
-        """Notes on the data behind the figures."""
-        return [f"{self.left_out:,} rows without a session, question or vector were left out"] if self.left_out else []
+        """The rows that were left out."""
+        return said(self.left_out and Note("left_out", n=self.left_out, why="a session, question or vector"))
 
 
 def context_preservation(

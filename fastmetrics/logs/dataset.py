@@ -17,8 +17,9 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.display import Grid, Shown, columns_of
+from fastmetrics.base.display import Grid, Shown, columns_of, lines_of
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import looks
@@ -74,18 +75,15 @@ class DatasetChecks(Shown):
 
     def grids(self) -> list[Grid]:
         """One line per check."""
-        lines = [(finding.check, f"{finding.rows:,}", _example(finding)) for finding in self.findings]
-        return [Grid(("check", "rows", "for example (rows from 0)"), lines)]
+        return [lines_of(self.findings, "check", "rows", ("for example (rows from 0)", _example))]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
-        notes = [f"{self.rows:,} rows"]
-        notes += [
-            f"{finding.check}: of a sample of {finding.looked:,}"
-            for finding in self.findings
-            if finding.looked is not None
-        ]
-        return [*notes, f"skipped because columns are missing: {', '.join(self.skipped)}"] if self.skipped else notes
+        return said(
+            Note("rows", n=self.rows),
+            [Note("of_sample", what=one.check, n=one.looked) for one in self.findings if one.looked is not None],
+            self.skipped and Note("skipped", checks=list(self.skipped)),
+        )
 
 
 def _example(finding: Finding) -> str:

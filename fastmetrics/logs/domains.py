@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, floats_of_arrow, text_of_arrow
-from fastmetrics.base.display import Grid, Shown, plain, sparkline
+from fastmetrics.base.display import Grid, Shown, lines_of, plain, sparkline
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.limits import SIZES
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import LimitedTexts, Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -188,33 +189,28 @@ class Domain(Shown):
 
     def grids(self) -> list[Grid]:
         """The figures, then words and counts, the most frequent first."""
-        single = [(name, value) for name, value in plain(self).items() if isinstance(value, int | float | str)]
-        grids = [Grid(("figure", "value"), [(name, _written(value)) for name, value in single])]
-        for name, value in plain(self).items():
-            if isinstance(value, Mapping) and name != "days" and value:
-                ordered = list(value.items()) if name == "ratings" else sorted(value.items(), key=lambda item: -item[1])
-                grids.append(Grid((name, "questions"), [(str(key), f"{n:,}") for key, n in ordered[:_SHOWN]]))
-            elif name.startswith(("words", "telling")) and isinstance(value, Sequence) and value:
-                unit = "z" if name.startswith("telling") else "times"
-                grids.append(Grid((name, unit), [(word, _written(n)) for word, n in value[:_SHOWN]]))
+        every = plain(self)
+        single = [item for item in every.items() if isinstance(item[1], int | float | str)]
+        grids = [lines_of(single, ("figure", "0"), ("value", "1"))]
+        for name, value in every.items():
+            is_words = name.startswith(("words", "telling"))
+            if value and name != "days" and (is_words or isinstance(value, Mapping)):
+                lines = value if is_words else value.items()
+                ordered = lines if is_words or name == "ratings" else sorted(lines, key=lambda item: -item[1])
+                unit = "questions" if not is_words else "z" if name.startswith("telling") else "times"
+                grids.append(lines_of(list(ordered)[:_SHOWN], (name, "0"), (unit, "1")))
         return grids
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
-        notes = []
-        if self.days and len(self.days) > 1:
-            notes.append(f"questions from {min(self.days)} to {max(self.days)}: {sparkline(self._over_time())}")
-        if self.hours is not None and any(self.hours):
-            notes.append(f"questions by hour of the day, 0 to 23: {sparkline(self.hours)}")
-        if self.missing:
-            notes.append(f"{self.missing:,} rows without a question were left out")
-        if self.answered is None:
-            notes.append("without a column answer, it is unknown which questions were answered")
-        if self.sampled is not None:
-            notes.append(
-                f"near repeats and languages: a sample of {self.sampled:,} of {self.distinct:,} distinct questions"
-            )
-        return notes
+        days = self.days if self.days and len(self.days) > 1 else {}
+        return said(
+            days and Note("from_to", first=min(days), last=max(days), line=sparkline(self._over_time())),
+            self.hours is not None and any(self.hours) and Note("by_hour", line=sparkline(self.hours)),
+            self.missing and Note("left_out", n=self.missing, why="a question"),
+            self.answered is None and Note("answered_unknown"),
+            self.sampled is not None and Note("sample_of_questions", n=self.sampled, of=self.distinct),
+        )
 
     def _over_time(self) -> list[int]:
         """The questions of spans of equal length from the first day to the last, days without any included."""
@@ -225,12 +221,6 @@ class Domain(Shown):
         for day, n in numbers.items():
             counts[(day - first) * spans // (last - first + 1)] += n
         return counts
-
-
-def _written(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 ALL, GROUP = 50, 30

@@ -22,6 +22,7 @@ from fastmetrics.base.column_names import COLUMNS, distinct, is_price, listed, r
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import Columns, open_log, order_of_turns
@@ -66,8 +67,8 @@ class SessionReport(Shown):
 
     def remarks(self) -> list[str]:
         """How many sessions there are, the kind of intervals, and what was left out."""
-        lacking = [f"rows without a session, which are left out: {self.left_out:,}"] if self.left_out else []
-        return [f"{self.sessions:,} sessions", *self.means.remarks()[1:], *lacking]
+        lacking = self.left_out and Note("left_out", n=self.left_out, why="a session")
+        return said(Note("sessions", n=self.sessions), list(self.means.remarks()[1:]), lacking)
 
 
 class _Success(NamedTuple):

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow, numpy_values
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, ColumnError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -181,37 +182,27 @@ class Topics(Shown):
 
     def grids(self) -> list[Grid]:
         """The topics, and the gaps, largest first."""
-        scores = list(self.topics[0].scores) if self.topics else []
-        head = ("topic", "questions", "chunks", "sources", "abstain", "unanswered", *scores, "words")
-        grids = [Grid(head, [_line(topic) for topic in self.topics])]
+        scores = [
+            (name, lambda one, name=name: one.scores[name]) for name in (self.topics[0].scores if self.topics else ())
+        ]
+        rates = (("abstain", "abstain_rate"), ("unanswered", "unanswered_rate"))
+        words = ("words", lambda one: " ".join(one.words[:_WORDS]))
+        number = ("topic", lambda one: str(one.topic))
+        grids = [lines_of(self.topics, number, "questions", "chunks", "sources", *rates, *scores, words)]
         worst = [next(topic for topic in self.topics if topic.topic == gap) for gap in self.gaps]
-        if worst:
-            lines = [(str(topic.topic), _shown(topic.gap), (topic.failed or [""])[0]) for topic in worst]
-            grids.append(Grid(("gap: topic", "failures", "for example"), lines))
-        return grids
+        example = ("for example", lambda one: (one.failed or [""])[0])
+        head = ("gap: topic", number[1])
+        return [*grids, *([lines_of(worst, head, ("failures", "gap"), example)] if worst else [])]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
-        notes = [f"{self.questions:,} questions in {len(self.topics)} topics, seed {self.seed}"]
-        if self.empty:
-            notes.append(f"no question is nearest to {self.empty} of {self.k} clusters, so there are fewer topics")
-        elif len(self.topics) < self.k:
-            notes.append(f"fewer than {self.k} distinct questions, so there are fewer topics than requested")
-        notes.append(
-            f"failures: {self.failure}" if self.failure else "no column identifies failures, so no gaps are listed"
+        return said(
+            Note("topics", n=self.questions, topics=len(self.topics), seed=self.seed),
+            self.empty and Note("empty_clusters", n=self.empty, of=self.k),
+            not self.empty and len(self.topics) < self.k and Note("few_questions", n=self.k),
+            Note("failures", what=self.failure) if self.failure else Note("no_failures"),
+            self.left_out and Note("left_out", n=self.left_out, why="a question or vector"),
         )
-        if self.left_out:
-            notes.append(f"{self.left_out:,} rows without a question or vector were left out")
-        return notes
-
-
-def _line(topic: Topic) -> tuple[str, ...]:
-    figures = (topic.chunks, topic.sources, topic.abstain_rate, topic.unanswered_rate, *topic.scores.values())
-    return str(topic.topic), f"{topic.questions:,}", *map(_shown, figures), " ".join(topic.words[:_WORDS])
-
-
-def _shown(value: float | int | None) -> str:
-    return "" if value is None or value != value else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"  # noqa: PLR0124
 
 
 UNANSWERED = "unanswered"

@@ -21,8 +21,9 @@ from urllib.parse import quote
 
 import tenacity
 
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, OptionError, OutputError
+from fastmetrics.base.notes import Note
 from fastmetrics.metrics.prices import Prices, price_of, price_table
 from fastmetrics.models.calls import REPLY, Answer, Call, Model
 from fastmetrics.tables.addresses import WORK_SUFFIX, as_local, is_url
@@ -293,31 +294,18 @@ class StoredCalls(Shown):
 
     def grids(self) -> list[Grid]:
         """One table."""
-        header = ("model", "endpoint", "outcome", "calls", "read", "written", *self._cost_header, "first", "last")
-        rows = [
-            (
-                row["model"],
-                row["endpoint"],
-                row["outcome"],
-                f"{row['calls']:,}",
-                f"{row['prompt_tokens'] or 0:,}",
-                f"{row['completion_tokens'] or 0:,}",
-                *("–" if row["cost"] is None else f"{row['cost']:,.4g}" for _ in self._cost_header),
-                _day(row["first"]),
-                _day(row["last"]),
-            )
-            for row in self.counts
-        ]
-        return [Grid(header, rows)] if rows else []
-
-    @property
-    def _cost_header(self) -> tuple[str, ...]:
-        return ("cost",) if self.priced else ()
+        days = ((name, lambda row, name=name: _day(row[name])) for name in ("first", "last"))
+        tokens = (
+            ("read", lambda row: row["prompt_tokens"] or 0),
+            ("written", lambda row: row["completion_tokens"] or 0),
+        )
+        cost = ("cost",) if self.priced else ()
+        grid = lines_of(self.counts, "model", "endpoint", "outcome", "calls", *tokens, *cost, *days)
+        return [grid] if self.counts else []
 
     def remarks(self) -> list[str]:
         """The total number of calls."""
-        calls = sum(row["calls"] for row in self.counts)
-        return [f"{calls:,} calls in {self.nbytes:,} bytes; read and written count tokens of the model"]
+        return [Note("calls", n=sum(row["calls"] for row in self.counts), bytes=self.nbytes)]
 
     def to_dict(self) -> dict[str, Any]:
         """The size of the store and the counts of its calls."""

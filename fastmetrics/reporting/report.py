@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
-from fastmetrics.base.display import FigureTable
+from fastmetrics.base.display import NotebookTables
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import Choice, Flag, Optional, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
@@ -31,7 +31,7 @@ INDEX = "report.html"
 
 
 @dataclass(frozen=True)
-class Report(FigureTable):
+class Report(NotebookTables):
     """A written report: its path, the total and shown numbers of rows, and its size."""
 
     path: str

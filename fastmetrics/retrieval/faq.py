@@ -5,7 +5,7 @@ answers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_array, as_text, check_type
-from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.display import NearestRows
 from fastmetrics.base.errors import ColumnError, InputError, quoted
 from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.shared_parameters import Help
@@ -44,7 +44,7 @@ _MOST_NEW_WORDS = 1 << 20  # number of new question words before the vocabulary 
 
 
 @dataclass(frozen=True, eq=False)
-class Match(NotebookTables):
+class Match(NearestRows):
     """The rows most similar to each question, best first.
 
     ``index`` (n, k) int64 are row numbers, ``score`` (n, k) float64 their token-set cosines; -1 and NaN where the
@@ -53,27 +53,7 @@ class Match(NotebookTables):
 
     index: npt.NDArray[np.int64]
     score: npt.NDArray[np.float64]
-
-    def records(self) -> Sequence[Mapping[str, Any]]:
-        """One row per question and place: the number of the row, and its score."""
-        return [
-            {"question": question, "place": place, "row": row, "score": score}
-            for question, pairs in enumerate(map(zip, self.index.tolist(), self.score.tolist()))
-            for place, (row, score) in enumerate(pairs, 1)
-        ]
-
-    def grids(self) -> Sequence[Grid]:
-        """The rows of the first questions with their scores, best first."""
-        heads = ("question", *(f"{place}. row (score)" for place in range(1, self.index.shape[1] + 1)))
-        lines = (
-            (str(question), *(f"{row} ({number(float(score))})" if row >= 0 else "–" for row, score in pairs))
-            for question, pairs in enumerate(map(zip, self.index, self.score))
-        )
-        return [first_rows(heads, lines)]
-
-    def remarks(self) -> Sequence[str]:
-        """How many questions there are, if not all are shown."""
-        return rows_note(len(self.index))
+    _fields = ("question", "index", "score")
 
 
 def match_faq(questions: Any, faq_questions: Any, k: int = 1, *, threads: int | None = None) -> Match:

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, floats_of_arrow, numpy_values
 from fastmetrics.base.columns import is_column
-from fastmetrics.base.display import Grid, Shown, number
+from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, of_hint
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
@@ -107,36 +108,26 @@ class RankResult(Shown):
         """How missing queries, and queries for which a measure is not defined, are scored, if there are any; and the
         measures with a cut-off that no query reaches.
         """
-        zero = self.settings.no_relevant == "zero"
-        absent = (
-            "have no relevant document and score 0; no_relevant='undefined' excludes them from the mean"
-            if zero
-            else "have no relevant document and are excluded from the mean; no_relevant='zero' scores them 0"
-        )
-        pair = "have no retrieved pair of a relevant and another document, and are excluded from the mean"
+        absent = "undefined_zero" if self.settings.no_relevant == "zero" else "undefined_excluded"
         by_count: dict[tuple[int, str], list[str]] = {}
         for measure in self.measures:
-            count = self.n_undefined[measure.name]
-            reason = pair if measure.family.needs == "pairs" else absent
-            by_count.setdefault((count, reason), []).append(measure.name)
-        undefined = [
-            f"{', '.join(names)}: {count:,} of {self.n_scored:,} queries {reason}"
-            for (count, reason), names in by_count.items()
-            if count
-        ]
+            kind = "undefined_pairs" if measure.family.needs == "pairs" else absent
+            by_count.setdefault((self.n_undefined[measure.name], kind), []).append(measure.name)
         beyond = [measure.name for measure in self.measures if (measure.options.get("k") or 0) > self.deepest > 0]
-        short = f"{', '.join(beyond)}: the ranking has at most {self.deepest:,} documents for a query"
-        return [*self.missing_queries.notes, *undefined, *([short] if beyond else [])]
+        return said(
+            self.missing_queries.notes,
+            [Note(kind, names=names, n=n, of=self.n_scored) for (n, kind), names in by_count.items() if n],
+            beyond and Note("short_ranking", names=beyond, n=self.deepest),
+        )
 
     def grids(self) -> list[Grid]:
         """The measures over all queries, each with the number of queries in its mean."""
         n = self.n
-        rows = [(name, number(mean), number(n[name])) for name, mean in self.mean.items()]
-        return [Grid(("measure", "all queries", "n"), rows)]
+        return [lines_of(self.mean.items(), ("measure", "0"), ("all queries", "1"), ("n", lambda item: n[item[0]]))]
 
     def remarks(self) -> list[str]:
         """The number of queries, and the treatment of missing queries and of queries without relevant documents."""
-        return [f"{self.n_scored:,} queries are scored", *self.notes]
+        return [Note("scored_queries", n=self.n_scored), *self.notes]
 
     def to_arrow(self) -> pa.Table:
         """One row per query, ``per_query``."""
@@ -216,40 +207,29 @@ class RankReport(Shown):
         whole = pa.concat_tables(table.replace_schema_metadata() for table in tables)
         return described(whole, first.measures, missing, first.settings, by_ranking)
 
-    def to_arrow(self) -> pa.Table:
+    def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per ranking: its name, the counts of queries, the rule for missing ones, the mean of each measure.
 
         ``n_scored`` are the queries that are scored, also where a measure is undefined and has no part in its mean.
         """
-        results = self.results.values()
-        measures = dict.fromkeys(name for result in results for name in result.mean)
-        return pa.table(
-            {
-                "ranking": pa.array(list(self.results), pa.string()),
-                "n_scored": pa.array([result.n_scored for result in results], pa.int64()),
-                "n_missing": pa.array([len(result.missing) for result in results], pa.int64()),
-                "missing": pa.array([result.settings.missing for result in results], pa.string()),
-                **{name: pa.array([result.mean[name] for result in results], pa.float64()) for name in measures},
-            }
-        )
+        counts = ("n_scored", "n_missing", "missing")
+        every = ((name, result.to_dict()) for name, result in self.results.items())
+        return [
+            {"ranking": name, **{key: one[key] for key in counts}, **self.results[name].mean} for name, one in every
+        ]
 
     def grids(self) -> list[Grid]:
         """One row per ranking."""
-        measures = list(next(iter(self.results.values())).mean)
-        rows = [
-            (
-                name,
-                *(str(count) for count in (result.n_scored, len(result.missing), len(result.unjudged))),
-                *(f"{result.mean[measure]:.4f}" for measure in measures),
-            )
-            for name, result in self.results.items()
-        ]
-        return [Grid(("ranking", "scored", "missing", "unjudged", *measures), rows)]
+        counts = (("scored", "n_scored"), ("missing", "n_missing"), ("unjudged", "n_unjudged"))
+        measures = dict.fromkeys(name for result in self.results.values() for name in result.mean)
+        means = [(name, lambda one, name=name: one["mean"][name]) for name in measures]
+        lines = [{"ranking": name, **result.to_dict()} for name, result in self.results.items()]
+        return [lines_of(lines, "ranking", *counts, *means)]
 
     def remarks(self) -> list[str]:
         """The notes of each ranking, with its name if there are several."""
         noted = [(name, note) for name, result in self.results.items() for note in result.notes]
-        return [f"{name}: {note}" if len(self.results) > 1 else note for name, note in noted]
+        return [Note("of_ranking", name=name, note=note) if len(self.results) > 1 else note for name, note in noted]
 
 
 # Evaluating rankings against judgements: retrieval measures per query, and over the queries.

@@ -16,8 +16,9 @@ import pyarrow.types as pt
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.column_names import COLUMNS, fitting_names, named_columns, passed_over, preset_of, resolve
-from fastmetrics.base.display import Grid, Shown, flat
+from fastmetrics.base.display import Grid, Shown, flat, lines_of, plain
 from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.paths import HOLDS_TEXT
 from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
@@ -73,54 +74,37 @@ class FoundColumns(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All that was found."""
-        return {
-            "preset": self.preset,
-            "columns": {name: vars(column) for name, column in self.columns.items()},
-            "suites": {name: list(metrics) for name, metrics in self.suites.items()},
-            "reads": {name: list(columns) for name, columns in self.reads.items()},
-            "lacking": {name: list(columns) for name, columns in self.lacking.items()},
-            "rest": dict(self.rest),
-            "ambiguous": {name: list(others) for name, others in self.ambiguous.items()},
-        }
+        return plain(self)
 
     def grids(self) -> list[Grid]:
         """The columns, the suites, and the rest of the table."""
-        found = [
-            (name, f"{column.filled:,} of {column.rows:,}", column.fault or _brief(column.first), column.path)
-            for name, column in self.columns.items()
+        filled = ("filled", lambda one: f"{one[1].filled:,} of {one[1].rows:,}")
+        first = ("first value", lambda one: one[1].fault or _brief(one[1].first))
+        others = (("which read", self.reads), ("others also read", self.lacking))
+        columns = ((head, lambda name, of=of: ", ".join(of[name]) or "–") for head, of in others)
+        suites = (("suite", str), ("metrics", lambda name: len(self.suites[name])))
+        rest = islice(self.rest.items(), _SHOWN)
+        grids = [
+            lines_of(self.columns.items(), ("column", "0"), filled, first, ("read from", "1.path")),
+            lines_of(self.suites, *suites, *columns),
+            lines_of(rest, ("not read", "0"), ("type", "1")),
         ]
-        suites = [
-            (name, str(len(metrics)), *(", ".join(columns[name]) or "–" for columns in (self.reads, self.lacking)))
-            for name, metrics in self.suites.items()
-        ]
-        rest = [(path, kind) for path, kind in islice(self.rest.items(), _SHOWN)]
-        return [
-            *([Grid(("column", "filled", "first value", "read from"), found)] if found else []),
-            Grid(("suite", "metrics", "which read", "others also read"), suites),
-            *([Grid(("not read", "type"), rest)] if rest else []),
-        ]
+        return [grid for grid in grids if grid.rows]
 
     def remarks(self) -> list[str]:
         """The preset, and what to type for what was not found."""
-        notes = []
-        if self.preset is not None:
-            notes.append(f"read by the preset {self.preset}: {presets()[self.preset].files}")
-        if len(self.rest) > _SHOWN:
-            notes.append(f"and {len(self.rest) - _SHOWN:,} more that are not read")
-        for name, others in self.ambiguous.items():
-            also = ", ".join(map(repr, others))
-            notes.append(f"{name}: {also} would fit as well; columns={{{name!r}: …}} (--columns {name}=…) says which")
         missing = [name for name in _ASKED if name not in self.columns]
-        if missing:
-            paths = [path for path, kind in self.rest.items() if kind in ("text", "texts", "")][:8]
-            among = f", such as {', '.join(paths)}" if paths else ""
-            way = f"columns={{{missing[0]!r}: …}} (--columns {missing[0]}=…) names a column or path{among}"
-            notes.append(f"not found: {', '.join(missing)}; {way}")
-        if "tool_calls" in self.columns and "expected_tool_calls" not in self.columns:
-            calls = dict.fromkeys(match[1] for path in self.rest if (match := _CALLS.match(path)))
-            way = "--columns expected_tool_calls="
-            notes += [f"the expected calls of tools may be in {path}: {way}{path}" for path in list(calls)[:1]]
-        return notes
+        paths = [path for path, kind in self.rest.items() if kind in ("text", "texts", "")][:8]
+        asked = "tool_calls" in self.columns and "expected_tool_calls" not in self.columns
+        calls = dict.fromkeys(match[1] for path in self.rest if asked and (match := _CALLS.match(path)))
+        more = len(self.rest) - _SHOWN
+        return said(
+            self.preset is not None and Note("preset", name=self.preset, files=presets()[self.preset].files),
+            more > 0 and Note("more_columns", n=more),
+            [Note("ambiguous", name=name, others=list(map(repr, also))) for name, also in self.ambiguous.items()],
+            missing and Note("not_found_such" if paths else "not_found", names=missing, first=missing[0], paths=paths),
+            [Note("expected_calls", path=path) for path in list(calls)[:1]],
+        )
 
 
 def columns(

@@ -15,7 +15,8 @@ from typing import Annotated, Any, TypeVar
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, plain
+from fastmetrics.base.notes import Note
 from fastmetrics.base.progress import COMPILING, WATCHERS, WorkDone
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -53,24 +54,15 @@ class Profile(Shown):
 
     def to_dict(self) -> dict[str, object]:
         """All figures: rows, bytes of input columns, threads, seconds."""
-        return {
-            "rows": self.rows,
-            "bytes": self.nbytes,
-            "threads": self.threads,
-            "elapsed": self.elapsed,
-            "stages": dict(self.stages),
-            "representations": dict(self.representations),
-            "metrics": dict(self.metrics),
-        }
+        return {"bytes" if name == "nbytes" else name: value for name, value in plain(self).items()}
 
     def remarks(self) -> list[str]:
         """The conditions of the measurement."""
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads, whose seconds are added up"
-        speed = f", {self.rows / self.elapsed:,.0f} rows/s" if self.elapsed else ""
+        measured = {"n": self.rows, "seconds": self.elapsed, "threads": self.threads}
+        speed = Note("rows_a_second", speed=self.rows / self.elapsed) if self.elapsed else ""
         return [
-            f"{self.rows:,} rows in {self.elapsed:.3f} s{speed}, on {threads}",
-            "rows/s and MB/s of a line are for that line alone, on one thread; MB is the size of the input columns in "
-            "memory",
+            Note("one_thread" if self.threads == 1 else "many_threads", speed=speed, **measured),
+            Note("of_each_line"),
         ]
 
     def grids(self) -> list[Grid]:

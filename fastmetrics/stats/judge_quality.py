@@ -17,7 +17,7 @@ import numpy as np
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, floats_of_arrow, is_list
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers, as_strings, by_index
-from fastmetrics.base.display import FigureTable, Grid, plain
+from fastmetrics.base.display import Grid, NotebookTables, plain
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
@@ -39,7 +39,7 @@ PERCENTILES = (50, 90, 95, 99)
 
 
 @dataclass(frozen=True)
-class Consistency(FigureTable):
+class Consistency(NotebookTables):
     """Agreement of the repeats of one question; NaN if no row has two scores."""
 
     share: float
@@ -141,7 +141,7 @@ def judge_error_rate(statuses: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Latency(FigureTable):
+class Latency(NotebookTables):
     """Milliseconds: the mean and percentiles (linear interpolation, as NumPy) of ``n`` values; NaN without values."""
 
     n: int
@@ -180,7 +180,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class JudgeDecisions(FigureTable):
+class JudgeDecisions(NotebookTables):
     """The confusion table of decisions, and figures derived from it."""
 
     tp: int
@@ -267,7 +267,7 @@ _FEW = 20
 
 
 @dataclass(frozen=True)
-class Pairwise(FigureTable):
+class Pairwise(NotebookTables):
     """The results of comparing two answers in both orders."""
 
     win_rate: Estimate

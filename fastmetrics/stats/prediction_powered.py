@@ -13,7 +13,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.notes import Note, interval_notes, mark_of
+from fastmetrics.base.notes import Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.stats.estimates import Estimate, Sample, Spread
 from fastmetrics.stats.mean_interval import level_note, mean_interval, spread_interval
@@ -56,10 +56,13 @@ class PoweredMean(Shown):
     def remarks(self) -> Sequence[str]:
         """The value of lambda, and the conditions of validity."""
         estimates = (("prediction-powered", self.powered), ("labels alone", self.plain))
-        notes = [f"lambda {number(self.lam)}", *interval_notes(estimates, self.confidence)]
-        notes += [f"{self.n_no_score:,} labelled rows without a score are left out"] if self.n_no_score else []
-        notes += [f"{self.n_not_judged:,} labels belong to no judged row and are left out"] if self.n_not_judged else []
-        return [*notes, "valid if the labelled rows are a random sample of the judged rows"]
+        return said(
+            Note("lambda", value=number(self.lam)),
+            interval_notes(estimates, self.confidence),
+            self.n_no_score and Note("labelled_no_score", n=self.n_no_score),
+            self.n_not_judged and Note("not_judged", n=self.n_not_judged),
+            Note("random_sample"),
+        )
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str]:

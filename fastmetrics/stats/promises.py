@@ -11,6 +11,7 @@ import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.display import number
+from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Optional, Real, argument
 from fastmetrics.base.shared_parameters import Help
 
@@ -244,13 +245,6 @@ def one_of_each(groups: Ints, seed: int) -> Ints:
 # Cuts in tables and notes.
 
 
-_PROMISES = {
-    "precision": "of the rows from the cut on, at least {target:.0%} are positive",
-    "recall": "of the positive rows, at least {target:.0%} are from the cut on",
-    "risk": "of all rows, at most {target:.0%} are from the cut on and negative",
-}
-
-
 def promise_cells(name: str, entry: Threshold) -> tuple[str, ...]:
     """A line of a table: the promise, the cut, the rows that tested it and the hits."""
     cut = f"none: {_needs(entry)}" if entry.cut is None else number(entry.cut)
@@ -259,18 +253,16 @@ def promise_cells(name: str, entry: Threshold) -> tuple[str, ...]:
 
 def promise_note(name: str, entry: Threshold) -> str:
     """What the cut promises, or that the labels do not suffice."""
-    what = _PROMISES[name].format(target=entry.target)
+    what = Note(f"promise_{name}", target=entry.target)
     if entry.cut is not None:
-        return f"{name}: {what}, with confidence {entry.confidence:g}"
-    return (
-        f"{name}: the labels do not suffice to show that {what}; of rows apart, a third of the groups, {_needs(entry)}"
-    )
+        return Note("promised", name=name, what=what, confidence=entry.confidence)
+    return Note("not_promised", name=name, what=what, needs=_needs(entry))
 
 
 def _needs(entry: Threshold) -> str:
     """About how many rows a promise without a cut needs."""
     if entry.needed_low is None:
-        return "no number would do"
+        return Note("needs_none")
     if entry.needed_high is None:
-        return f"it needs {entry.needed_low:,} or more, if any number does"
-    return f"it needs about {entry.needed_low:,} to {entry.needed_high:,}"
+        return Note("needs_more", low=entry.needed_low)
+    return Note("needs", low=entry.needed_low, high=entry.needed_high)

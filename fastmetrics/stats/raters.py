@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, narrowest
 from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
-from fastmetrics.base.display import FigureTable, Grid, number
+from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.estimates import Estimate, Interval
@@ -296,7 +296,7 @@ class PairAgreement:
 
 
 @dataclass(frozen=True)
-class Agreement(FigureTable):
+class Agreement(NotebookTables):
     """Agreement of raters: kappa of each pair, and Krippendorff's alphas.
 
     Figures that the ratings do not support are NaN: weighted kappas and the ordinal alpha of words without an order,

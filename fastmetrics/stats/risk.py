@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.columns import as_array, by_index
-from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.display import Grid, NotebookTables, head_of, rows_note
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
 from fastmetrics.base.errors import ColumnError, InputError
 
@@ -44,8 +44,7 @@ class RiskCoverage(NotebookTables):
 
     def grids(self) -> Sequence[Grid]:
         """The first rows."""
-        rows = zip(self.coverage, self.risk, self.confidence, strict=True)
-        return [first_rows(("coverage", "risk", "confidence"), (tuple(map(number, map(float, row))) for row in rows))]
+        return [head_of(self.to_arrow())]
 
     def remarks(self) -> Sequence[str]:
         """How many rows there are, if not all are shown."""

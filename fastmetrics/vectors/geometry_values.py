@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.display import Grid, Shown
+from fastmetrics.base.display import Grid, Shown, lines_of, plain
 from fastmetrics.base.errors import InputError, UnknownNameError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import ExactWork, Neighbours, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.vectors.pair_scan import BLOCK, Floats, Join, Space, Survey, join, nearest_of, survey, zero_note
+from fastmetrics.vectors.pair_scan import BLOCK, Floats, Join, Space, Survey, join, nearest_of, survey
 from fastmetrics.vectors.vector_arrays import METRICS, Ids, Metric, Vectors, VectorsLike, one_blas_thread
 
 _SHARE = 0.95
@@ -107,12 +108,8 @@ class Geometry(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Every value under its name; ``estimates`` as a dictionary of dictionaries without unknown parts."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain["estimates"] = {
-            name: {key: value for key, value in asdict(estimate).items() if value is not None}
-            for name, estimate in self.estimates.items()
-        }
-        return plain
+        known = {name: {k: v for k, v in vars(one).items() if v is not None} for name, one in self.estimates.items()}
+        return {**plain(self), "estimates": known}
 
     @property
     def figures(self) -> dict[str, float]:
@@ -122,20 +119,23 @@ class Geometry(Shown):
 
     def grids(self) -> list[Grid]:
         """The values."""
-        values = {name: value for name, value in self.to_dict().items() if name != "estimates"}
-        shown = {name: f"{value:.9g}" if isinstance(value, float) else str(value) for name, value in values.items()}
-        return [Grid(("figure", "value"), list(shown.items()))]
+        values = [(name, value) for name, value in self.to_dict().items() if name != "estimates"]
+        return [
+            lines_of(
+                values,
+                ("figure", "0"),
+                ("value", lambda one: f"{one[1]:.9g}" if isinstance(one[1], float) else str(one[1])),
+            )
+        ]
 
     def remarks(self) -> list[str]:
         """The zero vectors, and the accuracy of the values that are estimated."""
         zeros = self.n_zero_norm if self.metric == "cosine" else 0
-        estimated = [f"{name}: {_shown(estimate)}" for name, estimate in self.estimates.items()]
-        return [*zero_note(zeros, "rows", "distance 1 to every row stands for it"), *estimated]
-
-
-def _shown(estimate: GeometryEstimate) -> str:
-    error = "" if estimate.standard_error is None else f"; standard error {estimate.standard_error:.2g}"
-    return f"{estimate.method}; sample of {estimate.sample:,}{error}"
+        estimated = [
+            Note("estimated" if one.standard_error is None else "estimated_within", name=name, **vars(one))
+            for name, one in self.estimates.items()
+        ]
+        return said(zeros and Note("zero_rows", n=zeros), estimated)
 
 
 class _Pairs(NamedTuple):

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -18,7 +18,7 @@ from pyarrow import feather
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.display import Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.display import Grid, NearestRows, lines_of
 from fastmetrics.base.errors import FileFormatError, InputError, OutputError, UnknownNameError
 from fastmetrics.base.options import ExactWork, Neighbours, Real, Rows, Seed, argument
 from fastmetrics.base.shared_parameters import Help
@@ -53,7 +53,7 @@ _TIMED, _TIMED_SECONDS = 256, 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbors(NotebookTables):
+class Neighbors(NearestRows):
     """The k nearest rows of each query, nearest first, equally near ones by row number.
 
     ``ids`` (n, k) int64 are row numbers, −1 if there were fewer than k rows; ``distances`` (n, k) float64 are
@@ -69,34 +69,16 @@ class Neighbors(NotebookTables):
     metric: str
     recall: float
     recall_sample: int
+    _fields = ("query", "ids", "distances")
 
     @property
     def scores(self) -> Floats:
         """Higher is nearer: cosine similarity, negated Euclidean distance, scalar product."""
         return 1.0 - self.distances if self.metric == "cosine" else -self.distances
 
-    def records(self) -> Sequence[Mapping[str, Any]]:
-        """One row per query and place: the number of the row, and its distance."""
-        return [
-            {"query": query, "place": place, "row": row, "distance": distance}
-            for query, pairs in enumerate(map(zip, self.ids.tolist(), self.distances.tolist()))
-            for place, (row, distance) in enumerate(pairs, 1)
-        ]
-
     def grids(self) -> Sequence[Grid]:
         """The method, and the neighbours of the first queries with their distances."""
-        measured = (self.method, self.metric, number(self.recall), number(self.recall_sample))
-        heads = ("query", *(f"{place}. row (distance)" for place in range(1, self.ids.shape[1] + 1)))
-        lines = (
-            (str(query), *(f"{row} ({number(float(distance))})" if row >= 0 else "–" for row, distance in pairs))
-            for query, pairs in enumerate(map(zip, self.ids, self.distances))
-        )
-        settings = Grid(("method", "metric", "recall", "recall_sample"), [measured])
-        return [settings, first_rows(heads, lines)]
-
-    def remarks(self) -> Sequence[str]:
-        """How many queries there are, if not all are shown."""
-        return rows_note(len(self.ids))
+        return [lines_of([self], "method", "metric", "recall", "recall_sample"), *super().grids()]
 
 
 def nearest(

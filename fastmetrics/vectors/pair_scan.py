@@ -70,16 +70,6 @@ def zero_vectors(vectors: Vectors, threads: int) -> int:
     return int((survey(vectors, threads).norms == 0).sum())
 
 
-def zero_note(n: int, rows: str, effect: str) -> list[str]:
-    """A note that ``n`` of the ``rows`` have no cosine, and what follows; none without such a row.
-
-    >>> zero_note(2, "queries", "such a ranking says nothing")
-    ['2 zero vectors among the queries, whose cosine is undefined: such a ranking says nothing']
-    """
-    vectors = f"{n:,} zero vector{'s' * (n != 1)}"
-    return [f"{vectors} among the {rows}, whose cosine is undefined: {effect}"] if n else []
-
-
 class Space:
     """The finite rows of some vectors as points around their mean; directions for cosine, the rows as they are for dot.
 

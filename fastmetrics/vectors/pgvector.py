@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list
 from fastmetrics.base.column_names import is_id, kept_columns
-from fastmetrics.base.display import FigureTable, Grid
+from fastmetrics.base.display import Grid, NotebookTables
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, OptionError, OutputError
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
@@ -189,7 +189,7 @@ _BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class LoadedVectors(FigureTable):
+class LoadedVectors(NotebookTables):
     """The table that was written: its rows, the dimension of its vectors, and the method of its index."""
 
     table: str

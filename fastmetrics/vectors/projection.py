@@ -19,9 +19,10 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.display import Grid, Shown, number, row_count
+from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.drawing import PALETTE, canvas, label
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Choice, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -291,29 +292,17 @@ class Points(Shown):
 
     def grids(self) -> list[Grid]:
         """The figures."""
-        figures = {name: value for name, value in self.to_dict().items() if value is not None}
-        shown = {
-            name: ", ".join(map(number, value)) if isinstance(value, tuple) else value
-            for name, value in figures.items()
-        }
-        return [
-            Grid(
-                ("figure", "value"),
-                [(name, value if isinstance(value, str) else number(value)) for name, value in shown.items()],
-            )
-        ]
+        figures = [item for item in self.to_dict().items() if item[1] is not None]
+        return [lines_of(figures, ("figure", "0"), ("value", "1"))]
 
     def remarks(self) -> list[str]:
         """The rows behind the projection."""
-        notes = []
-        if self.placed:
-            whole = f"the trustworthiness is that of {row_count(self.sampled)}, and zero vectors are not among them"
-            sample = f"{self.method} of a sample of {self.sampled:,}; {self.placed:,} rows placed by their neighbours"
-            notes.append(whole if self.method == "pca" else sample)
-        if self.left_out:
-            reason = "not finite" if self.method == "pca" else "not finite, or all zero"
-            notes.append(f"{row_count(self.left_out)} without a place: {reason}")
-        return notes
+        pca = self.method == "pca"
+        return said(
+            self.placed and pca and Note("trustworthiness", n=self.sampled),
+            self.placed and not pca and Note("placed", method=self.method, n=self.sampled, placed=self.placed),
+            self.left_out and Note("no_place" if pca else "no_place_or_zero", n=self.left_out),
+        )
 
 
 _CATEGORIES = 10

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import resolve
-from fastmetrics.base.display import FIRST, Grid, NotebookTables, first_rows, number, rows_note
+from fastmetrics.base.display import FIRST, Grid, NotebookTables, lines_of, rows_note
 from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import as_local, shown_address
@@ -24,7 +25,7 @@ from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.pair_scan import zero_note, zero_vectors
+from fastmetrics.vectors.pair_scan import zero_vectors
 from fastmetrics.vectors.vector_arrays import Ids, Vectors, VectorsLike, vectors_and_ids
 
 # The queries of a search: vectors, or texts and the embedder that makes vectors of them, in files or in memory.
@@ -145,12 +146,9 @@ class SearchRankings(NotebookTables):
     def grids(self) -> Sequence[Grid]:
         """The settings with what was measured, and the first rankings."""
         measured = {**{name: str(value) for name, value in self.settings.items()}, **self.latency.shown()}
-        heads = ("id", "retrieved_ids", "retrieved_scores")
-        lines = (
-            (str(row["id"]), ", ".join(map(str, row["retrieved_ids"])), ", ".join(map(number, row["retrieved_scores"])))
-            for row in self.table.slice(0, FIRST).select(heads).to_pylist()
-        )
-        return [Grid(tuple(measured), [[*measured.values()]]), first_rows(heads, lines)]
+        first = self.table.slice(0, FIRST).to_pylist()
+        number = ("id", lambda row: str(row["id"]))
+        return [lines_of([measured], *measured), lines_of(first, number, "retrieved_ids", "retrieved_scores")]
 
     def remarks(self) -> Sequence[str]:
         """How many rankings there are, if not all are shown, and which say nothing."""
@@ -159,7 +157,7 @@ class SearchRankings(NotebookTables):
     @property
     def notes(self) -> list[str]:
         """A note on zero vectors, if there are any."""
-        return zero_note(self.n_zero_norm, "queries", "such a ranking says nothing")
+        return said(self.n_zero_norm and Note("zero_queries", n=self.n_zero_norm))
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured, with the latencies in milliseconds."""

@@ -152,5 +152,5 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
             fm.judge(path, settings, output=tmp_path / f"{model}.parquet")
     table = program("judge", "store", tmp_path / "s.sqlite", "--prices", tmp_path / "prices.json").out.splitlines()
     assert table[0].split() == ["model", "endpoint", "outcome", "calls", "read", "written", "cost", "first", "last"]
-    assert [line.split()[6] for line in table[1:3]] == ["0.0003", "–"]
+    assert [line.split()[6] for line in table[1:3]] == ["0.000300", "–"]
     assert "cost" not in program("judge", "store", tmp_path / "s.sqlite").out.splitlines()[0].split()
