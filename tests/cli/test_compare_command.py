@@ -41,18 +41,6 @@ def test_runs_with_equal_names_are_shown_by_path(files):
     assert list(found.systems) == ["a/scores.parquet", "b/scores.parquet", "old.parquet", "old.parquet (2)"]
 
 
-def test_program_errors_name_the_next_step(files):
-    assert "choose one of --json" in program("compare", "old.parquet", "new.parquet", "--json", "--latex").err
-    lonely = program("compare", "old.parquet")
-    assert (lonely.code, "the runs: expected at least two runs, got one" in lonely.err) == (3, True)
-    pq.write_table(NEW.drop(["id"]), "noid.parquet")
-    refused = program("compare", "old.parquet", "noid.parquet")
-    assert (refused.code, "pair rows with --pairing position" in refused.err) == (3, True)
-    assert program("compare", "old.parquet", "new.parquet", "-m", "token_f2").code == 2
-    short = program("compare", "old.parquet", "new.parquet", "--names", "old")
-    assert (short.code, short.err) == (2, "error: --names has 1 names for 2 runs\n")
-
-
 @pytest.mark.parametrize(
     ("command", "again"),
     [

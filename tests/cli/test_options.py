@@ -61,14 +61,6 @@ def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "('r', '-', 'up', Settings(width=9))\n"
 
 
-def test_a_value_that_is_none_of_a_few_is_named_with_these() -> None:
-    done = program("report", "a.parquet", "-o", "r.html", "--language", "de")
-    assert (done.code, done.err.splitlines()[-1]) == (
-        2,
-        "Error: Invalid value for '--language': 'de' is not one of en, ru",
-    )
-
-
 def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
     names = {name for name in COMMANDS if " " in name} | {"profile one", "of compare", "of validate"}
     for name, command in all_commands().items():
@@ -79,48 +71,9 @@ def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
             assert not named or (name, option) in {("report", "usage")} or "written by" in text, (name, option, named)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("summarize", "s.jsonl", "--plot", "x.svg"), "--plot goes with --by or --intervals or --histograms"),
-        (("summarize", "s.jsonl", "--histograms", "-o", "x.csv"), "--output goes with --worst"),
-        (("summarize", "s.jsonl", "--primary", "--histograms"), "choose one of --histograms and --primary"),
-        (("summarize", "s.jsonl", "s.jsonl", "--histograms"), "--histograms shows one run, not 2"),
-        (("summarize", "s.jsonl", "-m", "token_f1"), "--metrics goes with --by or --intervals or"),
-        (("compare", "a.run", "b.run", "--qrels", "q", "--margin", "0.1"), "--margin goes with files of scores"),
-        (("compare", "a.jsonl", "b.jsonl", "--depth", "3"), "--depth goes with --qrels"),
-    ],
-)
-def test_an_option_of_another_way_is_refused(
-    tmp_path: Any, monkeypatch: Any, words: tuple[str, ...], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    jsonl(tmp_path / "s.jsonl", {"id": 1, "token_f1": 0.5})
-    done = program(*words)
-    assert (done.code, done.out) == (2, "")
-    assert said in done.err
-
-
 def test_an_unknown_option_of_no_way_is_none() -> None:
     with pytest.raises(OptionError, match="wide= goes with --table"):
         Arguments({"wide": True}, {"wide": False}).check_of("--mean", {"--mean": (), "--table": ("wide",)})
-
-
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (("worst-rows",), "'summarize'"),
-        (("list-runs",), "'runs list'"),
-        (("judge-report",), "'judge report'"),
-        (("judge", "raport"), "'judge report'"),
-        (("scor",), "'score'"),
-        (("check-dataset",), "'logs check'"),
-    ],
-)
-def test_an_unknown_command_names_the_nearest(words: tuple[str, ...], meant: str) -> None:
-    done = program(*words)
-    assert (done.code, done.out) == (2, "")
-    assert f"no command '{words[-1]}'; did you mean {meant}?" in done.err
 
 
 def arrived(monkeypatch: pytest.MonkeyPatch, place: str, *words: object) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.cli.commands import load
 from fastmetrics.cli.terminal import message_with_options, print_folded
-from tests.support.program import ENVIRONMENT, command, jsonl, program, unfolded
+from tests.support.program import ENVIRONMENT, command, jsonl, unfolded
 
 rank, score = load("rank"), load("score")
 WRITTEN = [
@@ -99,19 +99,6 @@ def test_listed_lines_are_folded_below_the_text_beside_their_name(monkeypatch, c
     assert printed[-1].startswith("  words")
     assert max(map(len, printed)) <= 40
     assert unfolded(" ".join(printed)) == unfolded(" ".join(lines))
-
-
-def test_messages_name_arguments_or_options_of_the_caller(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    table = jsonl(tmp_path / "t.jsonl", {"output": "a", "response": "b"})
-    for options, said in (
-        (["--on-error", "x", "--columns", "answer=output"], "--on-error x: expected 'fail' or 'skip'"),
-        ((), "columns 'output' and 'response' both match 'answer'; choose one with --columns answer=..."),
-    ):
-        done = program("score", table, "-o", "o.parquet", *options)
-        assert said in done.err
-    with pytest.raises(InputError, match=r"choose one with columns=\{'answer': \.\.\.\}$"):
-        fm.score({"output": ["a"], "response": ["b"]})
 
 
 def run(script):

@@ -42,23 +42,6 @@ def test_json_is_strict_for_undefined_values(tmp_path):
     assert printed["total_samples"] == 1
 
 
-def test_unreadable_input_and_unwritable_output_raise(vectors):
-    folder = vectors.parent
-    for name in ("folder.npy", "folder.parquet", "folder.arrow"):
-        (folder / name).mkdir()
-        done = program("vectors", "geometry", folder / name)
-        assert done.code == 3
-        assert done.err.startswith(f"error: {folder / name}: the folder contains no files of the formats parquet, ")
-    (folder / "index").mkdir()
-    done = program("vectors", "index", folder / "absent.npy", "-o", folder / "index")
-    assert (done.code, done.err) == (4, f"error: {folder / 'index'}: exists already\n")
-    done = program("vectors", "index", vectors, "-o", vectors / "index")
-    assert (done.code, done.err.startswith("error: cannot write ")) == (4, True)
-    done = program("vectors", "geometry", vectors, "--seed", "-1")
-    assert done.code == 2
-    assert "seed" in done.err
-
-
 def test_geometry_prints_the_precision_of_estimates(vectors):
     shown = unfolded(str(fm.vectors.geometry(vectors, metric="euclidean", exact_work=1.0, sample=10)))
     assert re.search(r"avg_pairwise_distance: [^:]*sample of 200,000; standard error", shown)
