@@ -477,13 +477,15 @@ class ScoreMetadata:
         settings = (self.scores or {}).get(score)
         return settings if isinstance(settings, Mapping) else {}
 
-    def range_of(self, score: str) -> tuple[float, float] | None:
-        """The lowest and the highest score of a judged column, from its rubric; None if unknown."""
-        match self.settings_of(score).get("range"):
-            case [int() | float() as low, int() | float() as high]:
-                return float(low), float(high)
-            case _:
-                return None
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The lowest and the highest score of judged columns, from their rubrics."""
+        ranges = {}
+        for score in self.scores or ():
+            match self.settings_of(score).get("range"):
+                case [int() | float() as low, int() | float() as high]:
+                    ranges[score] = float(low), float(high)
+        return ranges
 
     def n_unread(self, score: str) -> int:
         """The number of rows without a score since they hold a value that could not be read."""

@@ -298,7 +298,7 @@ def _ranged(score: Score, stored: Callable[[], ScoreMetadata]) -> Score:
     """The score of a judge's column with the range of its rubric."""
     if not isinstance(score.metric, JudgedMetric):
         return score
-    return replace(score, metric=score.metric.within(stored().range_of(score.metric.name)))
+    return replace(score, metric=score.metric.within(stored().ranges.get(score.metric.name)))
 
 
 def plan(

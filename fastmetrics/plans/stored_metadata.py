@@ -53,8 +53,8 @@ class Declared:
     @classmethod
     def of(cls, metric: Metric, spec: str) -> Declared:
         """The declaration of a metric with options; one that is called by its label, such as ``mrr``, has no other."""
-        is_label = not spec.startswith(metric.name)
-        labels = {} if is_label else labels_of(metric.labels, spec.removeprefix(metric.name))
+        has_own = bool(metric.labels) and spec.startswith(metric.name)
+        labels = labels_of(metric.labels, spec.removeprefix(metric.name)) if has_own else {}
         return cls(spec, metric.better, metric.bounds, metric.statistics, labels, metric.reading)
 
     @classmethod

@@ -42,7 +42,7 @@ from fastmetrics.results.aligned_scores import with_row_ids
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.heat_maps import HeatMap
-from fastmetrics.results.main_metric import first_metrics
+from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_columns import declared_better
 from fastmetrics.results.score_table import ScoreTable, is_unscored, open_runs, open_scores, run_of
@@ -539,7 +539,9 @@ def _first_metric(run: ScoreTable, names: Sequence[str], options: ReportOptions)
     """The place of the metric by which the rows open: the main one, else the first with a direction and scores."""
     scored = [name for name in names if not np.isnan(run.values(name)).all()] or names
     better = declared_better(names, run.declared)
-    firsts = first_metrics(scored, run.spec, {name: better.get(name) for name in scored}, options.main)
+    firsts = first_metrics(
+        concerns_of(scored, run.spec), run.spec, {name: better.get(name) for name in scored}, options.main
+    )
     return names.index(next(iter(firsts.values()), scored[0])) if names else 0
 
 

@@ -334,7 +334,8 @@ class AlignedScores:
         """The scores of a metric in the common order and precision, NaN where the run has no finite score."""
         if self.repetition(run) is not None:
             return self.states(run, metric).values
-        values = rounded(self.runs[run].values(metric), self.precision(metric))
+        values, precision = self.runs[run].values(metric), self.precision(metric)
+        values = values if precision is None else rounded(values, precision)
         infinite = np.isinf(values)
         self.infinite[self.runs[run].name, metric] = int(infinite.sum())
         return self.placed(run, np.where(infinite, np.nan, values) if infinite.any() else values, np.nan)

@@ -23,7 +23,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
-from fastmetrics.results.main_metric import concern_of, first_metrics
+from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.score_table import (
@@ -147,10 +147,14 @@ class Cell:
             interval = change.interval(how)
             has_a, has_b = self.data.has[a], self.data.has[b]
             n_paired = len(change.first) if isinstance(change, PairedMeans) else int((has_a & has_b).sum())
+            alone, others = int((has_a & ~has_b).sum()), int((has_b & ~has_a).sum())
+            all_a, all_b = change.before, change.after
+            if alone or others:
+                all_a, all_b = self.data.value(a), self.data.value(b)
             figures: dict[str, Any] = {
                 "n_paired": n_paired,
-                "n_only_baseline": int((has_a & ~has_b).sum()),
-                "n_only_other": int((has_b & ~has_a).sum()),
+                "n_only_baseline": alone,
+                "n_only_other": others,
                 "mean_baseline": change.before,
                 "mean_other": change.after,
                 "delta": change.delta,
@@ -159,8 +163,8 @@ class Cell:
                 "interval": interval.kind,
                 "interval_note": interval.note,
                 "n_clusters": change.n_clusters,
-                "all_baseline": self.data.value(a),
-                "all_other": self.data.value(b),
+                "all_baseline": all_a,
+                "all_other": all_b,
                 **change.signs(self.better),
                 **({} if how.margin is None else change.margins(self.better, how.margin)),
             }
@@ -295,7 +299,8 @@ def compare(
     for grouping in groupings:
         divided, segments_by = units.divided(grouping)
         parts += [(divided, segment.name, segment.rows) for segment in segments_by]
-    first = first_metrics(names, loaded[0].spec, ways, main)
+    concerns = concerns_of(names, loaded[0].spec)
+    first = first_metrics(concerns, loaded[0].spec, ways, main)
     main = next((name for name in first.values() if ways[name] is not None), None)
     sizes = _sizes_of_families(len(names), len(parts) - 1, len(loaded), main is not None)
     how = replace(how, resamples=how.patterns(1 if correction == "none" else max(sizes.values())))
@@ -330,7 +335,7 @@ def compare(
         differences=[
             *notes,
             *paired.notes,
-            *_rounded_notes(loaded, names),
+            *_rounded_notes(loaded, [name for name in names if name in counted or paired.precision(name)]),
             *_segment_notes(paired, groupings),
             *paired.repeat_notes,
             *paired.infinite_notes,
@@ -342,7 +347,7 @@ def compare(
         margin=margin,
         first_metrics=first,
         main=main,
-        concerns={name: concern_of(name, loaded[0].spec(name)) for name in names},
+        concerns=concerns,
         missing=missing,
     )
     return replace(found, turned=found.turned_by(_corrected(others, correction, main)))

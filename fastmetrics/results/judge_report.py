@@ -621,13 +621,13 @@ def judge_report(
             notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
             if np.isnan(truth.truth).all():
                 notes.append(f"{run.name}: no judged row has a label; is the sheet filled in?")
-        unknown = [axis for axis in axes if ((ranges or {}).get(axis) or run.metadata.range_of(axis)) is None]
+        unknown = [axis for axis in axes if ((ranges or {}).get(axis) or run.metadata.ranges.get(axis)) is None]
         if unknown:
             told = f"the range of {', '.join(unknown)} is unknown without its rubric"
             notes.append(f"{run.name}: {told}; 1 to 5 is assumed")
         for axis in axes:
             settings = run.metadata.settings_of(axis)
-            span = (ranges or {}).get(axis) or run.metadata.range_of(axis)
+            span = (ranges or {}).get(axis) or run.metadata.ranges.get(axis)
             how = AxisOptions(
                 span or _FIVE,
                 settings.get("kind"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -87,8 +87,16 @@ def _place(name: str, spec: str, concern: Concern) -> tuple[int, bool]:
     return order.index(base) if base in order else len(order), cut != str(_CUT)
 
 
+def concerns_of(names: Iterable[str], specs: Callable[[str], str]) -> dict[str, Concern]:
+    """The concern of each column of scores."""
+    return {name: concern_of(name, specs(name)) for name in names}
+
+
 def first_metrics(
-    names: Sequence[str], specs: Callable[[str], str], better: Mapping[str, Better], main: str | None = None
+    concerns: Mapping[str, Concern],
+    specs: Callable[[str], str],
+    better: Mapping[str, Better],
+    main: str | None = None,
 ) -> dict[Concern, str]:
     """The metric of each concern that stands for it, that of the main metric first.
 
@@ -98,13 +106,13 @@ def first_metrics(
     for an unknown ``main``, ``OptionError`` for one without a direction.
 
     >>> ways = {"token_f1": "higher", "token_recall": "higher", "total_tokens": "lower", "answer_words": None}
-    >>> first_metrics(list(ways), str, ways)
+    >>> first_metrics(concerns_of(ways, str), str, ways)
     {'quality': 'token_recall', 'cost': 'total_tokens', 'form': 'answer_words'}
-    >>> first_metrics(list(ways), str, ways, "token_f1")["quality"]
+    >>> first_metrics(concerns_of(ways, str), str, ways, "token_f1")["quality"]
     'token_f1'
     """
     chosen: dict[Concern, str] = {}
-    concerns = {name: concern_of(name, specs(name)) for name in names}
+    names = list(concerns)
     if main is not None:
         column = column_named(main, names)
         if column not in names:
@@ -116,7 +124,7 @@ def first_metrics(
     of_concern: dict[Concern, list[str]] = {concern: [] for concern in CONCERNS}
     for name, concern in concerns.items():
         fits = name in _FIRST["form"] if concern == "form" else better[name] is not None
-        if fits and not is_cost(name):
+        if fits and not (concern == "cost" and is_cost(name)):
             of_concern[concern].append(name)
     for concern, some in of_concern.items():
         if some and concern not in chosen:

@@ -119,8 +119,8 @@ def stored_declarations(metadata: ScoreMetadata) -> dict[str, Declared]:
 
     Raises ``FileFormatError`` for another structure.
     """
-    ranges = {name: metadata.range_of(name) for name in metadata.scores or () if is_axis(name)}
-    judged = {name: Declared(name, "higher", bounds) for name, bounds in ranges.items() if bounds is not None}
+    ranges = metadata.ranges.items()
+    judged = {name: Declared(name, "higher", bounds) for name, bounds in ranges if is_axis(name)}
     stored = (metadata.declared or {}).items()
     return {**judged, **{name: Declared.of_json(name, declaration) for name, declaration in stored}}
 
@@ -166,14 +166,13 @@ def declared_better(names: Iterable[str], stored: Stored) -> dict[str, Better]:
     its family.
     """
     names = list(names)
-    better: dict[str, Better] = {name: "higher" for name in names if is_axis(name)}
-    better |= {name: "lower" for name in names if is_cost(name)}
-    better |= {name: declaration.better for name, declaration in declared(names, stored).items()}
-    return better | {name: _of_measure(name) for name in names if name not in better}
+    better = {name: declaration.better for name, declaration in declared(names, stored).items()}
+    return better | {name: _undeclared_better(name) for name in names if name not in better}
 
 
-def _of_measure(name: str) -> Better:
-    """The direction of a measure of rankings, such as ``recall@100``; None for any other name."""
+def _undeclared_better(name: str) -> Better:
+    if is_axis(name) or is_cost(name):
+        return "lower" if is_cost(name) else "higher"
     try:
         return measure(name).family.better if is_measure(name) else None
     except FastmetricsError:

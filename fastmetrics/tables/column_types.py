@@ -126,7 +126,7 @@ def fields_of(schema: pa.Schema) -> dict[str, pa.DataType]:
     paths: dict[str, pa.DataType] = {}
 
     def add(path: str, type_: pa.DataType) -> None:
-        while is_list(type_):
+        while pt.is_nested(type_) and is_list(type_):
             path, type_ = f"{path}[]", type_.value_type
         for inner in type_ if pt.is_struct(type_) else ():
             paths[f"{path}.{inner.name}"] = inner.type

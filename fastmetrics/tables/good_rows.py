@@ -60,11 +60,11 @@ def _text_within(array: pa.Array) -> Iterator[pa.Array]:
     """The texts of an array, of its lists and of its objects."""
     if is_text(array.type):
         yield array
-    elif is_list(array.type):
-        yield from _text_within(array.flatten())
     elif pt.is_struct(array.type):
         for field in array.flatten():
             yield from _text_within(field)
+    elif pt.is_nested(array.type) and is_list(array.type):
+        yield from _text_within(array.flatten())
 
 
 def raw_text(batch: pa.RecordBatch, row: int) -> str:

@@ -147,4 +147,4 @@ def test_metadata_that_are_no_object_raise(text):
     [({"range": [1, 5]}, (1.0, 5.0)), ({"range": [1]}, None), ({"range": "15"}, None), ({}, None), (7, None)],
 )
 def test_range_of_a_rubric(settings, expected):
-    assert ScoreMetadata(scores={"judge_x": settings}).range_of("judge_x") == expected
+    assert ScoreMetadata(scores={"judge_x": settings}).ranges.get("judge_x") == expected

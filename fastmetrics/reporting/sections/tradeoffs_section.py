@@ -14,7 +14,7 @@ from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import number
 from fastmetrics.base.token_counts import COUNTS, TOTAL
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
-from fastmetrics.results.main_metric import first_metrics
+from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.score_columns import declared_better
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.sums import exact_mean
@@ -82,7 +82,9 @@ def _quality(runs: Sequence[ScoreTable], axes: Sequence[str], main: str | None) 
     better = {**dict.fromkeys(shared), **declared_better(shared, runs[0].declared)}
     costs = {*axes, _LATENCY, *COUNTS}
     quality = [name for name in shared if better[name] and name not in costs and not is_cost(name)]
-    first = first_metrics(quality, runs[0].spec, better, main if main in quality else None).values()
+    first = first_metrics(
+        concerns_of(quality, runs[0].spec), runs[0].spec, better, main if main in quality else None
+    ).values()
     return list(dict.fromkeys([*first, *quality]))[:_SHOWN]
 
 
