@@ -27,6 +27,7 @@ from fastmetrics.base.public_names import HOMES, load, spelled
 from fastmetrics.base.shared_parameters import PARAMETERS, helps
 from fastmetrics.cli import program
 from fastmetrics.cli.commands import COMMANDS, all_commands
+from fastmetrics.cli.options import FURTHER
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
 from fastmetrics.metrics.source_names import source_names
 from fastmetrics.metrics.suites import FAMILIES
@@ -295,7 +296,7 @@ def commands_page() -> str:
     """docs/reference/commands.md: every command with its arguments, options and defaults, and the exit codes."""
     parts = [f"# Command line\n\n{NOTE}", markdown(program.__doc__)]
     for name, call in all_commands().items():
-        arguments, options = _parameters(call)
+        arguments, options = _parameters(call, reading=name == "columns")
         usage = " ".join(["fastmetrics", name, "[OPTIONS]", *(value for value, _ in arguments)])
         parts += [f"## {name}", COMMANDS[name].summary, markdown(call.__doc__), f"```text\n{usage}\n```"]
         if arguments:
@@ -305,15 +306,16 @@ def commands_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _parameters(call: Callable[..., Any]) -> tuple[list[tuple[str, str]], list[tuple[str, ...]]]:
-    """The arguments and the options of a command, as Typer will read them off its annotations."""
+def _parameters(call: Callable[..., Any], *, reading: bool) -> tuple[list[tuple[str, str]], list[tuple[str, ...]]]:
+    """The arguments and the options of a command; those of reading, which every command has, only with ``reading``."""
+    left_out = ["help_all", *(() if reading else FURTHER["how files are read"])]
     arguments: list[tuple[str, str]] = []
     options: list[tuple[str, ...]] = []
     hints = typing.get_type_hints(call, include_extras=True)
     for name, parameter in inspect.signature(call).parameters.items():
         info = typing.get_args(hints[name])[1]
         required = parameter.default is inspect.Parameter.empty
-        if getattr(info, "hidden", False):
+        if name in left_out:
             continue
         if isinstance(info, typer.models.ArgumentInfo):
             value = info.metavar or name.upper()

@@ -45,8 +45,9 @@ def readable(function: Any) -> Any:
     """The same function, whose ``help()`` shows plain types, and below its text what each parameter means."""
     if not inspect.isfunction(function) or hasattr(function, "__signature__"):
         return function
-    hints, signature = typing.get_type_hints(function), inspect.signature(function)
-    parameters = [one.replace(annotation=_Type(hints[one.name])) for one in signature.parameters.values()]
+    types = {name: _Type(hint) for name, hint in typing.get_type_hints(function).items()}
+    signature, none = inspect.signature(function), inspect.Parameter.empty
+    parameters = [one.replace(annotation=types.get(one.name, none)) for one in signature.parameters.values()]
     meanings = [
         textwrap.fill(f"{name}: {text}", 100, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
         for name, text in helps(function).items()
@@ -54,7 +55,7 @@ def readable(function: Any) -> Any:
     if meanings:
         function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", PARAMETERS, *meanings])
     function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=parameters, return_annotation=_Type(hints["return"])
+        parameters=parameters, return_annotation=types.get("return", none)
     )
     return function
 

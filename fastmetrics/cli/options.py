@@ -411,16 +411,13 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
                 fields = [option for each in found for option in each.parameters]
                 options.append(_Options(fields, name, typing.get_origin(wanted) or wanted))
         handed_over += [name] if wanted is Arguments else []
-    parameters = [
-        option.replace(annotation=with_placeholder(option.annotation)) for each in options for option in each.parameters
-    ]
-    # The options of reading are accepted by all commands, and shown by one.
+    parameters = [option for each in options for option in each.parameters]
+    # The options of reading and of calls are accepted by many commands, and shown where they are asked for.
     taken |= {option.name for option in parameters}
     [*beside] = itertools.chain.from_iterable(each.parameters for each in options_of(ReadSettings, taken, {}))
-    parameters = [
-        _hidden(option) if option.name in _READING and command.__name__ != "columns_command" else option
-        for option in (*parameters, *beside)
-    ]
+    further = {name for names in FURTHER.values() for name in names}
+    parameters = [option.replace(annotation=with_placeholder(option.annotation)) for option in (*parameters, *beside)]
+    parameters = [_hidden(option) if option.name in further else option for option in parameters]
     defaults = {option.name: option.default for option in parameters}
 
     @functools.wraps(command)
@@ -446,8 +443,9 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
             result = command(**named, **arguments)
         print_result(result, {form: texts[form] for form in forms})
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    shown = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+    run.__signature__ = inspect.Signature([*parameters, shown])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, shown)}
     return run
 
 
@@ -476,7 +474,25 @@ def _standard_output() -> Iterator[str]:
         echo(path.read_text(encoding="utf-8"), nl=False, as_is=True)
 
 
-_READING = tuple(inspect.signature(ReadSettings).parameters)
+FURTHER = {
+    "how files are read": tuple(inspect.signature(ReadSettings).parameters),
+    "how calls are made": ("structured", "retry", "max_unparsed", "keep_replies", "context_window"),
+}
+"""Groups of options that a help page names, and shows with ``--help-all``."""
+
+
+def _help_all(ctx: typer.Context, is_set: bool) -> None:
+    """Print the help page with the options of ``FURTHER``."""
+    if is_set:
+        for option in ctx.command.params:
+            option.hidden = False  # type: ignore[attr-defined]
+        echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", callback=_help_all, is_eager=True, hidden=True, help="Show all options and exit.")
+]
 
 
 def _hidden(option: inspect.Parameter) -> inspect.Parameter:
@@ -484,7 +500,8 @@ def _hidden(option: inspect.Parameter) -> inspect.Parameter:
     kind, *marks = typing.get_args(option.annotation)
     marks = [copy.copy(mark) for mark in marks]
     for mark in marks:
-        mark.hidden = True
+        if isinstance(mark, typer.models.ParameterInfo):
+            mark.hidden = True
     return option.replace(annotation=Annotated[(kind, *marks)])
 
 

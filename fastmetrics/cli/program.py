@@ -45,6 +45,7 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.threads import cores
 from fastmetrics.cli.commands import COMMANDS, SECTIONS, TOP, Command, Group, load
 from fastmetrics.cli.exits import Stopped, unexpected_errors
+from fastmetrics.cli.options import FURTHER
 from fastmetrics.cli.terminal import discard_output, echo, message_with_options, open_streams, print_error, unprintable
 
 # The pages of ``--help``: commands in groups, and options with placeholders that a reader knows.
@@ -70,9 +71,11 @@ class CommandHelp(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
-        if any(getattr(param, "hidden", False) for param in self.params):
-            formatter.write_paragraph()
-            formatter.write_text("How files are read (--format, --delimiter, --records …): fastmetrics columns --help")
+        hidden = {param.name: param.opts[0] for param in self.params if getattr(param, "hidden", False)}
+        for group, names in FURTHER.items() if hidden else ():
+            if options_ := [hidden[name] for name in names if name in hidden]:
+                formatter.write_paragraph()
+                formatter.write_text(f"With --help-all, {group}: {', '.join(options_)}")
 
     def _arguments(self) -> list[Any]:
         return [param for param in self.params if param.param_type_name == "argument"]

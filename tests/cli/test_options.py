@@ -53,7 +53,7 @@ def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture
     command = flat(shown)
     options = inspect.signature(command).parameters
     assert [*options][:4] == ["rows", "marks", "order", "width"]
-    assert [*options][4:] == [*inspect.signature(ReadSettings).parameters], "every command takes those of reading"
+    assert [*options][4:-1] == [*inspect.signature(ReadSettings).parameters], "every command takes those of reading"
     marks = options["marks"].annotation.__metadata__[0]
     assert (marks.help, marks.metavar, marks.param_decls) == ("The sign of a row.", "SIGN", ("-s",))
     assert (options["width"].default, options["order"].default) == (80, "up")

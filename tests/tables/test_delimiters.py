@@ -170,6 +170,5 @@ def test_every_command_takes_the_options_of_reading_and_one_shows_them(tmp_path)
     assert "human" in done.out + done.err
     assert "delimiter" not in done.err
     for command in ("score", "validate", "classification", "logs check"):
-        page = program(*command.split(), "--help").out
-        assert ("--delimiter TEXT" in page, "fastmetrics columns --help" in " ".join(page.split())) == (False, True)
-    assert "--delimiter TEXT" in program("columns", "--help").out
+        pages = [program(*command.split(), option).out for option in ("--help", "--help-all")]
+        assert [("--delimiter" in page, "--delimiter TEXT" in page) for page in pages] == [(True, False), (True, True)]
