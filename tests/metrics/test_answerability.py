@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.metric import REGISTRY
 from tests.reference import answerability as oracle
@@ -119,15 +118,6 @@ def test_null_label_without_reference_is_unknown():
     assert fm.summarize(made)["correct_abstention"].n_missing == 1
 
 
-@pytest.mark.parametrize("name", [*NAMES, "abstention_f1"])
-def test_table_without_answerability_raises(name):
-    message = "'answerable', or 'reference'"
-    with pytest.raises(ColumnError, match=f"{name} needs the column {message}; the table has: 'answer'"):
-        fm.score({"answer": ["Paris"]}, [name, "answer_rate"])
-    with pytest.raises(TypeError, match=rf"{name}\(\) needs the columns {message}"):
-        getattr(fm, name)(["Paris"])
-
-
 def test_suite_omits_metrics_without_answerability():
     assert fm.score({"answer": ["Paris"]}, suites="answerability").schema.names == [
         "abstained",
@@ -136,12 +126,6 @@ def test_suite_omits_metrics_without_answerability():
     ]
     whole = fm.score({"answer": ["Paris"], "reference": ["Paris"]}, suites="answerability").schema.names
     assert set(NAMES) < set(whole)
-
-
-@pytest.mark.parametrize("odd", [[1, 2], [0.5, 1.0], [-1, 0], [math.inf, 0.0]])
-def test_labels_are_true_or_false(odd):
-    with pytest.raises(InputError, match=r"column 'answerable', row \d: expected true or false, got "):
-        fm.correct_abstention(["Paris"] * 2, odd)
 
 
 @pytest.mark.parametrize("labels", [[1, 0], [1.0, 0.0], [True, False], np.array([True, False])])

@@ -611,11 +611,6 @@ def test_choices_with_labels(given: Any, tmp_path: Path) -> None:
     assert fm.summarize(tmp_path / "o.csv")["choice_match"].mean == 0.75
 
 
-def test_objects_without_texts_say_what_is_expected() -> None:
-    with pytest.raises(fm.errors.ColumnError, match=r"column 'choices': expected a list of texts, .* path within"):
-        of_choices(["B"], ["B"], {"x": [1], "y": "b"})
-
-
 def test_labels_may_be_other_letters() -> None:
     given = {"text": CITIES, "label": ["F", "G", "H"]}
     assert of_choices(["(G)", "Paris", "Answer: H"], ["G"] * 3, given) == [1.0, 1.0, 0.0]

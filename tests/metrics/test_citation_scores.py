@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError
 from fastmetrics.text.citation_marks import as_numbers, with_plain_marks
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import citations as oracle
@@ -147,15 +146,6 @@ def test_missing_inputs():
     made = fm.score(table, "citation_precision,citation_recall", embedder=EMBEDDER)
     for name in ("citation_precision", "citation_recall"):
         assert made[name].to_pylist() == [1.0, None, 0.0, None, 0.5]
-
-
-def test_ids_are_one_for_each_context():
-    for ids, got in ([["a"], ["a", "b"]], 2), ([["a"], []], 0):
-        message = f"column 'context_ids', row 1: expected an id for each of 1 contexts, got {got}"
-        with pytest.raises(ColumnError, match=message):
-            both(["Apples."] * 2, [["Apples"]] * 2, ids)
-    with pytest.raises(ColumnError, match="expected lists of strings or of whole numbers"):
-        both(["Apples."], [["Apples"]], ["a"])
 
 
 @pytest.mark.slow

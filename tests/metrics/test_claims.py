@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
 from tests.reference import claims
 from tests.support import strategies
@@ -134,13 +133,6 @@ def test_a_missing_input_has_no_score() -> None:
 def test_no_rows_make_no_scores() -> None:
     assert fm.verdict([], [], []).tolist() == []
     assert fm.score(pa.table({"answer": pa.array([], pa.string())}), ["coherence"]).num_rows == 0
-
-
-def test_invalid_options_raise() -> None:
-    with pytest.raises(OptionError, match="window"):
-        fm.hallucination(["a"], [["a"]], window=-1)
-    with pytest.raises(OptionError, match="stop_words"):
-        fm.keyword_completeness(["a"], ["a"], stop_words="the")
 
 
 @given(st.lists(st.tuples(texts, texts, st.lists(texts, min_size=1, max_size=2)), min_size=1, max_size=4))

@@ -4,7 +4,6 @@ import ast
 import json
 import math
 import pickle
-import re
 import subprocess
 import sys
 
@@ -96,85 +95,6 @@ def test_a_resumed_run_notices_another_file(tmp_path):
     assert parse(str(path)).metric.code != first
 
 
-def test_columns_that_a_table_lacks_are_named(tmp_path):
-    path = str(written(tmp_path))
-    with pytest.raises(fm.errors.ColumnError, match=r"mine reads the column 'judge_x' of scores"):
-        fm.score({"answer": ["a"], "reference": ["a"]}, path)
-    with pytest.raises(fm.errors.ColumnError, match=r"mine \(token_f1\) needs the column 'reference'"):
-        fm.score({"answer": ["a"], "judge_x": [1.0]}, path)
-    with pytest.raises(fm.errors.ColumnError, match="judge_x"):
-        fm.score({"answer": ["a"], "reference": ["a"], "judge_x": ["good"]}, path)
-
-
-def on_one_line(text):
-    """The text of a file with each of its lists on one line."""
-    return re.sub(r"\[\s+([^\[\]]*?),\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("format = 3\nfastmetrics = '9.1'", r"of format 2, got 3, by fastmetrics 9\.1"),
-        ("format = 1\nkind = 'boosting'", "of format 2, got 1.*fit the score again"),
-        ("", "does not state its format"),
-        ("format = 2", "cannot be read: 'bounds' is missing; fit it again"),
-        ("format = ", "in TOML"),
-        ("\0", "in TOML"),
-    ],
-)
-def test_a_file_of_another_kind_is_an_error(text, message, tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(fm.errors.FileFormatError, match=message):
-        fm.score(rows(3), str(path))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("knots = [0.0, 0.5, 1.0]", "knots = [0.0, 0.5, 0.5]", "token_f1: knots must rise"),
-        ("heights = [-1.0, 0.2, 1.0]", "heights = [-1.0, nan, 1.0]", "finite numbers"),
-        ('kind = "logistic"', 'kind = "step"', "logistic or linear"),
-        ("bounds = [0.0, 1.0]", "bounds = [1.0, 0.0]", "bounds that rise"),
-        ("heights = [-1.0", f"heights = [{10**400}", "OverflowError|finite|large"),
-        ("knots = [0.0, 0.5, 1.0]", "knots = [-1.7e308, 0.5, 1.7e308]", r"up to 1e\+150"),
-        ("intercept = -0.3", "intercept = 1e151", r"up to 1e\+150"),
-        ("intercept = -0.3", "intercept = nan", "read: intercept: expected a finite number"),
-        ("intercept = -0.3", f"intercept = {10**400}", "cannot be read"),
-        ("bounds = [0.0, 1.0]", "bounds = [nan, 1.0]", "bounds: expected a finite number"),
-        ("bounds = [0.0, 1.0]", "bounds = [0.0]", "bounds: expected two numbers"),
-        ("missing = 0.1", "missing = nan", "a finite number"),
-        ("rows = 100", "rows = 'many'", "a finite number"),
-        ("cut = 0.6", "cut = nan", "a finite number"),
-        ("cut = 0.6", "cut = 'high'", "a finite number"),
-        ("intercept = -0.3", f"intercept = {'[' * 5000}", "in TOML"),
-        ('metric = "token_f1"', "metric = 3", "expected str"),
-        ('column = "judge_x"', "column = 3", "expected str"),
-        ('metric = "token_f1"', 'metric = "mine.toml"', "cannot read another one"),
-        ('metric = "token_f1"', "metric = \"verdict(fitted='mine.toml')\"", "cannot read another one"),
-        ('metric = "token_f1"', 'metric = "token_f9"', "unknown metric 'token_f9'"),
-        ('metric = "token_f1"', 'metric = "corpus_bleu"', "depends on all rows"),
-        ('metric = "token_f1"', "metric = \"tfidf_cosine(idf='corpus')\"", "depends on all rows"),
-    ],
-)
-def test_a_changed_file_is_checked(old, new, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = written(tmp_path, thresholds=CUTS)
-    text = on_one_line(path.read_text(encoding="utf-8"))
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(fm.errors.FileFormatError, match=message):
-        fm.score(rows(3), str(path))
-
-
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(fm.errors.FileFormatError, match="cannot be read"):
-        fm.score(rows(3), str(tmp_path / "none.toml"))
-    path = str(written(tmp_path))
-    with pytest.raises(fm.errors.UnknownNameError, match="option"):
-        fm.score(rows(3), f"{path}(k=3)")
-
-
 @pytest.mark.parametrize(("better", "order"), [("higher", (0.0, 0.5, 1.0)), ("lower", (1.0, 0.5, 0.0))])
 def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_path):
     path = written(tmp_path, thresholds=CUTS, better=better)
@@ -184,32 +104,6 @@ def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_p
     ]
     assert scored.column(1).to_pylist() == expected
     assert {0.0, 0.5, 1.0} <= set(expected)
-
-
-def test_a_verdict_needs_thresholds(tmp_path):
-    with pytest.raises(fm.errors.OptionError, match="no threshold"):
-        fm.score(rows(3), f"verdict(fitted={str(written(tmp_path))!r})")
-    with pytest.raises(fm.errors.OptionError, match=r"fm\.score"):
-        fm.verdict(["q"], ["a"], [["c"]], fitted="mine.toml")
-
-
-@pytest.mark.parametrize("name", ["token_f1", "", "a,b", "id"])
-def test_a_name_that_means_something_else_is_an_error(name, tmp_path):
-    path = written(tmp_path)
-    with pytest.raises(fm.errors.OptionError, match="name"):
-        fm.score(rows(3), f"{path}(name={name!r})")
-    path.write_text(path.read_text(encoding="utf-8").replace('name = "mine"', f'name = "{name}"'), encoding="utf-8")
-    with pytest.raises(fm.errors.OptionError, match=r"mine\.toml: option 'name'"):
-        fm.score(rows(3), str(path))
-
-
-def test_two_files_of_one_name_are_told_apart(tmp_path):
-    (tmp_path / "other").mkdir()
-    paths = [str(written(tmp_path)), str(written(tmp_path / "other", intercept=0.5))]
-    with pytest.raises(
-        fm.errors.OptionError, match=r"two metrics have the name 'mine': .*mine\.toml and .*mine\.toml; give"
-    ):
-        fm.score(rows(3), paths)
 
 
 PLUGIN = """

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.errors import ColumnError, InputError
 from tests.reference import cases, lexical
 from tests.support import strategies
 
@@ -218,12 +217,6 @@ def test_empty_and_null_columns(name: str, options: dict[str, Any]) -> None:
             assert np.isnan(score(a, b, **options)).all(), disguise
 
 
-@BY_TEXT
-def test_lists_of_texts_are_refused(name: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="got a list of 3"):
-        getattr(fm, name)([["a", "b", "c"], ["d"]], **options)
-
-
 @BY_PAIR
 def test_huge_cells(name: str, options: dict[str, Any], full: bool) -> None:
     """Megabytes in one cell, ten at full size, and as many different tokens in one row, beside small rows."""
@@ -233,25 +226,6 @@ def test_huge_cells(name: str, options: dict[str, Any], full: bool) -> None:
     assert ours.tolist() == expect(name, [("x", few), (few, few), ("x", "x")], options)
     long = " ".join(f"token{number}" for number in range(10_000 * size))
     check(name, [(long, long[: len(long) // 2]), (long, "token9999")], options)
-
-
-@BY_PAIR
-def test_columns_of_unequal_length_are_refused(name: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"3.*2|2.*3"):
-        getattr(fm, name)(["a", "b", "c"], ["a", "b"], **options)
-
-
-@BY_PAIR
-@pytest.mark.parametrize("column", ["one string", [{"a": 1}, {"a": 2}], [b"\xff", b"a"]])
-def test_what_is_no_column_of_text_is_refused(name: str, options: dict[str, Any], column: Any) -> None:
-    with pytest.raises(ColumnError):
-        getattr(fm, name)(column, ["a", "b"], **options)
-
-
-@BY_PAIR
-def test_lists_where_one_text_is_expected_are_refused(name: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="got a list of 3"):
-        getattr(fm, name)([["a", "b", "c"], ["d"]], ["a", "b"], **options)
 
 
 @BY_NAME

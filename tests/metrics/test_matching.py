@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import Floats
-from fastmetrics.base.errors import OptionError
 from tests.reference import matching
 from tests.support import strategies
 
@@ -54,9 +53,3 @@ def test_a_long_row_takes_time_in_proportion_to_its_length() -> None:
     """Naive search would compare 2 · 10¹¹ words."""
     answer, reference = "a " * 1_000_000, "a " * 400_000 + "b"
     assert fm.cover_match([answer, answer + "b"], [reference] * 2).tolist() == [0.0, 1.0]
-
-
-def test_an_unknown_requirement() -> None:
-    requirement: Any = "each"
-    with pytest.raises(OptionError, match=r"'require' expects 'any' or 'all', got 'each'"):
-        fm.cover_match(["a"], ["a"], require=requirement)

@@ -70,8 +70,6 @@ def test_functions_take_groups_too() -> None:
     assert fm.retrieval_recall([["a", "x"]], [[["a", "b"], ["c"]]]).tolist() == [0.5]
     assert fm.retrieval_recall([[1, 9]], [[[1, 2], [3]]]).tolist() == [0.5]
     assert fm.reciprocal_rank([["x", "a", "c"]], [[["a", "b"], ["c"]]], k=2).tolist() == [0.25]
-    with pytest.raises(fm.errors.ColumnError, match="grades are for plain lists of relevant ids, not for groups"):
-        fm.retrieval_recall([["a"]], [[["a"]]], [[1]])
 
 
 def test_an_id_may_be_in_several_groups() -> None:

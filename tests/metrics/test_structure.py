@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from fastmetrics.metrics.batch import Batch, Unread
 from tests.reference import lexical, structure
 from tests.support import strategies
@@ -336,25 +335,6 @@ def _odd(batch: Batch) -> Any:
     return np.array([text == "odd" for text in batch.columns["answer"].to_pylist()])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fields": "a"}, "'a' has no rule"),
-        ({"fields": "a=nonsense"}, "unknown metric 'nonsense'"),
-        ({"fields": "a=latency_ms"}, "no metric from 0 to 1 of an answer and a reference"),
-        ({"fields": "a=wer"}, "no metric from 0 to 1"),
-        ({"fields": "a[0]=ignore"}, "no path of names and"),
-        ({"fields": 5}, "expects paths"),
-        ({"absolute": -0.1}, "'absolute' expects"),
-        ({"relative": float("nan")}, "'relative' expects"),
-        ({"lists": "sorted"}, "'ordered' or 'any'"),
-    ],
-)
-def test_options_that_say_nothing(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        fm.json_match(["1"], ["1"], **options)
-
-
 SCHEMA = {
     "type": "object",
     "properties": {"a": {"type": "integer"}, "s": {"type": "string", "pattern": "^x+$"}, "t": {"$ref": "#/$defs/t"}},
@@ -374,20 +354,6 @@ def test_a_schema_by_text_mapping_or_file(tmp_path: Path) -> None:
     path.write_text(json.dumps(SCHEMA))
     deep = [f'{{"a": 1, "t": {"[" * levels}{"]" * levels}}}' for levels in (98, 100, 100_000)]
     np.testing.assert_array_equal(fm.json_valid(deep, schema=str(path)), [1, np.nan, np.nan])
-
-
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ("nowhere.json", "nowhere.json"),
-        ('{"type": 5}', "5 is not valid"),
-        ("{", "'schema' expects a JSON Schema"),
-        ('{"$ref": "https://example.org/schema"}', "leads to no place within it"),
-    ],
-)
-def test_a_schema_that_is_none(schema: str, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        fm.json_valid(["1"], schema=schema)
 
 
 SQL_PIECES = st.sampled_from(

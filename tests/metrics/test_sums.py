@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from tests.support.program import jsonl, program
 
@@ -101,11 +100,6 @@ def test_a_rule_on_the_sum_of_no_scores_is_not_met() -> None:
     (checked,) = fm.gate({"idk_citations": pa.array([None, None], pa.float64())}, ["idk_citations.sum <= 0"])
     assert (checked.met, checked.n) == (False, 0)
     assert math.isnan(checked.value)
-
-
-def test_unknown_statistics_name_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown statistic 'total'; known: sum, trimmed, and p0 to p100"):
-        fm.summarize({"own": [1.0]}, statistics={"own": ["total"]})
 
 
 def test_a_metric_of_ones_own_may_declare_the_sum() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables.opening import open_source
 from tests.reference import packages
@@ -119,8 +118,3 @@ def test_unreadable_rows_are_not_counted_as_documents(tmp_path: Path) -> None:
         assert found.rejected == len(bad)
         made.append(pq.read_table(tmp_path / f"{len(bad)}.parquet")[spec].to_pylist())
     assert made[0] == made[1]
-
-
-def test_tfidf_errors() -> None:
-    with pytest.raises(OptionError, match="idf"):
-        fm.tfidf_cosine(["a"], ["a"], idf="table")

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 NAN = math.nan
@@ -351,24 +350,6 @@ def test_money_has_significant_digits_and_a_sum() -> None:
     text = str(fm.summarize(scores))
     assert all(words in text for words in ("0.000530", "cost.sum", "0.00159"))
     assert "[0.00045" in str(fm.results.summarize_by(scores))
-
-
-@pytest.mark.parametrize(
-    ("prices", "error", "said"),
-    [
-        (None, OptionError, "cost needs prices="),
-        ({"a": {"input": 1, "output": 1}, "b": {"input": 1, "output": 1}}, OptionError, "needs the column 'model'"),
-        ({"a": {"input": 1}}, FileFormatError, "expected .*cached_input"),
-        ({"a": {"input": 1, "output": 1, "cached": 1}}, FileFormatError, "expected .*cached_input"),
-        ({"a": {"input": -1, "output": 1}}, FileFormatError, "the price of 'a'"),
-        (3, OptionError, "prices=3: expected prices of a million tokens"),
-    ],
-)
-def test_prices_that_do_not_fit_are_refused(prices: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        fm.score({"prompt_tokens": [1], "completion_tokens": [1]}, "cost", prices=prices)
-    with pytest.raises(ColumnError, match="cost needs the column 'cost', or 'prompt_tokens' and 'completion_tokens'"):
-        fm.score({"answer": ["x"]}, "cost", prices=PRICES)
 
 
 # Two hundred exports made by a script that knows the truth: none silently wrong, and what is unread counted exactly.

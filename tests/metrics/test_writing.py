@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from tests.reference import writing
 from tests.support import strategies
 
@@ -96,19 +94,6 @@ def test_weights_shift_the_overall_score() -> None:
         columns = (question, answer) if name in ("writing_completeness", "length_score") else (answer,)
         columns = (answer, question) if name == "structure_score" else columns
         assert fm.overall_quality(question, answer, weights=weights) == getattr(fm, name)(*columns)
-
-
-@pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5, 0.5, 0, 0), (2, -1, 0, 0, 0)])
-def test_weights_must_sum_to_one(weights: tuple[float, ...]) -> None:
-    with pytest.raises(OptionError, match="weights"):
-        fm.overall_quality(["a"], ["b"], weights=weights)
-
-
-def test_unknown_languages_and_folders_raise(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="language"):
-        fm.coherence(["a"], language="fr")
-    with pytest.raises(OptionError, match="lexicons"):
-        fm.coherence(["a"], lexicons=str(tmp_path / "none"))
 
 
 def test_custom_folder_replaces_a_list(tmp_path: Path) -> None:

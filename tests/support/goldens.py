@@ -73,7 +73,7 @@ class Golden:
 
     def error(self, name: str, call: Callable[[], object], error: Any, *names: str) -> None:
         """A call fails (or warns) with this class or exit code, names what it must, and says what it did."""
-        message = message_of(call, error).replace(str(self.here), "FOLDER")
+        message = message_of(call, error).replace(str(self.here), "FOLDER").replace(fm.__version__, "VERSION")
         for word in names:
             assert re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message), f"{word!r} is not named: {message}"
         if self.write:
