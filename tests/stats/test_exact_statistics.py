@@ -8,7 +8,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.errors import InputError
 from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.results.summary import summarize
 from fastmetrics.stats.sums import State
@@ -122,9 +122,3 @@ def test_failed_rows_differ_from_undefined_rows():
 def test_a_reader_without_a_batch_still_names_its_columns():
     summary = summarize(pa.RecordBatchReader.from_batches(pa.schema([("f1", pa.float64())]), []))
     assert (list(summary), summary["f1"].n, summary.n_rows) == (["f1"], 0, 0)
-
-
-def test_parts_whose_columns_come_in_another_order_are_not_added_up():
-    one = pa.table({"a": [1.0], "b": [2.0]})
-    with pytest.raises(ColumnError, match="differ in their score columns: 'b', 'a'"):
-        summarize([one, one.select(["b", "a"])])

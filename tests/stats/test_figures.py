@@ -126,8 +126,6 @@ def test_clusters_widen_the_intervals_of_agreement():
     labels = pa.table({"ann": table["ann"], "bob": table["bob"], "session": clusters})
     validated = fm.validate({"fit": rng.random(180)}, labels, raters="ann,bob", cluster="session")
     assert validated.raters.intervals == grouped.intervals
-    with pytest.raises(fm.FastmetricsError, match="there are 180 units, but clusters= has 2"):
-        fm.stats.agreement(table, clusters=[1, 2])
 
 
 def test_a_perfect_figure_has_an_interval_below_it():

@@ -14,7 +14,6 @@ import pytest
 from scipy.optimize import minimize
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError
 from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.mean_interval import mean_interval
 
@@ -58,8 +57,6 @@ def test_repeats_of_a_row_are_one_row():
     assert fm.stats.pairwise(first, second, rows=list(range(90))) == fm.stats.pairwise(first, second)
     partial = fm.stats.pairwise(["A", None, "A", None], ["A", None, None, None], rows=[1, 1, 2, 3])
     assert (partial.n, partial.n_one_order, partial.n_none) == (1, 1, 1)
-    with pytest.raises(InputError, match="2 pairs of verdicts, but rows= has 1"):
-        fm.stats.pairwise(["A", "A"], ["A", "A"], rows=[1])
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, lambda marks: pa.chunked_array([marks])])
@@ -80,17 +77,11 @@ def test_only_identical_answers_leave_no_flips():
     assert (found.n, found.n_identical, found.win_rate.value) == (2, 2, 0.5)
     assert math.isnan(found.flips.value)
     assert fm.stats.pairwise(["A"], ["B"], identical=[True]).first_place.value != 1.0
-    with pytest.raises(InputError, match="1 pairs of verdicts, but identical= has 2"):
-        fm.stats.pairwise(["A"], ["B"], identical=[True, False])
 
 
 def test_empty_input_is_undefined_and_invalid_verdicts_raise():
     found = fm.stats.pairwise([None], ["A"])
     assert (found.n, math.isnan(found.win_rate.value), found.n_one_order) == (0, True, 1)
-    with pytest.raises(InputError, match="second order, row 1: expected 'A', 'B', 'tie' or null, got 'C'"):
-        fm.stats.pairwise(["A", "A"], ["A", "C"])
-    with pytest.raises(InputError, match="has 1 verdicts and the second 2"):
-        fm.stats.pairwise(["A"], ["A", "B"])
 
 
 def test_strengths_equal_choix():
@@ -131,23 +122,6 @@ def test_intervals_contain_the_strengths():
         found = fm.stats.bradley_terry(contests(wins))
         held += sum(found[f"s{i}"].low <= true[i] <= found[f"s{i}"].high for i in range(3))
     assert held / trials / 3 == pytest.approx(0.95, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("played", "said"),
-    [
-        ([], "expected at least one contest"),
-        ([("a", "b", None)], "expected at least one contest"),
-        ([("a", "b", "a")], "b lost all contests with a"),
-        ([("a", "b", "tie"), ("b", "c", "b")], "c lost all contests with a, b"),
-        ([("a", "b", "tie"), ("c", "d", "tie")], r"no contests connect these groups of systems: a, b \| c, d"),
-        ([("a", "a", "a")], "contest 0: 'a' is compared with itself"),
-        ([("a", "b", "c")], "contest 0: expected 'a', 'b', 'tie' or null, got 'c'"),
-    ],
-)
-def test_undefined_strengths_have_a_note(played, said):
-    with pytest.raises(InputError, match=said):
-        fm.stats.bradley_terry(played)
 
 
 def test_published_position_bias_of_judges(data_folder):

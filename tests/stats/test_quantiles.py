@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import trim_mean
 
-from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.stats.sums import State, named_statistics
 from tests.results.test_summary import FLOATS
 
@@ -39,8 +38,3 @@ def test_trimmed_mean_equals_scipy() -> None:
     values = np.random.default_rng(1).lognormal(6, 1, 1_003)
     found = named_statistics(State(), ["trimmed"], lambda: np.array_split(np.append(values, np.nan), 7))
     assert found["trimmed"] == pytest.approx(trim_mean(values, 0.1), rel=1e-14)
-
-
-def test_percentile_above_100_raises() -> None:
-    with pytest.raises(UnknownNameError, match="p0 to p100"):
-        named_statistics(State(), ["p101"], lambda: [np.ones(2)])
