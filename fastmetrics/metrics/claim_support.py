@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from fastmetrics.base.arrays import Bytes, Flags, Floats, Ids, Ints, Memo, Text, Tokens, text_of_strings
 from fastmetrics.base.limits import SIZES
@@ -144,6 +145,30 @@ class Anchors:
     def unsupported_shares(self) -> Floats:
         """The share of each answer's anchors that are not supported; 0 without anchors."""
         return divide(self.unsupported, self.counts, empty=0.0)
+
+    def in_text(self, only_unsupported: bool) -> Ints:
+        """The places of the anchors in the order of the texts."""
+        order = np.lexsort((self.starts, self.rows))
+        return order[~self.supported[order]] if only_unsupported else order
+
+    def texts(self, text: Text, places: Ints) -> pa.Array:
+        """The words of the anchors at these places."""
+        starts, sizes = self.starts[places], (self.stops - self.starts)[places]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        letters = text.data[np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(letters))]
+        return pa.Array.from_buffers(pa.large_string(), len(places), buffers).cast(pa.string())
+
+    def unsupported_texts(self, text: Text, of_rows: Flags) -> pa.Array:
+        """For some of the answers the words of the anchors that are not supported, and no words for the others."""
+        places = self.in_text(only_unsupported=True)
+        places = places[of_rows[self.rows[places]]]
+        return pa.ListArray.from_arrays(self.bounds_of(places), self.texts(text, places))
+
+    def bounds_of(self, places: Ints) -> pa.Array:
+        """Where the anchors of each answer begin and end among those at ``places``."""
+        sizes = np.bincount(self.rows[places], minlength=self.n_answers)
+        return pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
 
 
 def anchors(answer: Passage, contexts: Passage, window: int) -> Anchors:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats
 from fastmetrics.base.errors import Argument, OptionError
@@ -15,7 +16,7 @@ from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.batch import Batch, Need, Options, ScoresIn, Unread
 from fastmetrics.metrics.fitted_file import FittedModel, RowScores, digest_of, model_of
 from fastmetrics.metrics.metric import Metric
-from fastmetrics.metrics.verdict import FAIL, PASS, WARN
+from fastmetrics.metrics.verdict import FAIL, PASS, WARN, in_words
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,12 @@ class FittedVerdict(FittedMetric):
         best, worst = (PASS, FAIL) if self.model.better == "higher" else (FAIL, PASS)
         verdicts = np.where(scores >= high, best, np.where(scores < low, worst, WARN))
         return np.where(present, verdicts, np.nan), present
+
+    beside = ("word",)
+
+    def texts(self, batch: Batch, options: Options, scores: Floats) -> Sequence[pa.Array]:
+        """The verdicts as words."""
+        return [in_words(scores)]
 
 
 def cuts(model: FittedModel) -> tuple[float, float]:

@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.column_names import COLUMNS
@@ -235,6 +237,15 @@ class Corpus:
     ``finish`` gets a function that reads them."""
 
 
+@dataclass(frozen=True)
+class Explained:
+    """Columns of text beside a metric's score: ``score_word`` for the column ``word``."""
+
+    columns: tuple[str, ...]
+    texts: Callable[..., Sequence[pa.Array]]
+    """Makes the columns; called with the scores, then as the metric's function is."""
+
+
 # Declaration of a metric: one decorated function, from which the rest of the package reads everything.
 #
 # The parameters name the input columns, their annotations name the representation, and keyword-only parameters are
@@ -284,6 +295,7 @@ class Metric:
     caution: Cautions | Callable[[Options], Cautions] = None
     cannot_read: Callable[[Batch, Options], Iterable[Unread]] | None = None
     reading: Reading | None = None
+    explained: Explained | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Metric], tuple[Any, ...]]:
         """Other processes find the declaration by name in its module, or run the plugin that declares it."""
@@ -369,6 +381,19 @@ class Metric:
         """One score per row, and whether the row is complete; the score of an incomplete row is NaN."""
         scores, present = self._call(batch, options)
         return scores if scores.dtype == np.float64 and present.all() else np.where(present, scores, np.nan), present
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns of text beside the score, behind its name."""
+        return () if self.explained is None else self.explained.columns
+
+    def texts(self, batch: Batch, options: Options, scores: Floats) -> Sequence[pa.Array]:
+        """The columns of text beside the scores, null for a row that lacks an input."""
+        assert self.explained is not None
+        batch, columns, present = self._ready(batch, options)
+        arguments = {column: self.needs[column].of(batch, column, options) for column in columns}
+        texts = self.explained.texts(scores, **arguments, **self.own(options))
+        return [pc.if_else(pa.array(present), text, None) for text in texts]
 
     def row_counts(self, batch: Batch, options: Options) -> tuple[Any, Flags, list[Unread]]:
         """Each row's counts or stored data for a corpus metric, whether the row counts, and which are unread."""
@@ -509,6 +534,9 @@ def metric(
         Mapping[str, str] | None,
         Help('The meanings of columns that no other metric reads: {"tools_used": "the tools that were called"}.'),
     ] = None,
+    explained: Annotated[
+        Explained | None, Help("Columns of text beside the score, a ``fastmetrics.metrics.metric.Explained``.")
+    ] = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function as a metric; ``fastmetrics.<name>`` then calls it with raw columns.
 
@@ -566,6 +594,7 @@ def metric(
             caution=caution,
             cannot_read=unread,
             reading=reading,
+            explained=explained,
         )
         _check_free(declared)
         REGISTRY[declared.name] = declared

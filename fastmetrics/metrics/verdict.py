@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
 from fastmetrics.metrics.batch import UNSPACED, Batch, need
-from fastmetrics.metrics.claim_support import Passage, Passages, passage_in, unread_anchors
+from fastmetrics.metrics.claim_support import Passage, Passages, anchors, passage_in, unread_anchors
 from fastmetrics.metrics.hallucination import (
     OTHER_VERBS,
     Share,
@@ -22,13 +24,20 @@ from fastmetrics.metrics.hallucination import (
     keywords_in,
     unsupported,
 )
-from fastmetrics.metrics.metric import RowHooks, metric
+from fastmetrics.metrics.metric import Explained, RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, sets
 from fastmetrics.metrics.tfidf import Idf, Tfidf, Weighed, cosine, fit_idf, weighed_in
 from fastmetrics.text.word_roles import STOP_WORDS
 
 FAIL, WARN, PASS = 0.0, 0.5, 1.0
 """The verdicts as numbers."""
+
+
+def in_words(scores: Floats) -> pa.Array:
+    """The words for the values of ``verdict``, null for NaN."""
+    missing = np.isnan(scores)
+    words = pa.array(np.where(missing, 0, 2 * scores).astype(np.int8), mask=missing)
+    return pa.array(["FAIL", "WARN", "PASS"]).take(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +100,39 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
     return (np.nan_to_num(cosine(question, answer)) + jaccard) / 2
 
 
-@metric(bounds=(0, 1), better="higher", source="S3, verdict logic", caution=OTHER_VERBS, unread=unread_anchors)
+def _explained(
+    scores: Floats, question: QuestionWords, answer: WeighedAnswer, contexts: Passage, **options: Any
+) -> Any:
+    """The verdicts as words, and why those that do not pass do not."""
+    passage = answer.passage
+    values = {
+        "hallucination": unsupported(passage, contexts, options["window"]),
+        "relevance": _relevance(question.weighed, answer.weighed),
+        "completeness": completeness(question.keywords, answer.weighed.tokens),
+    }
+    hallucinates = values["hallucination"] > options["hallucination_threshold"]
+    why = np.where(hallucinates, 0, np.where(scores == FAIL, 1, 2))
+    said = [
+        pc.binary_join_element_wise(name, pc.cast(pc.round(pa.array(value), 2), pa.string()), sign, limit, " ")
+        for (name, value), sign in zip(values.items(), "><<", strict=True)
+        for limit in [f"{options[f'{name}_threshold']:g}"]
+    ]
+    facts = anchors(passage, contexts, options["window"]).unsupported_texts(passage.text, hallucinates)
+    listed = pc.if_else(pc.greater(pc.list_value_length(facts), 0), pc.binary_join(facts, "; "), None)
+    said[0] = pc.binary_join_element_wise(said[0], listed, ": ", null_handling="skip")
+    return in_words(scores), pc.if_else(pa.array(scores < PASS), pc.choose(pa.array(why), *said), None)
+
+
+@metric(
+    bounds=(0, 1),
+    better="higher",
+    source="S3, verdict logic",
+    statistics=("at_0", "at_50", "at_100"),
+    labels={"at_0": "FAIL", "at_50": "WARN", "at_100": "PASS"},
+    caution=OTHER_VERBS,
+    unread=unread_anchors,
+    explained=Explained(("word", "reason"), _explained),
+)
 def verdict(
     question: Questions,
     answer: Answers,
@@ -104,7 +145,10 @@ def verdict(
     stop_words: StopWords = STOP_WORDS,
     fitted: Annotated[str | None, LimitedText(what="the path of a file"), "a fitted score to decide by"] = None,
 ) -> Floats:
-    """1 for PASS, 0.5 for WARN, 0 for FAIL; ``fm.scoring.verdicts`` returns it as a word, with the reasons.
+    """1 for PASS, 0.5 for WARN, 0 for FAIL, with the word and the reason beside it; a summary counts them.
+
+    The scores of a table have the columns ``verdict_word`` and ``verdict_reason`` too: "hallucination 0.67 > 0.5: 2023;
+    900", with the anchors that no context supports.
 
     FAIL if ``hallucination`` is above 0.5, else FAIL if ``answer_relevance`` is below 0.1, else WARN if
     ``keyword_completeness`` is below 0.6, else PASS; all three thresholds are options, as are

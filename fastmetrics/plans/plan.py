@@ -228,6 +228,11 @@ class Plan:
         return {score.name: columns[score.name] for score in corpus if self.keep_counts or score.metric.keeps}
 
     @property
+    def texts(self) -> list[str]:
+        """The columns of text beside scores."""
+        return [f"{score.name}_{column}" for score in self.scores for column in score.metric.beside]
+
+    @property
     def kept_columns(self) -> list[str]:
         """The columns that store data of each row for corpus metrics, each once."""
         return list(dict.fromkeys(self.kept_counts.values()))
@@ -242,7 +247,7 @@ class Plan:
     @property
     def added(self) -> list[str]:
         """The columns that a table with its scores has more."""
-        return [*self.extracted, *self.names]
+        return [*self.extracted, *self.names, *self.texts]
 
     @cached_property
     def names(self) -> list[str]:
@@ -405,7 +410,8 @@ def plan(
     )
     if counted and not planned.kept_counts:
         raise OptionError(Argument("keep_counts", True), " needs a corpus metric, such as corpus_bleu")
-    for own, what in ((planned.kept_columns, "counts of a metric"), (planned.extracted, "extracted answers")):
+    kinds = {"counts of a metric": planned.kept_columns, "extracted answers": planned.extracted}
+    for what, own in {**kinds, "words beside a score": planned.texts}.items():
         clash = [name for name in own if name in (*planned.copied, *planned.names)]
         if clash:
             raise OptionError(f"cannot keep the column {clash[0]!r}: the {what} have the same name; rename the column")

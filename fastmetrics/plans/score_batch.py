@@ -200,6 +200,8 @@ class ScoredRows:
     stored: Mapping[str, pa.Array]
     """By column, the counts of corpus metrics for each row."""
     sums: BatchSums
+    given: Batch
+    """The rows, with what was read of them."""
 
     def column(self, name: str) -> pa.Array:
         """The scores of a metric, null for a row that lacks an input."""
@@ -221,8 +223,14 @@ def score_batch(
     time and do not change the result.  ``watch`` times the representations and metrics.
     """
     rows = score_rows(batch, plan, words, watch)
-    arrays = [*rows.kept, *map(rows.column, rows.scores), *rows.stored.values()]
-    names = [*plan.copied, *plan.extracted, *rows.scores, *rows.stored]
+    texts = [
+        text
+        for score in plan.scores
+        if score.metric.beside
+        for text in score.metric.texts(rows.given, score.options, rows.scores[score.name][0])
+    ]
+    arrays = [*rows.kept, *map(rows.column, rows.scores), *texts, *rows.stored.values()]
+    names = [*plan.copied, *plan.extracted, *rows.scores, *plan.texts, *rows.stored]
     return rows.sums.on(pa.RecordBatch.from_arrays(arrays, names=names))
 
 
@@ -278,7 +286,7 @@ def score_rows(
             if found:
                 unread[score.name] = {some.key: some.counted() for some in found}
     sums = BatchSums(counts, cautions, fingerprints(batch, plan.identity), drift, unread, batch.num_rows)
-    return ScoredRows(kept, scores, columns, sums)
+    return ScoredRows(kept, scores, columns, sums, given)
 
 
 def fingerprints(batch: pa.RecordBatch, identity: Mapping[str, str]) -> dict[str, list[int]]:

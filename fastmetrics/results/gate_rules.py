@@ -47,7 +47,7 @@ UNPAIRED = ("worst", "ignore")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?"
 _COMPARE = "|".join(COMPARISONS)
 _LIMIT = re.compile(rf"({_COMPARE})\s*({_NUMBER})(?=\s*$|\s+[^\W\d])")
-_PERCENTILE = rf"(?:p(?:100|\d?\d(?:\.\d+)?)(?:\.low|\.high)?|{TRIMMED}\.(?:low|high))"
+_PERCENTILE = rf"(?:p(?:100|\d?\d(?:\.\d+)?)(?:\.low|\.high)?|{TRIMMED}\.(?:low|high)|at_\d{{1,3}})"
 _READING = re.compile(rf"(.+?)\.({'|'.join(map(re.escape, READINGS))}|{_PERCENTILE})", re.DOTALL)
 _CONDITION = r"(?:n\s*>=\s*\d[\d_]*(?:,\d{3})*|unpaired\s*=\s*[^\s,]+)"
 _CONDITIONS = re.compile(rf"\s+with\s+({_CONDITION}(?:\s*,\s*{_CONDITION})*)\s*$")

@@ -50,7 +50,7 @@ from fastmetrics.stats.significance import (
     value_interval,
     welch_spread,
 )
-from fastmetrics.stats.sums import TRIMMED, State, exact_mean, percentiles
+from fastmetrics.stats.sums import TRIMMED, State, counted, exact_mean, percentiles
 
 NO_INTERVAL = Interval(math.nan, math.nan, "none")
 
@@ -89,7 +89,8 @@ class Quantity:
 def figure_of(
     values: Floats, reading: str, clusters: Ints | None, bounds: Bounds | None, method: Method | None
 ) -> Quantity:
-    """A figure of scores by its name: ``mean``, ``std``, ``min``, ``max``, ``sum`` or a percentile as ``p95``.
+    """A figure of scores by its name: ``mean``, ``std``, ``min``, ``max``, ``sum``, a percentile as ``p95``, or a count
+    as ``at_50``.
 
     Means and percentiles have an interval if there is a ``method``.
     """
@@ -111,6 +112,10 @@ def figure_of(
         if method is not None:
             interval = mean_interval(sample, method.confidence, method.interval, **method.drawn)
         return Quantity(sample.mean, interval, sample.n, n_clusters)
+    if reading.startswith("at_"):
+        return Quantity(
+            float(np.count_nonzero(values == counted([reading])[reading])), interval, len(values), n_clusters
+        )
     state = State()
     state.add(pa.array(values))
     return Quantity(float(getattr(state, reading)), interval, len(values), n_clusters)

@@ -548,9 +548,9 @@ def summarize(
     >>> summary["token_f1"].mean, summary["token_f1"].n_missing, summary.figures["latency_ms.p50"]
     (0.75, 1, 20.0)
 
-    ``statistics`` adds the ``sum``, percentiles (``p50``, ``p99.9``: interpolated like ``numpy.percentile``) or the
-    ``trimmed`` mean of columns, without a tenth of the values at each end; ``labels`` further names of statistics.
-    Both default to the declarations of the metrics.
+    ``statistics`` adds the ``sum``, percentiles (``p50``, ``p99.9``: interpolated like ``numpy.percentile``), the
+    number of rows with a score in hundredths (``at_50``), or the ``trimmed`` mean of columns, without a tenth of the
+    values at each end; ``labels`` further names of statistics.  Both default to the declarations of the metrics.
 
     Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
     ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.column_names import COLUMNS, listed
@@ -27,6 +26,7 @@ from fastmetrics.metrics.claim_support import anchors as find_anchors
 from fastmetrics.metrics.metric import REGISTRY, Metric
 from fastmetrics.metrics.rouge import KINDS, PARTS
 from fastmetrics.metrics.score_names import Score, parse
+from fastmetrics.metrics.verdict import in_words
 from fastmetrics.plans.corpus_values import cautions_of, finished
 from fastmetrics.plans.notes import notes_of
 from fastmetrics.plans.plan import Plan
@@ -280,7 +280,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     scored = scored_columns(scores, columns, 1)
     warn_of(notes_of(scored.planned, scored.sums))
     pieces = {name: scored.columns(name) for name in _BEHIND_A_VERDICT}
-    pieces["verdict"] = [_in_words(values) for values in pieces["verdict"]]
+    pieces["verdict"] = [in_words(values) for values in scored.values("verdict")]
     pieces["unsupported"] = [_anchors(batch, complete, True) for batch in _batches(columns)]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]
     return pa.table({name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)})
@@ -295,11 +295,6 @@ def _with_those(metric: Metric, options: Mapping[str, Any]) -> Score:
     return Score(metric.name, metric, metric.options(own), metric.name)
 
 
-def _in_words(scores: pa.Array) -> pa.Array:
-    """The words for the values of ``verdict``."""
-    return pa.array(["FAIL", "WARN", "PASS"]).take(pc.multiply(scores, 2).cast(pa.int8()))
-
-
 def _batches(columns: Mapping[str, Any]) -> Iterator[Batch]:
     table = aligned_table({name: as_arrow(values, name) for name, values in by_index(columns).items()})
     for rows in slices(table):
@@ -310,16 +305,12 @@ def _anchors(batch: Batch, options: Mapping[str, Any], unsupported: bool) -> pa.
     """The anchors of a batch as a list column, optionally only unsupported ones."""
     answer, contexts = passage_in(batch, "answer", {}), passage_in(batch, "contexts", {})
     spans = find_anchors(answer, contexts, options["window"])
-    order = np.lexsort((spans.starts, spans.rows))
-    if unsupported:
-        order = order[~spans.supported[order]]
-    rows, starts, stops = spans.rows[order], spans.starts[order], spans.stops[order]
-    data, begins = answer.text.data, answer.text.starts[rows]
-    texts = [data[a:b].tobytes().decode() for a, b in zip(starts, stops, strict=True)]
+    order = spans.in_text(unsupported)
+    starts, stops = spans.starts[order], spans.stops[order]
+    data, begins = answer.text.data, answer.text.starts[spans.rows[order]]
     first, size = count_characters(data, begins, starts), count_characters(data, starts, stops)
     kinds = pa.array(ANCHOR_KINDS).take(pa.array(spans.kinds[order]))
-    fields = [kinds, pa.array(texts, pa.string()), pa.array(first), pa.array(first + size)]
+    fields = [kinds, spans.texts(answer.text, order), pa.array(first), pa.array(first + size)]
     values = pa.StructArray.from_arrays([*fields, pa.array(spans.supported[order])], fields=list(ANCHOR))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=batch.n_rows))]).astype(np.int32)
     missing = ~(batch.present("answer") & batch.present("contexts"))
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=pa.list_(ANCHOR), mask=pa.array(missing))
+    return pa.ListArray.from_arrays(spans.bounds_of(order), values, type=pa.list_(ANCHOR), mask=pa.array(missing))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -278,7 +279,16 @@ def percentiles(statistics: Sequence[str]) -> dict[str, float]:
 
     Raises ``UnknownNameError`` for an unknown statistic.
     """
-    return {name: _share(name) for name in statistics if name not in (SUM, TRIMMED)}
+    return {name: _share(name) for name in statistics if name not in (SUM, TRIMMED) and not counted([name])}
+
+
+def counted(statistics: Sequence[str]) -> dict[str, float]:
+    """The scores, in hundredths, whose rows are counted by some of the ``statistics``.
+
+    >>> counted(["at_50", "p50"])
+    {'at_50': 0.5}
+    """
+    return {name: int(name[3:]) / 100 for name in statistics if re.fullmatch(r"at_\d{1,3}", name)}
 
 
 def _share(name: str) -> float:
@@ -288,14 +298,15 @@ def _share(name: str) -> float:
         percent = math.nan
     if not name.startswith("p") or not 0 <= percent <= 100:
         raise UnknownNameError(
-            f"unknown statistic {shown(name)}; known: sum, trimmed, and p0 to p100, as in p50 or p99.9"
+            f"unknown statistic {shown(name)}; known: sum, trimmed, p0 to p100, as in p50 or p99.9, and the number of "
+            "rows with a score in hundredths, as in at_50"
         )
     return percent / 100
 
 
 def read_values(statistics: Sequence[str]) -> bool:
     """Whether some of the ``statistics`` need all values; raises ``UnknownNameError`` for an unknown one."""
-    return bool(percentiles(statistics)) or TRIMMED in statistics
+    return bool(percentiles(statistics) or counted(statistics)) or TRIMMED in statistics
 
 
 def trimmed(values: NDArray[np.float64]) -> float:
@@ -319,6 +330,7 @@ def named_statistics(state: State, statistics: Sequence[str], batches: Callable[
     values = np.sort(values[np.isfinite(values)] + 0.0)  # makes −0.0 equal to 0.0 bit by bit
     found = {name: _quantile(values, share) for name, share in percentiles(statistics).items()}
     found |= {SUM: state.sum} | ({TRIMMED: trimmed(values)} if TRIMMED in statistics else {})
+    found |= {name: float(np.count_nonzero(values == score)) for name, score in counted(statistics).items()}
     return {name: found[name] for name in statistics}
 
 

@@ -1,10 +1,12 @@
 """Anchors, claims and what is made of them, against plain Python and against people's expectations."""
 
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,6 +177,43 @@ def test_score_at_threshold_passes(answer: str) -> None:
     assert fm.verdict(*rows, **at).tolist() == [1.0]
     for name, verdict in (("relevance_threshold", 0.0), ("completeness_threshold", 0.5)):
         assert fm.verdict(*rows, **{**at, name: float(np.nextafter(at[name], 2.0))}).tolist() == [verdict]
+
+
+def test_scores_have_the_verdict_as_a_word_with_its_reason_and_a_summary_counts_them(tmp_path: Path) -> None:
+    context = "Acme announced the Widget phone on 5 January 2024. It costs $1,000."
+    rows = {
+        "question": [
+            "Which Widget phone did Acme release?",
+            "Why?",
+            "Who sells the Widget phone, and why?",
+            "Widget?",
+            "",
+        ],
+        "answer": [
+            "Acme released the Widget phone in 2023 for $900, or €750, on 5 Jan 2024.",
+            "It costs $1,000.",
+            "It costs $1,000, the phone.",
+            "The Widget phone costs $1,000.",
+            None,
+        ],
+        "contexts": [[context]] * 5,
+    }
+    path = tmp_path / "scores.parquet"
+    summary = fm.score(rows, ["verdict", "verdict(hallucination_threshold=1)"], output=path).summary
+    scores = pq.read_table(path)
+    assert scores["verdict_word"].to_pylist() == ["FAIL", "FAIL", "WARN", "PASS", None]
+    assert scores["verdict_reason"].to_pylist() == [
+        "hallucination 0.6 > 0.5: 2023; 900; 750",
+        "relevance 0 < 0.1",
+        "completeness 0.33 < 0.6",
+        *(None, None),
+    ]
+    assert scores["verdict(hallucination_threshold=1)_word"].to_pylist() == ["PASS", "FAIL", "WARN", "PASS", None]
+    assert [summary.figures[name] for name in ("FAIL", "WARN", "PASS")] == [2, 1, 1]
+    gated = fm.gate(path, ["verdict.at_0 <= 1", "WARN <= 1", "PASS == 1"], min_n=1)
+    assert [check.title for check in gated.failures] == ["verdict.at_0 <= 1"]
+    with pytest.raises(OptionError, match="'verdict_word': the words beside a score have the same name"):
+        fm.score({**rows, "verdict_word": rows["answer"]}, "verdict", keep="verdict_word")
 
 
 def test_thresholds_change_the_verdict() -> None:

@@ -103,6 +103,8 @@ def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_p
         None if score is None else order[(score >= 0.4) + (score >= 0.6)] for score in scored["mine"].to_pylist()
     ]
     assert scored.column(1).to_pylist() == expected
+    words = {0.0: "FAIL", 0.5: "WARN", 1.0: "PASS", None: None}
+    assert scored.column(2).to_pylist() == [words[one] for one in expected]
     assert {0.0, 0.5, 1.0} <= set(expected)
 
 
