@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.base.display import folded
+from fastmetrics.base.display import folded, number, row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.cli.model_calls import (
     BotChoice,
@@ -31,12 +31,12 @@ from fastmetrics.cli.options import (
     name_list,
     print_bad_rows,
 )
-from fastmetrics.cli.terminal import echo, echo_line, print_result
+from fastmetrics.cli.terminal import echo, echo_line
 from fastmetrics.models.answer import answer
 from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.models.clients import address_of
 from fastmetrics.models.dry_run import estimate_answering
-from fastmetrics.reporting.evaluate_rag import REPORT, evaluate_rag, judge_with
+from fastmetrics.reporting.evaluate_rag import REPORT, SCORES, evaluate_rag, judge_with
 from fastmetrics.retrieval.faq import match
 from fastmetrics.tables.targets import check_not_read
 
@@ -136,18 +136,19 @@ def evaluate_rag_command(
         if spending is not None:
             report_spent_budget(spending)
     if not quiet:
-        print_result(done.summary)
+        if (page := done.folder / REPORT).exists():
+            echo_line(f"the page to read: {page}")
         statuses = ", ".join(f"{count:,} {status}" for status, count in done.statuses.items())
-        echo("")
         echo_line(f"answers: {statuses}; files of all stages: {done.folder}")
         if choice.calls_model and done.spending is not None:
             echo(spent(done.spending))
         if done.judging is not None:
             echo(f"judge: {spent(done.judging)}")
+        for name in done.first:
+            echo(f"{name}: {number(done.summary[name].mean)}, the mean of {row_count(done.summary[name].n)}")
+        echo_line(f"all scores and notes: fastmetrics summarize {done.folder / SCORES}")
         for line in folded(done.notes):
             echo(line)
-        if (page := done.folder / REPORT).exists():
-            echo_line(f"the page to read: {page}")
     again, asked = "Run the same command again", {"answers": done.statuses, **done.judged}
     exit_with_lacking_rows(done.failed, asked, again, calls_model=choice.calls_model)
 

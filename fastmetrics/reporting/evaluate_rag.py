@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_text
-from fastmetrics.base.column_names import PREFIX, listed, resolve
+from fastmetrics.base.column_names import PREFIX, is_axis, listed, resolve
 from fastmetrics.base.columns import check_type
 from fastmetrics.base.display import Grid, NotebookTables, number
 from fastmetrics.base.errors import (
@@ -36,7 +35,6 @@ from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.engines.column_maker import RunResult
 from fastmetrics.models.answer import OUTPUT_TYPES, REPEAT, answer, bot_of, failure_notes
 from fastmetrics.models.bots import Bot, CallBot, FunctionBot, PromptBot
 from fastmetrics.models.call_sender import Spending
@@ -47,6 +45,8 @@ from fastmetrics.models.judge_batch import JudgeSettings
 from fastmetrics.models.judged_columns import failed_calls, summed
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.reporting.report import report
+from fastmetrics.results.main_metric import concerns_of, first_metrics
+from fastmetrics.results.score_columns import declared_better
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.scoring.score import score
 from fastmetrics.tables.addresses import WORK_SUFFIX, as_local, is_database, shown_address
@@ -58,7 +58,7 @@ from fastmetrics.tables.outputs import read_metadata, table_target, write_whole
 from fastmetrics.tables.resume import compare, has_parts, is_ours
 from fastmetrics.tables.sources import TableSource
 from fastmetrics.tables.targets import check_not_read
-from fastmetrics.vectors.embedder import SUFFIX, Embedder, embedder_of
+from fastmetrics.vectors.embedder import SUFFIX, embedder_of
 from fastmetrics.vectors.neighbors import Index
 from fastmetrics.vectors.search import search
 from fastmetrics.vectors.vector_arrays import Vectors, holds_vectors, vector_column
@@ -104,49 +104,41 @@ def with_contexts(
     the first ``k``.
 
     Only the texts that were retrieved are held.  Raises ``ColumnError`` for an id without a text, with several, or of
-    another type than those of the rankings.
+    another kind than those of the rankings.
     """
     ids = rankings["retrieved_ids"].combine_chunks()
     read = pc.list_slice(ids, 0, k)
-    retrieved_names = read.flatten().unique()
+    wanted = read.flatten().unique()
 
     def texts_of_names(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
+        own = schema.field(id).type
+        if len(wanted) and is_text(own) != is_text(wanted.type):
+            raise ColumnError(f"{name}: the ids are of type {own}, and those of the index of type {wanted.type}")
         batches = (piece.batch() for piece in pieces)
-        own = _as_type(retrieved_names, schema.field(id).type, name)
-        rows = (batch.filter(pc.is_in(batch[id], value_set=own, skip_nulls=True)) for batch in batches)
+        rows = (batch.filter(pc.is_in(_written(batch[id]), _written(wanted), skip_nulls=True)) for batch in batches)
         return pa.Table.from_batches(rows, schema=schema)
 
     rows = gathered(chunks, {id: "any", text: "text"}, texts_of_names)
-    names, texts = rows[id].combine_chunks(), rows[text].combine_chunks()
-    own = _as_type(retrieved_names, names.type, name)
-    numbers = np.bincount(np.asarray(pc.index_in(names, own)), minlength=len(own))
-    without = np.asarray(pc.index_in(own, names.filter(texts.is_valid())).is_null())
+    names, texts = _written(rows[id].combine_chunks()), rows[text].combine_chunks()
+    at = np.asarray(pc.index_in(names, _written(wanted)))
+    numbers, filled = (np.bincount(at[mask], minlength=len(wanted)) for mask in (slice(None), texts.is_valid()))
     for wrong, what in (
         (numbers == 0, "of a retrieved chunk is not among them; were the vectors made of other chunks?"),
         (numbers > 1, "is that of several chunks; expected one chunk for each id"),
-        (without, f"has no text: column {text!r} is null"),
+        (filled < numbers, f"has no text: column {text!r} is null"),
     ):
         if wrong.any():
-            raise ColumnError(f"{name}: the id {retrieved_names[int(wrong.argmax())].as_py()!r} {what}")
-    rows_of_names = pc.index_in(own, names)
-    items = texts.take(rows_of_names.take(pc.index_in(read.flatten(), retrieved_names)))
+            raise ColumnError(f"{name}: the id {wanted[int(wrong.argmax())].as_py()!r} {what}")
+    items = texts.take(pc.index_in(_written(read.flatten()), names))
     contexts = pa.LargeListArray.from_arrays(read.offsets.cast(pa.int64()), items)
     columns: dict[str, Any] = dict(zip(questions.column_names, questions.columns, strict=True))
     retrieved = (ids, rankings["retrieved_scores"], read, contexts)
     return pa.table(columns | dict(zip(CONTEXTS, retrieved, strict=True)))
 
 
-def _as_type(names: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
-    """Ids in the type of those of the chunks, of the same kind; null for an integer that it does not hold."""
-    if names.type == type_ or (is_text(names.type) and is_text(type_)):
-        return names.cast(type_)
-    if pt.is_integer(names.type) and pt.is_integer(type_):
-        bits, signed = type_.bit_width, pt.is_signed_integer(type_)
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        return pa.array([value if low <= value <= high else None for value in names.to_pylist()], type_)
-    if not len(names):
-        return pa.nulls(0, type_)
-    raise ColumnError(f"{shown}: the ids are of type {type_}, and those of the index of type {names.type}")
+def _written(ids: pa.Array) -> pa.Array:
+    """Ids of one kind as texts, equal where the ids are, whatever the width of their type."""
+    return ids.cast(pa.large_string())
 
 
 # The judge of the answers of a RAG system: by default the model of the bot.
@@ -178,7 +170,7 @@ def judge_of(judges: Any, bot: Bot) -> JudgeSettings | None:
     return judge_with(judges, vars(bot), bot.model)
 
 
-# What each stage of the evaluation of a RAG system does, from the files of the stages before.
+# The files of a run, and the chunks that it searches.
 
 
 QUESTIONS, CHUNKS, RANKINGS, RETRIEVED, ANSWERS, JUDGED, SCORES, REPORT = (
@@ -192,6 +184,8 @@ STORE = "answers.sqlite"
 TIERS = ("tier0", "tier1", "tier2", "tier3", "latency_and_cost")
 DEPTH = 10
 """The number of ids that a search returns at least: the largest cut-off of the tiers."""
+_FIRST = 5
+"""The metrics that a command prints, of the many in the report."""
 BESIDE_TIERS = ("abstained", "hallucination")
 """Metrics of answers and contexts that are scored beside the tiers."""
 _EMBEDDING = f"question{SUFFIX}"
@@ -223,58 +217,108 @@ class RagChunks:
         return cls(path, source, settings, vector)
 
     @property
-    def id(self) -> str:
-        """The column of ids."""
-        return self.settings.id
-
-    @property
-    def text(self) -> str:
-        """The column of texts."""
-        return self.settings.text
-
-    @property
     def name(self) -> str:
         """The path for messages."""
         return shown_address(as_local(self.path))
 
     @property
-    def table(self) -> DatabaseTable | None:
-        """The table of PostgreSQL that has the vectors, if it is one."""
-        if self.vector is None or not is_database(self.path):
-            return None
-        table = DatabaseTable.of(str(self.path))
-        return table if table.scheme == "postgresql" and table.table is not None else None
+    def identity(self) -> Any:
+        """What tells these rows from others, as far as anything does."""
+        return self.name if self.source.unstable is not None else self.source.fingerprint
+
+    def searched(self, path: str | Path, column: str, threads: int | None) -> tuple[Any, dict[str, Any]]:
+        """An index of the vectors at a path; vectors in a table of PostgreSQL are searched there, with options."""
+        id, metric = self.settings.id, self.settings.metric
+        if self.vector is not None and is_database(self.path):
+            place = DatabaseTable.of(str(self.path))
+            if place.scheme == "postgresql" and place.table is not None:
+                options = {"table": place.table, "vector": self.vector, "id": id, "metric": metric}
+                return place.connection, {**options, "pgvector": self.settings.pgvector}
+        rows = whole_table(open_table(path), {id: "any", column: "vector"})
+        if rows[id].null_count:
+            expected = f"{rows[id].null_count:,} ids are null; expected the id of each chunk"
+            raise ColumnError(f"{self.name}: column {id!r}: {expected}")
+        vectors = Vectors.of_column(rows[column], f"{self.name}: column {column!r}")
+        return Index.build(vectors, metric=metric, names=rows[id].combine_chunks(), threads=threads), {}
 
 
-# The folder of a run: the file of each stage says in its metadata what it was made from.
+@dataclass(frozen=True)
+class RagFolder:
+    """The folder of a run, where each verb goes on from its own output; ``goes_on`` if an earlier run left files."""
+
+    path: Path
+    goes_on: bool
+    progress: Callable[[Progress], None] | None
+
+    @classmethod
+    def of(cls, path: Path, inputs: Sequence[str | Path], progress: Any, *, overwrite: bool) -> RagFolder:
+        """The folder at a path, which is made if there is none; ``overwrite`` deletes the files of an earlier run.
+
+        Raises ``OutputError`` for a folder with other files alone, and where an output would replace one of the
+        ``inputs``.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            is_empty = not any(path.iterdir())
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        if not is_empty and not any(_has_mark(path / name) for name in (QUESTIONS, RANKINGS, RETRIEVED)):
+            raise OutputError(f"{path}: the folder has other files; choose a new or empty folder")
+        for name in FILES:
+            check_not_read(path / name, inputs)
+        for name in (STORE, *reversed(FILES)) if overwrite else ():
+            (path / name).unlink(missing_ok=True)
+            shutil.rmtree(_parts(path / name), ignore_errors=True)
+        return cls(path, not (is_empty or overwrite), progress)
+
+    def output(self, name: str, *made_from: str) -> dict[str, Any]:
+        """The output of a verb: it goes on from what it has, unless this is older than what it is made from."""
+        path = self.path / name
+        begun = [one for one in (_parts(path) / "run.json", path) if one.exists()][:1]
+        newest = max((_time(self.path / other) for other in made_from), default=0)
+        lasts = all(_time(one) >= newest for one in begun)
+        how = {"resume": self.goes_on and lasts, "overwrite": not lasts or has_parts(_parts(path))}
+        return {"output": path, "progress": self.progress, **how}
+
+    def table(
+        self,
+        name: str,
+        made_from: Sequence[str],
+        settings: Mapping[str, Any],
+        make: Callable[[], tuple[pa.Table, Mapping[str, Any]]],
+    ) -> None:
+        """The output of a verb that makes a table in memory, with its ``settings`` in the metadata.
+
+        Raises ``OutputError`` if the output that is there was made with others.
+        """
+        place = self.output(name, *made_from)
+        path, own = place["output"], json.loads(json.dumps({"fastmetrics": __version__, **settings}, default=str))
+        if place["resume"] and path.exists():
+            compare(path, read_metadata(path).get(_STAGE, {}), own)
+            return
+        table, metadata = make()
+        target = table_target(path, [], overwrite=True)
+        write_whole(table, target, {**metadata, _STAGE: own}, set(table.column_names))
+
+    def read(self, name: str) -> pa.Table:
+        """The rows of an output."""
+        source = open_table(self.path / name)
+        return whole_table(source, dict.fromkeys(source.names, "any"))
+
+    def by_repeat(self, name: str) -> pa.Table:
+        """The rows of an output with an id for each repeat of a question, and its metadata."""
+        table, numbers = self.read(name), self.read(RETRIEVED)[REPEAT]
+        ids = pc.binary_join_element_wise(table["id"].cast(pa.string()), numbers.cast(pa.string()), " #")
+        table = table.set_column(table.column_names.index("id"), "id", ids)
+        return table.replace_schema_metadata(pq.read_schema(self.path / name).metadata)
 
 
 _STAGE = "stage"
-"""The key of the settings of a stage in the metadata of its file, if these are not those of a verb."""
-
-
-def opened_folder(folder: Path, inputs: Sequence[str | Path], *, overwrite: bool) -> bool:
-    """Whether an earlier run left files in the folder, which is made if there is none; ``overwrite`` deletes them.
-
-    Raises ``OutputError`` for a folder with other files alone, and where a stage would replace one of the ``inputs``.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        is_empty = not any(folder.iterdir())
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror}") from error
-    if not is_empty and not any(_has_mark(folder / name) for name in (QUESTIONS, RANKINGS, RETRIEVED)):
-        raise OutputError(f"{folder}: the folder has other files; choose a new or empty folder")
-    for name in FILES:
-        check_not_read(folder / name, inputs)
-    for name in (STORE, *reversed(FILES)) if overwrite else ():
-        (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(_parts(folder / name), ignore_errors=True)
-    return not (is_empty or overwrite)
+"""The key of the settings of a table made in memory, in the metadata of its file."""
 
 
 def _has_mark(path: Path) -> bool:
-    """Whether a stage made a file, questions or what was retrieved for them, or was killed while it made it."""
+    """Whether a run made a file, questions or what was retrieved for them, or was killed while it made it."""
     try:
         metadata = read_metadata(path)
     except FileFormatError:
@@ -288,246 +332,35 @@ def _parts(path: Path) -> Path:
     return path.with_name(f"{path.name}{WORK_SUFFIX}")
 
 
-@dataclass(frozen=True)
-class RagRun:
-    """An evaluation in a ``folder``; ``goes_on`` is whether an earlier run left files in it.
+def _time(path: Path) -> int:
+    return os.stat(path).st_mtime_ns
 
-    ``spending`` (of the answers), ``judgements`` (of the ``judging``) and ``notes`` are filled while it runs.
+
+def ranked(runs: Sequence[pa.Table]) -> pa.Table:
+    """The rankings of repeated searches, those of a question one after the other, with the number of each."""
+    if len(runs) == 1:
+        return runs[0]
+    count, repeats = len(runs[0]), len(runs)
+    order = np.arange(count * repeats).reshape(repeats, count).T.ravel()
+    numbers = np.tile(np.arange(1, repeats + 1), count)
+    return pa.concat_tables(runs).take(pa.array(order)).append_column(REPEAT, pa.array(numbers))
+
+
+def asked(questions: pa.Table, rankings: pa.Table, columns: Mapping[str, str]) -> pa.Table:
+    """The question of each ranking, in columns of the usual names.
+
+    Of the repeats of a question the first alone has its embedding, so that tier 0 measures distinct questions.
     """
-
-    folder: Path
-    goes_on: bool
-    questions: str | Path
-    chunks: RagChunks
-    bot: Bot
-    judging: JudgeSettings | None
-    embedder: Embedder
-    columns: Mapping[str, str]
-    repeats: int
-    threads: int | None
-    progress: Callable[[Progress], None] | None
-    spending: list[Spending] = field(default_factory=list)
-    judgements: list[RunResult] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def _file(self, name: str, made_from: Sequence[str] = ()) -> Path:
-        """The file of a stage; one that is older than those that it is made from is deleted, and so are its parts."""
-        path = self.folder / name
-        newest = max((os.stat(self.folder / other).st_mtime_ns for other in made_from), default=0)
-        if path.exists() and os.stat(path).st_mtime_ns < newest:
-            path.unlink()
-        begun = _parts(path) / "run.json"
-        if begun.exists() and os.stat(begun).st_mtime_ns < newest:
-            shutil.rmtree(_parts(path))
-        return path
-
-    def _output(self, path: Path, source: TableSource | None = None) -> dict[str, Any]:
-        """The options of a verb that goes on where a killed run ended, or returns its whole output."""
-        resume = source is None or source.unstable is None
-        return {"output": path, "resume": resume, "overwrite": has_parts(_parts(path)), "progress": self.progress}
-
-    def _whole(
-        self,
-        name: str,
-        made_from: Sequence[str],
-        settings: Mapping[str, Any],
-        make: Callable[[], tuple[pa.Table, Mapping[str, Any]]],
-    ) -> None:
-        """The file of a stage whose verb makes a table, with its ``settings`` in the metadata.
-
-        Raises ``OutputError`` if the file that is there was made with others.
-        """
-        path = self._file(name, made_from)
-        own = json.loads(json.dumps({"fastmetrics": __version__, **settings}, default=str))
-        if path.exists():
-            compare(path, read_metadata(path).get(_STAGE, {}), own)
-            return
-        table, metadata = make()
-        write_whole(table, table_target(path, []), {**metadata, _STAGE: own}, set(table.column_names))
-
-    def _identity(self, source: TableSource, name: str) -> Any:
-        """What identifies the rows of a table; raises ``OutputError`` if nothing does and earlier files were made."""
-        if source.unstable is None:
-            return source.fingerprint
-        if self.goes_on:
-            refused = f"cannot go on in {self.folder}: {name}: {source.unstable}; choose "
-            raise OutputError(refused, Argument("overwrite", True), " to start again")
-        return name
-
-    def embed_questions(self) -> None:
-        """The questions with their embeddings, without the columns of another system."""
-        source = open_table(self.questions)
-        left_out = [name for name in source.names if name in _OUTPUT_COLUMNS or name.startswith(PREFIX)]
-        own = [name for name in source.names if name not in left_out]
-        if left_out:
-            self.notes.append(f"not read: {quoted(left_out)}, which the evaluation makes")
-        if "question" not in resolve(own, self.columns, needed={"question"}):
-            raise ColumnError(
-                f"{shown_address(as_local(self.questions))}: no column 'question', only {quoted(own)}; name it with ",
-                Argument("columns", {"question": ...}),
-            )
-        self._identity(source, "the questions")
-        output = self._output(self._file(QUESTIONS), source)
-        embed(self.questions, self.embedder, "question", columns=self.columns, keep=own, **output)
-
-    def search_chunks(self, depth: int, index: Path | None) -> None:
-        """The rankings of the chunks for each question, a search for each repeat, and before the embeddings of chunks
-        that have none.
-        """
-        chunks = self.chunks
-        metric, pgvector = chunks.settings.metric, chunks.settings.pgvector
-        identity = self._identity(chunks.source, chunks.name)
-        vectors: str | Path = chunks.path
-        column, files = chunks.vector, [QUESTIONS]
-        if chunks.vector is None and index is None:
-            vectors = self._file(CHUNKS)
-            output = self._output(vectors, chunks.source)
-            embed(chunks.path, self.embedder, [chunks.text], columns={"id": chunks.id}, keep=[], **output)
-            column, files = f"{chunks.text}{SUFFIX}", [QUESTIONS, CHUNKS]
-
-        def make() -> tuple[pa.Table, Mapping[str, Any]]:
-            options: dict[str, Any] = {"k": depth, "column": _EMBEDDING, "threads": self.threads}
-            searched: Any = index
-            if index is None and chunks.table is not None:
-                searched = chunks.table.connection
-                options |= {"table": chunks.table.table, "vector": column, "id": chunks.id}
-                options |= {"metric": metric, "pgvector": pgvector}
-            elif index is None:
-                searched = self._index(vectors, str(column))
-            runs = [search(searched, self.folder / QUESTIONS, **options) for _ in range(self.repeats)]
-            table = pa.concat_tables([run.table for run in runs])
-            if self.repeats > 1:  # the repeats of a question follow each other
-                order = np.arange(len(table)).reshape(self.repeats, -1).T.ravel()
-                numbers = np.tile(np.arange(1, self.repeats + 1), len(table) // self.repeats)
-                table = table.take(pa.array(order)).append_column(REPEAT, pa.array(numbers))
-            return table, runs[0].settings
-
-        settings = {
-            "chunks": identity,
-            "k": depth,
-            "repeats": self.repeats,
-            "index": None if index is None else str(index),
-            "metric": metric,
-            "pgvector": pgvector,
-            "vector": column,
-        }
-        self._whole(RANKINGS, files, settings, make)
-
-    def _index(self, path: str | Path, column: str) -> Index:
-        """An index of the vectors of chunks."""
-        id, metric = self.chunks.id, self.chunks.settings.metric
-        table = whole_table(open_table(path), {id: "any", column: "vector"})
-        if table[id].null_count:
-            expected = f"{table[id].null_count:,} ids are null; expected the id of each chunk"
-            raise ColumnError(f"{self.chunks.name}: column {id!r}: {expected}")
-        vectors = Vectors.of_column(table[column], f"{self.chunks.name}: column {column!r}")
-        return Index.build(vectors, metric=metric, names=table[id].combine_chunks(), threads=self.threads)
-
-    def retrieve(self, k: int) -> None:
-        """The questions, in columns of the usual names, with the texts of their first ``k`` chunks.
-
-        Of the repeats of a question the first alone has its embedding, so that tier 0 measures distinct questions.
-        """
-        chunks = self.chunks
-
-        def make() -> tuple[pa.Table, Mapping[str, Any]]:
-            questions, rankings = self._read(QUESTIONS), self._read(RANKINGS)
-            if self.repeats > 1:
-                questions = questions.take(pa.array(np.repeat(np.arange(len(questions)), self.repeats)))
-            own = {name: questions[column] for name, column in resolve(questions.column_names, self.columns).items()}
-            others = [name for name in questions.column_names if name not in {*own, *self.columns.values()}]
-            table = pa.table({"id": rankings["id"], **own, **{name: questions[name] for name in others}})
-            if self.repeats > 1:
-                is_later = rankings[REPEAT].to_numpy() > 1
-                first = pa.array(np.arange(len(table)), mask=is_later)
-                embedding = table[_EMBEDDING].take(first)
-                table = table.set_column(table.column_names.index(_EMBEDDING), _EMBEDDING, embedding)
-                table = table.append_column(REPEAT, rankings[REPEAT])
-            return with_contexts(table, rankings, chunks.source, chunks.name, id=chunks.id, text=chunks.text, k=k), {}
-
-        settings = {"chunks": self._identity(chunks.source, chunks.name), "columns": dict(self.columns)}
-        settings |= {"id": chunks.id, "text": chunks.text, "k": k}
-        self._whole(RETRIEVED, [QUESTIONS, RANKINGS], settings, make)
-
-    def answer(self, watch: Callable[[Spending], None] | None) -> None:
-        """The answers of the bot."""
-        output = self._output(self._file(ANSWERS, [RETRIEVED]))
-        done = answer(self.folder / RETRIEVED, self.bot, watch=watch, **output)
-        if not done.complete:
-            self.spending.append(done.spending)
-
-    def judge(self, watch: Callable[[Spending], None] | None) -> None:
-        """The judgements of the answers beside these, if there is a judge."""
-        if self.judging is None:
-            return
-        answers = self.folder / ANSWERS
-        output = self._output(self._file(JUDGED, [ANSWERS]))
-        done = judge(answers, self.judging, keep=open_table(answers).names, watch=watch, **output)
-        if not done.complete:
-            self.judgements.append(done)
-            self.notes.extend(done.summary.notes)
-
-    @property
-    def _rated(self) -> str:
-        """The file of the answers, with the judgements if there is a judge."""
-        return ANSWERS if self.judging is None else JUDGED
-
-    def score(
-        self,
-        metrics: Sequence[str] | str | None,
-        suites: Sequence[str] | str,
-        keep: Sequence[str] | str,
-        name: str | None,
-    ) -> Path:
-        """The scores of the answers, of all tiers by default, and those of the judge."""
-        columns = {"embedding": _EMBEDDING}
-        rubrics = [] if self.judging is None else [rubric.axis for rubric in self.judging.loaded_rubrics]
-        chosen = TIERS if not metrics and not suites else suites
-        beside = BESIDE_TIERS if not metrics and not suites else ()
-        kept = [REPEAT, *listed(keep)] if self.repeats > 1 and listed(keep) != ["all"] else keep
-        wanted = list(dict.fromkeys([*listed(metrics), *beside, *rubrics]))
-        path = self._file(SCORES, [self._rated])
-        if path.exists():  # the name is no setting of a score
-            compare(path, {"name": read_metadata(path).get("name")}, {"name": name})
-        options: dict[str, Any] = {"columns": columns, "suites": chosen, "embedder": self.embedder, "keep": kept}
-        done = score(
-            self.folder / self._rated, wanted, name=name, threads=self.threads, **options, **self._output(path)
-        )
-        if not done.complete:
-            self.notes.extend(done.summary.notes)
-        return path
-
-    def report(self, baseline: str | Path | None, language: str) -> None:
-        """The report; only a note without the extra.
-
-        The repeats of a question are rows of their own there, with the number behind the id, and have no baseline.
-        """
-        if self.repeats > 1 and baseline is not None:
-            self.notes.append("the report has no baseline: `compare` takes the repeats of a question as one")
-            baseline = None
-
-        scores, answers, judged = (
-            self._by_repeat(name) for name in (SCORES, ANSWERS, None if self.judging is None else JUDGED)
-        )
-        options: dict[str, Any] = {"texts": answers, "judged": judged, "baseline": baseline, "language": language}
-        try:
-            report(scores, self.folder / REPORT, overwrite=True, threads=self.threads, **options)
-        except MissingExtraError as error:
-            self.notes.append(f"no report: {error}")
-
-    def _by_repeat(self, name: str | None) -> Any:
-        """The file of a stage; of repeats its table, with an id for each repeat."""
-        if name is None or self.repeats == 1:
-            return None if name is None else self.folder / name
-        table, numbers = self._read(name), self._read(RETRIEVED)[REPEAT]
-        ids = pc.binary_join_element_wise(table["id"].cast(pa.string()), numbers.cast(pa.string()), " #")
-        table = table.set_column(table.column_names.index("id"), "id", ids)
-        metadata = dict(pq.read_schema(self.folder / name).metadata or {})
-        return table.replace_schema_metadata(metadata)
-
-    def _read(self, name: str) -> pa.Table:
-        source = open_table(self.folder / name)
-        return whole_table(source, dict.fromkeys(source.names, "any"))
+    repeats = len(rankings) // len(questions) if len(questions) else 1
+    table = questions.take(pa.array(np.repeat(np.arange(len(questions)), repeats)))
+    own = {name: table[column] for name, column in resolve(table.column_names, columns).items()}
+    others = [name for name in table.column_names if name not in {*own, *columns.values()}]
+    made = {"id": rankings["id"], **own, **{name: table[name] for name in others}}
+    if REPEAT in rankings.column_names:
+        first = pc.equal(rankings[REPEAT], 1)
+        made[_EMBEDDING] = pc.if_else(first, made[_EMBEDDING], None)
+        made[REPEAT] = rankings[REPEAT]
+    return pa.table(made)
 
 
 # ``fm.evaluate_rag``: questions, a search in chunks, a bot that reads them, the scores of its answers, a report.
@@ -550,6 +383,15 @@ class RagEvaluation(NotebookTables):
     judging: Spending | None
     failed: Mapping[str, int]
     notes: Sequence[str]
+
+    @property
+    def first(self) -> Sequence[str]:
+        """The metrics to look at first: those of the judge, then one of quality, of retrieval, of cost and of form."""
+        names = [name for name, figures in self.summary.items() if figures.n]
+        better = declared_better(names, {})
+        ways = {name: better.get(name) for name in names}
+        firsts = first_metrics(concerns_of(names, str), str, ways)
+        return list(dict.fromkeys([*filter(is_axis, names), *firsts.values()]))[:_FIRST]
 
     def to_arrow(self) -> pa.Table:
         """The table of the summary."""
@@ -639,34 +481,89 @@ def evaluate_rag(
     if not isinstance(reading, ChunkSettings):
         raise OptionError(Argument("chunk_settings", reading), ': expected a ChunkSettings: ChunkSettings(text="body")')
     chosen, model = bot_of(bot), embedder_of(embedder)
-    judge = judge_of(judges, chosen)
+    judging = judge_of(judges, chosen)
     if isinstance(chosen, CallBot):
         local_path(chosen.store_path, "store")
-    rows = RagChunks.of(chunks, reading)
-    index = None if reading.index is None else local_path(reading.index, "index")
-    folder = local_path(output, "output")
-    goes_on = opened_folder(folder, [questions, chunks], overwrite=overwrite)
+    rows, asking, columns = RagChunks.of(chunks, reading), open_table(questions), columns or {}
+    index: Any = None if reading.index is None else local_path(reading.index, "index")
+    own = [name for name in asking.names if name not in _OUTPUT_COLUMNS and not name.startswith(PREFIX)]
+    if "question" not in resolve(own, columns, needed={"question"}):
+        expected = f"{shown_address(as_local(questions))}: no column 'question', only {quoted(own)}; name it with "
+        raise ColumnError(expected, Argument("columns", {"question": ...}))
+    files = RagFolder.of(local_path(output, "output"), [questions, chunks], progress, overwrite=overwrite)
+    for what, source in {"the questions": asking, rows.name: rows.source}.items():
+        if files.goes_on and source.unstable is not None:
+            refused = f"cannot go on in {files.path}: {what}: {source.unstable}; choose "
+            raise OutputError(refused, Argument("overwrite", True), " to start again")
     if isinstance(chosen, FunctionBot) and chosen.store is None:
-        chosen = replace(chosen, store=folder / STORE)
-    run = RagRun(folder, goes_on, questions, rows, chosen, judge, model, columns or {}, repeats, threads, progress)
-    run.embed_questions()
-    run.search_chunks(depth, index)
-    run.retrieve(k)
-    run.answer(watch)
-    run.judge(watch)
-    scores = run.score(metrics, suites, keep, name)
-    run.report(baseline, language)
-    answered = ScoreMetadata.of(read_metadata(folder / ANSWERS)).answered or {}
-    statuses, summary = answered.get("statuses", {}), summarize(scores)
-    metadata = ScoreMetadata() if judge is None else ScoreMetadata.of(read_metadata(folder / JUDGED))
-    judged = {axis: counts["statuses"] for axis, counts in (metadata.judged or {}).items()}
+        chosen = replace(chosen, store=files.path / STORE)
+    left_out = [name for name in asking.names if name not in own]
+    notes = [f"not read: {quoted(left_out)}, which the evaluation makes"] if left_out else []
+
+    embed(questions, model, "question", columns=columns, keep=own, **files.output(QUESTIONS))
+
+    vectors, column, made_from = chunks, rows.vector, [QUESTIONS]
+    if rows.vector is None and index is None:
+        embed(chunks, model, [reading.text], columns={"id": reading.id}, keep=[], **files.output(CHUNKS))
+        vectors, column, made_from = files.path / CHUNKS, f"{reading.text}{SUFFIX}", [QUESTIONS, CHUNKS]
+
+    def found() -> tuple[pa.Table, Mapping[str, Any]]:
+        place, how = rows.searched(vectors, str(column), threads) if index is None else (index, {})
+        how |= {"k": depth, "column": _EMBEDDING, "threads": threads}
+        runs = [search(place, files.path / QUESTIONS, **how) for _ in range(repeats)]
+        return ranked([run.table for run in runs]), runs[0].settings
+
+    settings: dict[str, Any] = {"chunks": rows.identity, "k": depth, "repeats": repeats, "index": index and str(index)}
+    settings |= {"metric": reading.metric, "pgvector": reading.pgvector, "vector": column}
+    files.table(RANKINGS, made_from, settings, found)
+
+    def retrieved() -> tuple[pa.Table, Mapping[str, Any]]:
+        rankings = files.read(RANKINGS)
+        table = asked(files.read(QUESTIONS), rankings, columns)
+        return with_contexts(table, rankings, rows.source, rows.name, id=reading.id, text=reading.text, k=k), {}
+
+    settings = {"chunks": rows.identity, "columns": dict(columns), "id": reading.id, "text": reading.text, "k": k}
+    files.table(RETRIEVED, [QUESTIONS, RANKINGS], settings, retrieved)
+
+    answered = answer(files.path / RETRIEVED, chosen, watch=watch, **files.output(ANSWERS, RETRIEVED))
+
+    rated, judged, rubrics = ANSWERS, None, list[str]()
+    if judging is not None:
+        answers = files.path / ANSWERS
+        judged = judge(answers, judging, keep=open_table(answers).names, watch=watch, **files.output(JUDGED, ANSWERS))
+        rated, rubrics = JUDGED, [rubric.axis for rubric in judging.loaded_rubrics]
+
+    by_default = not metrics and not suites
+    wanted = dict.fromkeys([*listed(metrics), *(BESIDE_TIERS if by_default else ()), *rubrics])
+    place = files.output(SCORES, rated)
+    scores = place["output"]
+    if place["resume"] and scores.exists():  # the name is no setting of a score
+        compare(scores, {"name": read_metadata(scores).get("name")}, {"name": name})
+    options: dict[str, Any] = {"columns": {"embedding": _EMBEDDING}, "suites": TIERS if by_default else suites}
+    options |= {"name": name, "embedder": model, "threads": threads}
+    options["keep"] = [REPEAT, *listed(keep)] if repeats > 1 and listed(keep) != ["all"] else keep
+    scored = score(files.path / rated, list(wanted), **options, **place)
+    summary = summarize(scores)
+
+    notes += [note for one in (judged, scored) if one is not None and not one.complete for note in one.summary.notes]
+    if repeats > 1 and baseline is not None:
+        notes.append("the report has no baseline: `compare` takes the repeats of a question as one")
+        baseline = None
+    shown = [files.by_repeat(one) if repeats > 1 else files.path / one for one in (SCORES, ANSWERS, rated)]
+    options = {"texts": shown[1], "judged": None if judged is None else shown[2], "baseline": baseline}
+    try:
+        report(shown[0], files.path / REPORT, overwrite=True, threads=threads, language=language, **options)
+    except MissingExtraError as error:
+        notes.append(f"no report: {error}")
+    by_rubric = {} if judged is None else judged.metadata["judged"]
+    statuses = {axis: counts["statuses"] for axis, counts in by_rubric.items()}
     return RagEvaluation(
-        folder=folder,
+        folder=files.path,
         summary=summary,
-        statuses=statuses,
-        spending=run.spending[0] if run.spending else None,
-        judging=run.judgements[0].spending if run.judgements else None,
-        judged=judged,
-        failed=failed_calls(summed([statuses, *judged.values()])),
-        notes=[*failure_notes(answered), *(note for note in run.notes if note not in summary.notes)],
+        statuses=answered.counts,
+        spending=None if answered.complete else answered.spending,
+        judging=None if judged is None or judged.complete else judged.spending,
+        judged=statuses,
+        failed=failed_calls(summed([answered.counts, *statuses.values()])),
+        notes=[*failure_notes(answered.metadata["answered"]), *(note for note in notes if note not in summary.notes)],
     )
