@@ -17,13 +17,12 @@ from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.results.row_groups import (
+    Repeats,
     Segment,
     SortedIds,
     added_up,
-    answers_of_rounds,
     cluster_numbers,
     range_texts,
-    repeats_note,
     rows_of_ids,
     segments_of,
     texts_of,
@@ -149,12 +148,8 @@ class RepeatedRun:
 
     run: ScoreTable
     """All answers."""
-    questions: Ints
-    """The number of each row's question, from 0, in the order of first occurrence."""
-    first_rows: Ints
-    """The first row of each question."""
-    answers: Ints | None = None
-    """The number of each row's answer, if rows are the rounds of one; None if each row is an answer."""
+    rows: Repeats
+    """The question and the answer of each row, numbered from 0 in the order of first occurrence."""
 
     def scores(self, metric: str) -> QuestionScores:
         """The scores of a metric by question; infinite scores are no scores."""
@@ -164,9 +159,9 @@ class RepeatedRun:
     def states(self, metric: str, precision: type[np.floating] | None = None) -> tuple[ScoreStates, Ints]:
         """The scores of a metric by answer, and the question of each; tokens and prices of its rounds are added."""
         states = ScoreStates.of(self.run, metric, precision)
-        if self.answers is None or not adds_up(self.run.spec(metric)):
-            return states, self.questions
-        return states.added_up(self.answers), self.questions[np.unique(self.answers, return_index=True)[1]]
+        if self.rows.answers is None or not adds_up(self.run.spec(metric)):
+            return states, self.rows.questions
+        return states.added_up(self.rows.answers), self.rows.of_answers
 
     def reduced(self) -> ScoreTable:
         """The run with one row per question.
@@ -174,7 +169,7 @@ class RepeatedRun:
         A score is the mean of the question's scores, of tokens and prices the sum over rounds; counts of corpus metrics
         are added; of other columns, the first answer's value is taken.
         """
-        questions = None if self.run.questions is None else self.run.questions.take(pa.array(self.first_rows))
+        questions = None if self.run.questions is None else self.run.questions.take(pa.array(self.rows.first_rows))
         return replace(self.run, read=self._read_means, sorted={}, questions=questions)
 
     def varies(self, name: str) -> bool:
@@ -182,14 +177,11 @@ class RepeatedRun:
         if name not in self.run.columns:
             return False
         codes = codes_of(self.run.column(name), name)
-        return bool((codes != codes[self.first_rows][self.questions]).any())
+        return bool((codes != codes[self.rows.first_rows][self.rows.questions]).any())
 
     def describe(self) -> str:
         """How many answers the questions have, for a note."""
-        run = self.run
-        rounds = self.answers is not None and any(adds_up(run.spec(name)) for name in run.scores)
-        numbered = run.repeat_column is not None or run.round_column is not None
-        return f"{run.name}: {repeats_note(np.bincount(self.questions), rounds, numbered)}"
+        return f"{self.run.name}: {self.rows.note(any(adds_up(self.run.spec(name)) for name in self.run.scores))}"
 
     def _read_means(self, names: Sequence[str]) -> pa.Table:
         table = self.run.read(names)
@@ -202,15 +194,15 @@ class RepeatedRun:
             elif name in counted:
                 columns.append(self._added(counted[name]))
             else:
-                columns.append(one_array(table.column(name)).take(pa.array(self.first_rows)))
+                columns.append(one_array(table.column(name)).take(pa.array(self.rows.first_rows)))
         return pa.table(columns, names=table.column_names)
 
     def _added(self, metric: str) -> pa.Array:
         counts, counted = self.run.counts(metric)
-        sums = np.zeros((len(self.first_rows), counts.shape[1]), np.int64)
-        np.add.at(sums, self.questions[counted], counts[counted])
+        sums, questions = np.zeros((len(self.rows.first_rows), counts.shape[1]), np.int64), self.rows.questions[counted]
+        np.add.at(sums, questions, counts[counted])
         lists = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), max(counts.shape[1], 1))
-        has_counts = np.bincount(self.questions[counted], minlength=len(sums)) > 0
+        has_counts = np.bincount(questions, minlength=len(sums)) > 0
         return lists.take(pa.array(np.arange(len(sums)), mask=~has_counts))
 
 
@@ -222,49 +214,34 @@ def repeated_run(run: ScoreTable, key: str) -> RepeatedRun | None:
     by_id = run.sorted_ids(key)
     if by_id.are_distinct:
         return None
-    ids = by_id.text
-    questions, first_rows = _in_order_of_rows(by_id)
-    numbered, has_rounds = run.repeat_column, run.round_column is not None
-    if numbered is not None and not has_rounds:
-        _check_numbers(run, key, numbered, ids, questions)
-    _check_questions(run, ids, questions, first_rows)
-    answers = None
-    if has_rounds:
-        repeats = None if numbered is None else codes_of(run.column(numbered), numbered) + 1
-        answers = answers_of_rounds(questions, repeats)
-    return RepeatedRun(run, questions, first_rows, answers)
+    ids, numbered, has_rounds = by_id.text, run.repeat_column, run.round_column is not None
+    repeats = None if numbered is None else codes_of(run.column(numbered), numbered) + 1
+    rows = Repeats.of(by_id.numbers + 1, repeats, has_rounds)
+    if repeats is not None and not has_rounds:
+        _check_numbers(run, key, ids, rows.questions, repeats)
+    _check_questions(run, ids, rows)
+    return RepeatedRun(run, rows)
 
 
-def _in_order_of_rows(ids: SortedIds) -> tuple[Ints, Ints]:
-    """The number of each row's id, in the order of first occurrence, and the first row of each id."""
-    first_rows = ids.order[ids.is_first]
-    by_row = np.argsort(first_rows)
-    numbers = np.empty(len(by_row), np.int64)
-    numbers[by_row] = np.arange(len(by_row))
-    return numbers[ids.numbers], first_rows[by_row]
-
-
-def _check_numbers(run: ScoreTable, key: str, numbered: str, ids: pa.Array, questions: Ints) -> None:
+def _check_numbers(run: ScoreTable, key: str, ids: pa.Array, questions: Ints, repeats: Ints) -> None:
     """Raise ``InputError`` if one question has two answers with the same number."""
-    repeats = pc.dictionary_encode(run.column(numbered), null_encoding="encode")
-    codes = repeats.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    order = np.lexsort((codes, questions))
-    same = (np.diff(questions[order]) == 0) & (np.diff(codes[order]) == 0)
+    order = np.lexsort((repeats, questions))
+    same = (np.diff(questions[order]) == 0) & (np.diff(repeats[order]) == 0)
     if same.any():
         row = int(order[1:][same].min())
-        where = f"columns {key!r} and {numbered!r} of {run.name}"
-        repeat = repeats.dictionary[codes[row]].as_py()
+        where = f"columns {key!r} and {run.repeat_column!r} of {run.name}"
+        repeat = run.column(str(run.repeat_column))[row].as_py()
         raise InputError(
             f"{where}: the id {ids[row].as_py()!r} has the repeat {repeat!r} twice, the second in row {row}"
         )
 
 
-def _check_questions(run: ScoreTable, ids: pa.Array, questions: Ints, first_rows: Ints) -> None:
+def _check_questions(run: ScoreTable, ids: pa.Array, rows: Repeats) -> None:
     """Raise ``InputError`` if the answers under one id are to different questions."""
     if run.question_column is None:
         return
     texts = run.column(run.question_column)
-    differ = pc.not_equal(texts, texts.take(pa.array(first_rows[questions]))).fill_null(False)
+    differ = pc.not_equal(texts, texts.take(pa.array(rows.first_rows[rows.questions]))).fill_null(False)
     if pc.any(differ).as_py():
         row = int(np.flatnonzero(differ.to_numpy(zero_copy_only=False))[0])
         raise InputError(f"{run.name}, row {row}: the id {ids[row].as_py()!r} has another question than before")
@@ -570,7 +547,7 @@ def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ())
     repeated = repeated_run(run, key)
     if repeated is None:
         return by_position([run])
-    rows, again = np.arange(len(repeated.first_rows)), partial(units_of, own_run, on)
+    rows, again = np.arange(len(repeated.rows.first_rows)), partial(units_of, own_run, on)
     return AlignedScores([repeated.reduced()], [rows], None, "position", (), [repeated], again=again)
 
 

@@ -170,10 +170,6 @@ def summarize_by(
     names = shared_metrics([run], listed(metrics, "metrics"))
     names = names if metrics else [name for name in names if name not in beside]
     loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags, "flags"))
-    for name in columns:
-        loaded.column(name, "to segment the rows by; keep it when scoring")
-    if cluster is not None:
-        loaded.column(cluster, "to cluster rows by")
     units = replace(units_of(loaded), cluster=cluster)
     divided, segments = units.divided(columns) if columns else (units, [])
     parts = [(units, Segment(None, np.arange(units.n))), *((divided, segment) for segment in segments)]

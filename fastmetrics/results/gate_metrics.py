@@ -469,7 +469,7 @@ class GateRows:
         repeated = self.paired.repetition(-1)
         if repeated is None:
             return None
-        places = np.full(len(repeated.first_rows), -1, np.int64)
+        places = np.full(len(repeated.rows.first_rows), -1, np.int64)
         rows = self.paired.rows[-1]
         places[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
         states, questions = repeated.states(metric)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
 from fastmetrics.base.errors import ColumnError, InputError
-from fastmetrics.results.aligned_scores import AlignedScores, align, by_position, units_of
+from fastmetrics.results.aligned_scores import align, by_position, units_of
 from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
 from fastmetrics.results.summary import Summary, summaries_of
 from fastmetrics.stats.sums import exact_mean
@@ -278,7 +278,8 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreTable]) ->
     scored: list[dict[str, int]] = [dict(row.scored) for row in rows]
     for column in _COLUMNS:
         having = [at for at, row in enumerate(rows) if column in row.scored]
-        values = {at: _placed(paired, at, rows[at].sources[column])[shared] for at in having}
+        metrics = {at: _metric(rows[at].sources[column]) for at in having}
+        values = {at: paired.placed(at, paired.runs[at].values(metrics[at]), math.nan)[shared] for at in having}
         complete = np.isfinite(np.stack(list(values.values()))).all(axis=0) if having else shared[:0]
         for at in having:
             some = values[at][complete]
@@ -292,14 +293,6 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreTable]) ->
     more = [f"{row.run} {row.n_other:,}" for row in lines if row.n_other]
     notes = [f"figures over the {count:,} rows that all runs have; other rows: {', '.join(more)}"] if more else []
     return lines, [*notes, *(repeated.describe() for repeated in paired.repeated if repeated is not None)]
-
-
-def _placed(paired: AlignedScores, run: int, source: str) -> Floats:
-    """The scores of a figure's metric in the common order, NaN for rows that the run lacks."""
-    rows = paired.rows[run]
-    placed = np.full(paired.n, np.nan)
-    placed[rows >= 0] = paired.runs[run].values(_metric(source))[rows[rows >= 0]]
-    return placed
 
 
 def _primary(name: str, summary: Summary) -> PrimaryRow:

@@ -134,23 +134,16 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def answers_of_rounds(questions: Ints, repeats: Ints | None) -> Ints | None:
-    """The number of each row's answer where rows of one id, and of one repeat, are rounds; None if each has one row.
-
-    ``questions`` are the numbers of the rows' ids, −1 without one, ``repeats`` those of several answers to a question.
+    """The number of each row's answer where rows of one question, and of one repeat, are rounds; None if each has one.
 
     >>> answers_of_rounds(np.array([0, 0, 1]), None)
     array([0, 0, 1])
     >>> answers_of_rounds(np.array([0, 0, 1]), np.array([0, 1, 0])) is None
     True
     """
-    known = questions >= 0
     keys = questions if repeats is None else questions * (int(repeats.max(initial=0)) + 1) + repeats
-    if len(np.unique(keys[known])) == int(known.sum()):
-        return None
-    answers = np.empty(len(questions), np.int64)
-    _, answers[known] = np.unique(keys[known], return_inverse=True)
-    answers[~known] = answers[known].max() + 1 + np.arange(int((~known).sum()))
-    return answers
+    distinct, answers = np.unique(keys, return_inverse=True)
+    return None if len(distinct) == len(keys) else answers
 
 
 def added_up(values: Floats, answers: Ints) -> Floats:
@@ -171,6 +164,27 @@ class Repeats:
     answers: Ints | None = None
     are_numbered: bool = False
     """Whether a column numbers the repeats or the rounds."""
+
+    @classmethod
+    def of(cls, keys: Ints | Uint64s, repeats: Ints | None, has_rounds: bool) -> Repeats:
+        """Rows with equal keys answer one question, a row with the key 0 its own; numbered by their first rows."""
+        known = keys != 0
+        _, firsts, numbers = np.unique(keys[known], return_index=True, return_inverse=True)
+        questions = np.empty(len(keys), np.int64)
+        questions[known] = np.argsort(np.argsort(firsts))[numbers]
+        questions[~known] = len(firsts) + np.arange(int((~known).sum()))
+        answers = answers_of_rounds(questions, repeats) if has_rounds else None
+        return cls(questions, answers, repeats is not None or has_rounds)
+
+    @cached_property
+    def first_rows(self) -> Ints:
+        """The first row of each question."""
+        return np.unique(self.questions, return_index=True)[1]
+
+    @property
+    def of_answers(self) -> Ints:
+        """The question of each answer."""
+        return self.questions if self.answers is None else self.questions[np.unique(self.answers, return_index=True)[1]]
 
     def note(self, added: bool) -> str:
         """How many rows the questions have, and what that means for a mean; ``added`` if some columns add up."""
@@ -217,15 +231,10 @@ class RowKeys:
         ids, repeats = self._of(self._id), self._of(self._repeat)
         for place, name in enumerate(self._settings, 1):  # odd factors part sums of equal hashes
             ids = np.where(ids == 0, 0, ids + self._of(name) * np.uint64(0x9E3779B97F4A7C15 + 2 * place))
-        known = ids != 0
-        if not (np.diff(np.sort(ids[known])) == 0).any():
+        if not (np.diff(np.sort(ids[ids != 0])) == 0).any():
             return None
-        questions = np.full(len(ids), -1, np.int64)
-        questions[known] = np.unique(ids[known], return_inverse=True)[1]
         numbers = np.unique(repeats, return_inverse=True)[1] if len(repeats) else None
-        answers = answers_of_rounds(questions, numbers) if self._has_rounds else None
-        questions[~known] = questions.max() + 1 + np.arange(int((~known).sum()))
-        return Repeats(questions, answers, numbers is not None or self._has_rounds)
+        return Repeats.of(ids, numbers, self._has_rounds)
 
     def _of(self, name: str | None) -> Uint64s:
         return np.concatenate([*self._keys.get(name or "", []), np.zeros(0, np.uint64)])

@@ -670,7 +670,7 @@ def _metrics(
         scores, questions = np.concatenate(list(values(name))), repeats.questions
         if name in added and answers is not None:
             scores = summed[name] = added_up(scores, answers)
-            questions = questions[np.unique(answers, return_index=True)[1]]
+            questions = repeats.of_answers
             every[name] = State()
             every[name].add(pa.array(scores, mask=np.isnan(scores)))
             rows = state.n + state.n_missing + state.n_undefined + state.n_error

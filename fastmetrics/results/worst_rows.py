@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -96,19 +95,18 @@ def worst_rows(
     [metric] = shared_metrics(runs, [metric])
     is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
     loaded = [run.by_column([metric, *columns, *run.keys(on)]) for run in runs]
-    column: Callable[[str], pa.Array]
+    if len(loaded) == 1 and (key := on or loaded[0].id_column) is not None:
+        loaded[0].check_distinct(key)
+    check_settings(loaded, [metric], allow_differences)
+    paired = align(loaded, on, allow=allow_differences)
+    assert paired.ids is not None
+    ids, column = paired.ids, paired.column
     if len(loaded) == 1:
-        key = on or loaded[0].id_column
-        if key is None:
-            raise ColumnError(f"{loaded[0].name} has no id column to identify rows")
-        ids, values = loaded[0].ids(key), loaded[0].values(metric)
-        figures, column = {metric: values}, partial(_column, loaded[0])
+        values = paired.placed(0, loaded[0].values(metric), np.nan)
+        figures = {metric: values}
     else:
-        check_settings(loaded, [metric], allow_differences)
-        paired = align(loaded, on, allow=allow_differences)
-        assert paired.ids is not None
         before, after = (paired.scores(at, metric) for at in range(2))
-        ids, values, column = paired.ids, after - before, paired.column
+        values = after - before
         figures = {"baseline": before, "score": after, "change": values}
     if runs[0].is_numbered:
         ids = ids.cast(pa.int64())  # sorted as numbers
@@ -130,10 +128,6 @@ def worst_rows(
     if runs[0].is_numbered:
         rows = rows.rename_columns([ROW, *rows.column_names[1:]])
     return rows
-
-
-def _column(run: ScoreTable, name: str) -> pa.Array:
-    return run.column(name, "to segment the rows by; keep it when scoring")
 
 
 def _segments(by: Sequence[str], wanted: str | None, column: Callable[[str], pa.Array]) -> list[Segment]:

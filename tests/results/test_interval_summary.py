@@ -67,7 +67,7 @@ def test_the_worst_segment_comes_first_by_which_way_is_better():
 
 
 def test_missing_columns_are_named():
-    with pytest.raises(ColumnError, match="no column 'langage' to segment the rows by"):
+    with pytest.raises(ColumnError, match="no run has the column 'langage'"):
         fm.results.summarize_by(SCORES, by="langage")
     with pytest.raises(UnknownNameError, match="token_f1"):
         fm.results.summarize_by(SCORES, metrics="token_f2")

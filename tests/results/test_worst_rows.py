@@ -211,7 +211,7 @@ def test_tables_without_ids_meet_by_position():
     ("asked", "error", "message"),
     [
         ({"by": "language", "segment": "language=rus"}, UnknownNameError, "language=ru"),
-        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no column 'langage' to segment the rows by"),
+        ({"by": "langage", "segment": "language=ru"}, ColumnError, "no run has the column 'langage'"),
         ({"segment": "language=ru"}, OptionError, "segment= needs by=, the columns that define it"),
         ({"keep": "topic"}, ColumnError, "the column 'topic' to keep is not in the scores"),
     ],
