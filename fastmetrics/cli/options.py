@@ -9,6 +9,7 @@ import inspect
 import io
 import itertools
 import json
+import re
 import sys
 import tempfile
 import types
@@ -123,9 +124,13 @@ def pairs(values: list[str] | None, option: str = "--columns", form: str = "cano
     {'answer': 'text, cleaned', 'reference': 'a=b'}
     >>> pairs(["choices=[A, B],answer=text"])
     {'choices': '[A, B]', 'answer': 'text'}
+    >>> pairs(['latency_s="Время, с",answer=text'])
+    {'latency_s': 'Время, с', 'answer': 'text'}
 
     Raises ``OptionError`` for an item without ``=`` and for a name given twice.
     """
+    # a quoted value, choice="a, b", is quoted as CSV does: "choice=a, b"
+    values = [re.sub(r'(?<![^,])( *[^",=]+=)"((?:[^"]|"")*)" *(?=,|$)', r'"\1\2"', value) for value in values or []]
     by_name: dict[str, str] = {}
     for item in _whole_lists(name_list(values, option)):
         name, equals, value = item.partition("=")

@@ -28,6 +28,7 @@ from fastmetrics.base.column_names import (
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, fold, quoted
 from fastmetrics.base.options import NotAllowedError, Optional, argument, of_hint
 from fastmetrics.base.paths import Names
+from fastmetrics.base.presets import Preset
 from fastmetrics.base.score_metadata import ScoreMetadata, counts_column
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.cited_support import Embeds
@@ -92,12 +93,14 @@ class ScoreRequest:
 # Metrics whose columns a table lacks: the errors, and the notes on those that a tier leaves out.
 
 
-def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapping[str, str]) -> None:
+def check_columns(
+    name: str, metric: Metric, names: Sequence[str], columns: Mapping[str, str], preset: Preset | None = None
+) -> None:
     """Raise ``ColumnError`` for a missing column that a score needs, with the ways to provide it."""
     if isinstance(metric, FittedMetric):
         for part in metric.parts:
             if part.metric is not None:
-                check_columns(f"{name} ({part.name})", part.metric, names, columns)
+                check_columns(f"{name} ({part.name})", part.metric, names, columns, preset)
             elif part.name not in columns:
                 lacks = f"{name} reads the column {part.name!r} of scores; the table has: {quoted(names)}"
                 raise ColumnError(f"{lacks}; add this column, or fit a score without it")
@@ -113,7 +116,9 @@ def check_columns(name: str, metric: Metric, names: Sequence[str], columns: Mapp
         ways: list[object] = ["set its name with ", Argument("columns", {column: ...})]
         if from_text(metric, columns) is not metric:
             ways += [", or compute it from the text with ", Argument("embedder", "wordllama")]
-        raise ColumnError(f"{name} needs the column {column!r}{also}; the table has: {quoted(names)}; ", *ways)
+        path = None if preset is None else preset.columns.get(column)
+        read = f"; the preset {preset.name} reads it from {path}, which no row has" if preset and path else ""
+        raise ColumnError(f"{name} needs the column {column!r}{also}; the table has: {quoted(names)}{read}; ", *ways)
     either = metric.rows.either
     if either is not None and not either.met_by(columns):
         way = Argument("columns", {either.sets[0][0]: ...})
@@ -366,7 +371,7 @@ def plan(
         if score_read.name not in {score.name for score in scores}:
             scores.append(_embedding(score_read, mapping, embedding))
     for score in scores:
-        check_columns(score.name, score.metric, names, mapping)
+        check_columns(score.name, score.metric, names, mapping, preset_of(names, request.schema))
     _check_distinct(scores)
     _check_stored_alike(scores)
     if ids:  # readers tell systems apart that answer under the same ids
