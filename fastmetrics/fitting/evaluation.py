@@ -22,7 +22,7 @@ from fastmetrics.results.validate import reversal_note
 from fastmetrics.stats.estimates import Estimate, Interval, Sample
 from fastmetrics.stats.figures import Influence, Pairs
 from fastmetrics.stats.mean_interval import mean_interval
-from fastmetrics.stats.promises import level_of_each, promise_cells, promise_note
+from fastmetrics.stats.promises import PROMISE_HEAD, level_of_each, observed_note, promise_cells, promise_note
 
 # Figures on rows that a fit has not seen, each with an interval that holds for few rows too.
 #
@@ -490,12 +490,7 @@ class FitResult(Shown):
             losses = [(name, printed(loss)) for name, loss in evaluation.importance.items()]
             grids.append(Grid(("exchanged between rows", f"{ranking} lost"), losses))
         if self.model.thresholds:
-            grids.append(
-                Grid(
-                    ("promise", "cut", "rows apart", "hits"),
-                    [promise_cells(*item) for item in self.model.thresholds.items()],
-                )
-            )
+            grids.append(Grid(PROMISE_HEAD, [promise_cells(*item) for item in self.model.thresholds.items()]))
         return grids
 
     def remarks(self) -> Sequence[str]:
@@ -537,6 +532,7 @@ class FitResult(Shown):
             labels["repeated_questions"] and Note("fit_repeated", n=labels["repeated_questions"]),
             "left_out" in labels and Note("fit_left_out", names=listed(labels["left_out"])),
             [promise_note(name, entry) for name, entry in self.model.thresholds.items()],
+            observed_note(self.model.thresholds),
         )
 
 

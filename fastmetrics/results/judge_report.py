@@ -35,6 +35,7 @@ from fastmetrics.results.aligned_scores import align, with_row_ids
 from fastmetrics.results.estimation import axes_of, table_of
 from fastmetrics.results.row_groups import segments_of
 from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
+from fastmetrics.results.validate import Labelled, MetricValidation, is_within, validated
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.confusion import Confusion
 from fastmetrics.stats.estimates import UNDEFINED, Estimate
@@ -52,7 +53,6 @@ from fastmetrics.stats.judge_quality import (
 )
 from fastmetrics.stats.labels import RowLabels, positive_from
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
-from fastmetrics.stats.raters import agreement
 
 # The results of evaluating judges: figures of each judged column, agreement between judges, printed tables.
 
@@ -341,21 +341,15 @@ def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
 
 def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: AxisOptions) -> AxisReport:
     """The report of one judge for one judged column; ``labels`` are those of people, if there are any."""
-    scores, truth = as_numbers(table.column(axis)), None
+    scored = _verdict_column(axis) if how.kind == "decision" else axis
+    scores, truth, people, powered = as_numbers(table.column(scored)), None, None, None
     if labels is not None:
-        scores, truth = labels.beside(table.column(axis))
-        how = replace(how, positive=labels.threshold(how.positive, table.column(axis)))
-    verdicts = table.column(_verdict_column(axis))
-    verdicts = as_numbers(verdicts) if labels is None else labels.beside(verdicts)[0]
-    if how.kind == "decision":
-        scores = verdicts
+        scores, truth = labels.beside(table.column(scored))
+        people = _people(table, scored, axis, labels, how)
+        powered = powered_mean(scores, truth, how.confidence) if people.n else None
     statuses = _statuses(table, axis)
     latencies = _latencies(table, axis)
     values = scores[~np.isnan(scores)]
-    both = None if truth is None else ~np.isnan(scores) & ~np.isnan(truth)
-    people = None
-    if truth is not None and both is not None:
-        people = _people(scores[both], verdicts[both], truth[both], how)
     calls = _one_row_per_call(table, axis)
     prompt_tokens, completion_tokens = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
     priced = how.price is not None and prompt_tokens is not None and completion_tokens is not None
@@ -375,9 +369,7 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         length_spearman=_with_length(table, scores),
         segments=_segments(table, scores, how.by),
         people=people,
-        powered=None
-        if truth is None or both is None or not both.any()
-        else powered_mean(scores, truth, how.confidence),
+        powered=powered,
         orders=_orders(table, axis, how) if how.kind == "pairwise" else None,
         systems=how.systems if how.kind == "pairwise" else (),
         decisions=_decided(table, axis, scores, truth, how.confidence) if how.kind == "decision" else None,
@@ -526,30 +518,34 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
     return segments
 
 
-def _people(scores: Floats, verdicts: Floats, truth: Floats, how: AxisOptions) -> PeopleAgreement:
-    span, level = how.span, how.confidence
-    on_scale = len(truth) > 0 and span[0] <= truth.min() and truth.max() <= span[1]
-    grades_apart = on_scale and span == (0.0, 1.0)  # of more grades, two that happen to be there are no two classes
-    least = how.positive if how.positive is not None else positive_from(truth) if grades_apart else None
-    known = ~np.isnan(verdicts)
-    grades, marks = verdicts[known], truth[known]
+def _people(table: pa.Table, scored: str, axis: str, labels: RowLabels, how: AxisOptions) -> PeopleAgreement:
+    verdict = _verdict_column(axis)
+    beside, level = Labelled(labels), how.confidence
+    found, same = (validated(name, table.column(name), beside, {}, level, span=how.span) for name in (scored, verdict))
+    grades, marks, _ = labels.of_both(table.column(verdict))
+    grades_apart = found.agreement is not None and how.span == (0.0, 1.0)  # two of more grades are no two classes
+    least = labels.threshold(how.positive, table.column(axis))
+    if least is None and grades_apart:
+        least = positive_from(labels.of_both(table.column(scored))[1])
     figures: dict[str, Estimate] = {}
     if least is not None and len(marks):
-        decisions = judge_decisions(grades >= least, marks >= least, confidence=level)
+        decisions = judge_decisions(grades >= least, marks >= least, confidence=how.confidence)
         figures = {name: getattr(decisions, name) for name in ("accuracy", "precision", "recall", "f1")}
-    if on_scale:
-        figures |= _agreement((scores, truth), (grades, marks), level)
-    related = associate(scores, truth, confidence=level)
-    figures |= {name: getattr(related, name) for name in ("pearson", "spearman", "kendall")}
-    return PeopleAgreement(len(scores), _confusion(grades, marks) if on_scale and len(marks) else None, **figures)
+    on_scale = found.agreement is not None and len(marks)
+    confusion = _confusion(grades, marks) if on_scale else None
+    return PeopleAgreement(found.n, confusion, **figures, **_agreed(found, same))
 
 
-def _agreement(
-    scores: tuple[Floats, Floats], verdicts: tuple[Floats, Floats], confidence: float
-) -> dict[str, Estimate]:
-    """Kappas and alphas of two raters: those that ask whether grades are the same, of the verdicts."""
-    found, same = (agreement(list(sides), confidence=confidence) for sides in (scores, verdicts))
-    return found.estimates | {name: same.estimates[name] for name in ("kappa", "alpha_nominal")}
+_SAME = ("kappa", "alpha_nominal")
+"""The figures that ask whether grades are the same: those of verdicts."""
+
+
+def _agreed(found: MetricValidation, same: MetricValidation) -> dict[str, Estimate]:
+    """Correlations, kappas and alphas of scores beside others, but for those of the verdicts."""
+    figures = {name: getattr(found, name) for name in ("pearson", "spearman", "kendall")}
+    figures |= {} if found.agreement is None else found.agreement.estimates
+    verdicts = {} if same.agreement is None else same.agreement.estimates
+    return figures | {name: verdicts.get(name, UNDEFINED) for name in _SAME}
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
@@ -650,10 +646,13 @@ def _lacks(report: AxisReport, span: tuple[float, float], table: pa.Table, label
         return ""
     if np.isnan(as_numbers(table.column(_verdict_column(report.axis)))).all():
         return f"has no accuracy and kappa: its repeats are missing, {report.axis}_scores"
-    low, high = span
-    if np.nanmin(labels.truth) < low or np.nanmax(labels.truth) > high:
-        return f"has no accuracy and kappa: labels are outside its range of {low:g} to {high:g}"
+    if not is_within(labels.truth[~np.isnan(labels.truth)], span):
+        return f"has no accuracy and kappa: labels are outside its range of {span[0]:g} to {span[1]:g}"
     return "has no accuracy and F1: the labels are grades, without the lowest positive one: positive=4 (--positive 4)"
+
+
+_ANY = (-math.inf, math.inf)
+_OF_PAIRS = ("kappa", "kappa_quadratic", "alpha_interval", "spearman")
 
 
 def _pairs(runs: Sequence[ScoreTable], on: str | None, confidence: float) -> list[JudgePair]:
@@ -665,12 +664,14 @@ def _pairs(runs: Sequence[ScoreTable], on: str | None, confidence: float) -> lis
             continue
         paired = align(with_row_ids([first, second], on), on)
         for axis in axes:
-            a, b = (paired.scores(run, axis) for run in (0, 1))
-            both = ~np.isnan(a) & ~np.isnan(b)
-            c, d = (paired.scores(run, _verdict_column(axis)) for run in (0, 1))
-            known = ~np.isnan(c) & ~np.isnan(d)
-            found = _agreement((a[both], b[both]), (c[known], d[known]), confidence)
-            found["spearman"] = associate(a[both], b[both], confidence=confidence).spearman
-            figures = {name: found[name] for name in ("kappa", "kappa_quadratic", "alpha_interval", "spearman")}
-            pairs.append(JudgePair(axis, first.name, second.name, int(both.sum()), **figures))
+            sides = [[paired.scores(run, name) for run in (0, 1)] for name in (axis, _verdict_column(axis))]
+            found, same = (
+                validated(
+                    axis, pa.chunked_array([one]), Labelled(RowLabels(second.name, other)), {}, confidence, span=_ANY
+                )
+                for one, other in sides
+            )
+            figures = _agreed(found, same)
+            kept = {name: figures.get(name, UNDEFINED) for name in _OF_PAIRS}
+            pairs.append(JudgePair(axis, first.name, second.name, found.n, **kept))
     return pairs

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
 from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, number
 from fastmetrics.base.display import interval as interval_of
@@ -35,11 +34,13 @@ from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate, Interval
 from fastmetrics.stats.labels import ROW, RowLabels, clusters_of, positive_from
 from fastmetrics.stats.promises import (
+    PROMISE_HEAD,
     CutPromises,
     Promise,
     Promises,
     Threshold,
     level_of_each,
+    observed_note,
     one_of_each,
     promise_cells,
     promise_note,
@@ -141,15 +142,15 @@ def validate(
             " needs labels of two classes: set the positive grades with ",
             Argument("positive"),
         )
-    labelled = _Labelled(truth, positive, groups, targets, level_of_each(confidence, len(chosen)))
+    labelled = Labelled(truth, positive, groups, targets, level_of_each(confidence, len(chosen)))
     validations = {
-        name: _validated(name, left.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
+        name: validated(name, left.column(name), labelled, ways, confidence, fixed.get(name)) for name in chosen
     }
     best: BestMetric | None = None
     if len(validations) > 1 and not all(math.isnan(_toward(one, positive)) for one in validations.values()):
         name = _best(validations, positive)
         level = level_of_each(confidence, len(validations))
-        one = _validated(name, left.column(name), replace(labelled, targets=()), ways, level, fixed.get(name))
+        one = validated(name, left.column(name), replace(labelled, targets=()), ways, level, fixed.get(name))
         best = BestMetric(name, _measure(positive), getattr(one, _measure(positive)), len(validations))
     return Validation(
         joined_by=truth.joined_by,
@@ -211,47 +212,49 @@ def _looks_reversed(metrics: Mapping[str, MetricValidation], best: BestMetric, p
 
 
 @dataclass(frozen=True)
-class _Labelled:
+class Labelled:
     """The labels of the rows, the threshold of positive ones, the groups of the rows, −1 for none, and the promises."""
 
     labels: RowLabels
-    positive: float | None
-    groups: Ints | None
-    targets: Sequence[Promise]
-    level: float
+    positive: float | None = None
+    groups: Ints | None = None
+    targets: Sequence[Promise] = ()
+    level: float = math.nan
     """The confidence of each metric's promises, at which those of all metrics hold together."""
 
 
-def _validated(
+def validated(
     name: str,
     column: pa.ChunkedArray,
-    labelled: _Labelled,
+    labelled: Labelled,
     directions: Mapping[str, Better],
     confidence: float,
-    threshold: float | None,
+    threshold: float | None = None,
+    span: tuple[float, float] | None = None,
 ) -> MetricValidation:
-    """The comparison of one metric with the labels."""
+    """The comparison of one metric with the labels; with a ``span``, both are on its scale if all labels are in it."""
     labels, positive = labelled.labels, labelled.positive
     scores, truth, usable = labels.of_both(column)
-    opposed = directions[name] is not None and directions[name] != directions[labels.name]
+    opposed = directions.get(name) is not None and directions[name] != directions[labels.name]
     clusters = None if labelled.groups is None else np.unique(labelled.groups[usable], return_inverse=True)[1]
     how: dict[str, Any] = {"confidence": confidence, "clusters": clusters}
     figures = associate(scores, truth, positive=positive, threshold=threshold, opposed=opposed, **how)
     agreed = None
-    if not opposed and _on_scale(scores, truth):
-        agreed = agreement({name: scores, labels.name: truth}, raters=[name, labels.name], **how)
+    if not opposed and (_on_scale(scores, truth) if span is None else is_within(truth, span)):
+        label = labels.name if labels.name != name else f"{name} (label)"
+        agreed = agreement({name: scores, label: truth}, raters=[name, label], **how)
     chosen = np.arange(len(scores)) if clusters is None else one_of_each(clusters, 0)
-    thresholds = {}
+    thresholds, sign = {}, -1 if opposed else 1
     for promise in labelled.targets if len(chosen) else ():
-        rows = (-scores if opposed else scores)[chosen], truth[chosen] >= (math.inf if positive is None else positive)
+        rows = sign * scores[chosen], truth[chosen] >= (math.inf if positive is None else positive)
         found = ready_threshold(promise, *rows, labelled.level)
-        cut = found.cut if found.cut is None or not opposed else 0 - found.cut
-        thresholds[promise.name] = replace(found, cut=cut, confidence=confidence)
+        cut, observed = (None if one is None else sign * one + 0.0 for one in (found.cut, found.observed))
+        thresholds[promise.name] = replace(found, cut=cut, observed=observed, confidence=confidence)
     return MetricValidation(
         **vars(figures),
         thresholds=thresholds,
         n_no_score=int((~np.isnan(labels.truth) & ~usable).sum()),
-        better=directions[name],
+        better=directions.get(name),
         opposed=opposed,
         agreement=agreed,
     )
@@ -267,9 +270,14 @@ def _of_raters(labels: RowLabels, groups: Ints | None, confidence: float) -> Agr
     )
 
 
-def _on_scale(values: NDArray[np.float64], truth: NDArray[np.float64]) -> bool:
+def _on_scale(values: Floats, truth: Floats) -> bool:
     distinct = np.unique(values)
     return 2 <= len(distinct) <= _SCALE and bool(np.isin(distinct, truth).all())
+
+
+def is_within(labels: Floats, span: tuple[float, float]) -> bool:
+    """Whether there are labels, and all are in the range of the scores."""
+    return len(labels) > 0 and bool(span[0] <= labels.min() and labels.max() <= span[1])
 
 
 _ANY_NUMBER = Real(-1e18, 1e18)
@@ -380,6 +388,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         }
         together = f"; of all {len(self.metrics)} metrics together" if len(self.metrics) > 1 else ""
         notes += [f"{note}{together}" for note in promised.values()]
+        notes += observed_note({name: one for m in self.metrics.values() for name, one in m.thresholds.items()})
         if self.best is not None:
             choice = f"the strongest of {self.best.n_metrics:,} metrics: {self.best.metric}, {self.best.figure}"
             beyond = "" if self.best.beyond_chance else "; none of them is shown to rank better than chance"
@@ -497,7 +506,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             for name, m in self.metrics.items()
             for item in m.thresholds.items()
         ]
-        grids += [Grid(("metric", "positive", "promise", "cut", "rows", "hits"), cuts)] if cuts else []
+        grids += [Grid(("metric", "positive", *PROMISE_HEAD), cuts)] if cuts else []
         agreements = self._agreements()
         return [*grids, *([_agreement_grid(agreements)] if agreements else [])]
 

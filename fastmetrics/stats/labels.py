@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,15 @@ class RowLabels:
 
     name: str
     truth: Floats
-    rows: Ints
+    rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """The row of its label, or −1."""
-    joined_by: str
+    joined_by: str = "position"
     """``position``, or the column that pairs labels and scores."""
-    n_unmatched: int
+    n_unmatched: int = 0
     """Labels that belong to no row of scores."""
-    ratings: Mapping[str, pa.ChunkedArray]
+    ratings: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)
     """The columns of several raters, whose mean is the label."""
-    precision: type[np.floating] | None
+    precision: type[np.floating] | None = None
     """The narrowest floating type of the labels below float64."""
 
     @classmethod

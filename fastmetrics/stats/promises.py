@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.display import number
+from fastmetrics.base.display import cell, number
 from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Optional, Real, argument
 from fastmetrics.base.shared_parameters import Help
@@ -32,6 +32,9 @@ class Threshold:
     number does."""
     needed_high: int | None = None
     """The same for a share as low as they allow."""
+    observed: float | None = None
+    """The cut at which the figure of the rows tested reaches ``target``, without confidence: the lowest, of recall the
+    highest; None if it does at none."""
 
 
 # The promises of cuts that users ask for, as one object.
@@ -76,41 +79,38 @@ Promises = Annotated[CutPromises | None, Help("The promises of cuts, a ``CutProm
 
 _STEPS = 40
 _ENOUGH = 1_000_000
+_ROUNDING = 1e-12
 _START = 2.0
 """The first cut of a ready score has so many times the rows that hits alone would need."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """A figure of a cut that is a share of rows: which rows count, and which of them are hits."""
+    """A figure of a cut that is a share of rows: those from the cut on (precision), positive ones (recall), or all."""
 
     name: str
     target: float
-    counted: Callable[[Flags, Flags], Flags]
-    hit: Callable[[Flags, Flags], Flags]
-    prefers_low: bool
-    """Whether the lowest cut that keeps the promise is chosen, or the highest."""
 
-    def counts(self, accepted: Flags, good: Flags) -> tuple[int, int]:
-        """The numbers of counted rows and of hits."""
-        counted = self.counted(accepted, good)
-        return int(counted.sum()), int((self.hit(accepted, good) & counted).sum())
+    @property
+    def best(self) -> Callable[..., Any]:
+        """Which of the cuts that keep the promise is chosen: the lowest, or of recall the highest."""
+        return max if self.name == "recall" else min
 
-    def holds(self, n: int, hits: int, level: float) -> bool:
-        """Whether the bound of the share of hits reaches the target."""
-        return bool(lower_bound(hits, n, level) >= self.target)
+    def counts(self, cuts: Any, rows: tuple[Floats, Flags]) -> tuple[Ints, Ints]:
+        """For each cut the number of rows that count, and of the hits among them."""
+        scores, good = rows
+        accepted, right = (len(some) - np.searchsorted(np.sort(some), cuts) for some in (scores, scores[good]))
+        if self.name == "precision":
+            return accepted, right
+        if self.name == "recall":
+            return np.full_like(right, good.sum()), right
+        return np.full_like(right, len(good)), len(good) - accepted + right
 
 
 def promises_of(targets: CutPromises) -> list[Promise]:
     """The promises that were asked for; a risk of 5 % is a share of 95 % of rows that are not accepted wrongly."""
-    kinds = []
-    if targets.precision is not None:
-        kinds.append(Promise("precision", targets.precision, lambda a, g: a, lambda a, g: g, True))
-    if targets.recall is not None:
-        kinds.append(Promise("recall", targets.recall, lambda a, g: g, lambda a, g: a, False))
-    if targets.risk is not None:
-        kinds.append(Promise("risk", 1 - targets.risk, lambda a, g: np.ones_like(a), lambda a, g: ~(a & ~g), True))
-    return kinds
+    asked = {setting.name: getattr(targets, setting.name) for setting in fields(targets)}
+    return [Promise(name, 1 - share if name == "risk" else share) for name, share in asked.items() if share is not None]
 
 
 def level_of_each(confidence: float, count: int) -> float:
@@ -122,15 +122,17 @@ def level_of_each(confidence: float, count: int) -> float:
     return 1 - (1 - confidence) / count
 
 
-def lower_bound(hits: int, n: int, confidence: float) -> float:
-    """The one-sided lower bound of a share (Clopper and Pearson 1934).
+def lower_bound(hits: Any, n: Any, confidence: float) -> Any:
+    """The one-sided lower bound of a share, or of each of several (Clopper and Pearson 1934).
 
     >>> round(lower_bound(59, 59, 0.95), 4), lower_bound(0, 10, 0.95)
     (0.9505, 0.0)
     """
     from scipy.special import betaincinv
 
-    return float(betaincinv(hits, n - hits + 1, 1 - confidence)) if hits else 0.0
+    hits, n = np.asarray(hits), np.asarray(n)
+    bounds = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, 1 - confidence), 0.0)
+    return bounds if bounds.ndim else float(bounds)
 
 
 def threshold(
@@ -145,7 +147,7 @@ def threshold(
     The ``independent`` ones of the fitted rows tell how many would suffice, where those apart do not.
     """
     cuts = np.unique(np.quantile(fitted[0], np.linspace(0, 1, _STEPS + 1)[:-1]))
-    order = sorted(cuts.tolist(), key=lambda cut: -_power(promise, cut, fitted, len(apart[0]), confidence))
+    order = cuts[np.argsort(-_power(promise, cuts, fitted, len(apart[0]), confidence), kind="stable")]
     found = _tested(promise, order, apart, confidence)
     return _with_needed(found, promise, (fitted[0][independent], fitted[1][independent]), confidence)
 
@@ -157,19 +159,13 @@ def _with_needed(found: Threshold, promise: Promise, rows: tuple[Floats, Flags],
     return replace(found, needed_low=low, needed_high=high)
 
 
-def _expected(promise: Promise, cut: float, fitted: tuple[Floats, Flags]) -> tuple[float, float]:
-    """The share of rows that count at a cut, and the share of hits among them, by held-out scores of fitted rows."""
-    n, hits = promise.counts(fitted[0] >= cut, fitted[1])
-    return n / len(fitted[0]), hits / n if n else 0.0
-
-
-def _power(promise: Promise, cut: float, fitted: tuple[Floats, Flags], n_apart: int, confidence: float) -> float:
-    """The standardised distance of the expected share of hits from the target, less what the level needs."""
-    counted, share = _expected(promise, cut, fitted)
-    n = counted * n_apart
-    if n < math.log(1 - confidence) / math.log(promise.target):  # not even hits alone suffice
-        return n - _ENOUGH
-    return (share - promise.target) * math.sqrt(n / (promise.target * (1 - promise.target)))
+def _power(promise: Promise, cuts: Floats, fitted: tuple[Floats, Flags], n_apart: int, confidence: float) -> Floats:
+    """The standardised distance of each cut's expected share of hits from the target, less what the level needs."""
+    counted, hits = promise.counts(cuts, fitted)
+    n, target = counted / len(fitted[0]) * n_apart, promise.target
+    likely = (hits / np.maximum(counted, 1) - target) * np.sqrt(n / (target * (1 - target)))
+    too_few = n < math.log(1 - confidence) / math.log(target)  # not even hits alone suffice
+    return np.where(too_few, n - _ENOUGH, likely)
 
 
 def _needed(promise: Promise, rows: tuple[Floats, Flags], confidence: float) -> tuple[int | None, int | None]:
@@ -178,13 +174,17 @@ def _needed(promise: Promise, rows: tuple[Floats, Flags], confidence: float) -> 
     The fewest of all cuts at the high end; at the low end, those of the cut that needs fewest at its own share.
     """
     ends: list[tuple[float, ...]] = []
-    for cut in np.unique(np.quantile(rows[0], np.linspace(0, 1, _STEPS + 1)[:-1], method="nearest")):
-        n, hits = promise.counts(rows[0] >= cut, rows[1])
+    for n, hits in zip(*promise.counts(_cuts(rows[0]), rows), strict=True):
         if n:
             shares = zip(_shares(n, len(rows[0]), confidence), _shares(hits, n, confidence), strict=True)
             ends.append(tuple(_rows(promise, *pair, confidence) for pair in shares))
     low, high = min((end[2] for end in ends), default=math.inf), min(ends)[1] if ends else math.inf
     return None if math.isinf(low) else int(low), None if math.isinf(high) else int(high)
+
+
+def _cuts(scores: Floats) -> Floats:
+    """Some of the scores, in equal steps of their order."""
+    return np.unique(np.quantile(scores, np.linspace(0, 1, _STEPS + 1)[:-1], method="nearest"))
 
 
 def _shares(hits: int, n: int, confidence: float) -> tuple[float, float, float]:
@@ -212,28 +212,27 @@ def ready_threshold(promise: Promise, scores: Floats, good: Flags, confidence: f
 
     The cuts are tested from the strictest one on that may hold: in an order that the scores alone set.
     """
-    cuts = np.unique(np.quantile(scores, np.linspace(0, 1, _STEPS + 1)[:-1], method="nearest"))
-    order = cuts.tolist() if promise.name == "recall" else cuts[::-1].tolist()
+    cuts, rows = _cuts(scores), (scores, good)
+    order = cuts if promise.name == "recall" else cuts[::-1]
     least = _START * math.log(1 - confidence) / math.log(promise.target)
     if promise.name == "precision":
-        order = [cut for cut in order if (scores >= cut).sum() >= least] or order[-1:]
-    found = _tested(promise, order, (scores, good), confidence)
-    return _with_needed(found, promise, (scores, good), confidence)
+        enough = order[promise.counts(order, rows)[0] >= least]
+        order = enough if len(enough) else order[-1:]
+    return _with_needed(_tested(promise, order, rows, confidence), promise, rows, confidence)
 
 
-def _tested(promise: Promise, order: Sequence[float], rows: tuple[Floats, Flags], confidence: float) -> Threshold:
+def _tested(promise: Promise, order: Floats, rows: tuple[Floats, Flags], confidence: float) -> Threshold:
     """The best of the cuts before the first that does not hold; without one, the counts at the first cut."""
-    good: list[tuple[float, int, int]] = []
-    first = promise.counts(rows[0] >= order[0], rows[1])
-    for cut in order:
-        n, hits = promise.counts(rows[0] >= cut, rows[1])
-        if not promise.holds(n, hits, confidence):
-            break
-        good.append((cut, n, hits))
+    n, hits = promise.counts(order, rows)
+    fails = lower_bound(hits, n, confidence) < promise.target
+    tried = list(zip(order.tolist(), n.tolist(), hits.tolist(), strict=True))
+    held = tried[: int(fails.argmax()) if fails.any() else None]
+    every = np.unique(rows[0])
+    n, hits = promise.counts(every, rows)
+    reached = every[(n > 0) & (hits >= promise.target * n - _ROUNDING * n)].tolist()
     target = promise.target if promise.name != "risk" else 1 - promise.target
-    if not good:
-        return Threshold(target, confidence, None, *first)
-    return Threshold(target, confidence, *(min if promise.prefers_low else max)(good))
+    cut, rows_at, hits_at = promise.best(held) if held else (None, *tried[0][1:])
+    return Threshold(target, confidence, cut, rows_at, hits_at, observed=promise.best(reached) if reached else None)
 
 
 def one_of_each(groups: Ints, seed: int) -> Ints:
@@ -245,10 +244,19 @@ def one_of_each(groups: Ints, seed: int) -> Ints:
 # Cuts in tables and notes.
 
 
+PROMISE_HEAD = ("promise", "cut", "rows", "hits", "observed cut")
+
+
 def promise_cells(name: str, entry: Threshold) -> tuple[str, ...]:
-    """A line of a table: the promise, the cut, the rows that tested it and the hits."""
+    """A line of a table: the promise, the cut, the rows that tested it, the hits, and the cut without confidence."""
     cut = f"none: {_needs(entry)}" if entry.cut is None else number(entry.cut)
-    return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits)
+    return f"{name} {entry.target:g}", cut, number(entry.rows), number(entry.hits), cell(entry.observed)
+
+
+def observed_note(thresholds: Mapping[str, Threshold]) -> list[str]:
+    """What the cuts without confidence are, if there are cuts."""
+    kinds = ", ".join(f"{name} {entry.target:g}" for name, entry in thresholds.items())
+    return [Note("observed_cuts", kinds=kinds)] if kinds else []
 
 
 def promise_note(name: str, entry: Threshold) -> str:

@@ -91,8 +91,8 @@ def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, i
         cut = fitted.thresholds[promise.name].cut
         broken = False
         if cut is not None:
-            counted, hits = promise.counts(values >= cut, good)
-            broken = bool(counted) and hits / counted < promise.target
+            counted, hits = map(int, promise.counts(cut, (values, good)))
+            broken = counted > 0 and hits / counted < promise.target
         counts |= {f"cut of {promise.name}": int(cut is not None), f"broken {promise.name}": int(broken)}
     return counts
 

@@ -42,6 +42,26 @@ def test_a_cut_keeps_its_promise_and_is_near_the_best(name, target, exact):
     assert np.median(np.abs(np.array(cuts) - exact)) < 0.12
 
 
+@pytest.mark.parametrize("name", ["precision", "recall", "risk"])
+def test_the_observed_cut_is_the_best_of_all_scores(name):
+    [promise] = promises_of(fm.stats.CutPromises(**{name: 0.3}))
+    values, drawn = scores(60, 5)
+    values = np.round(values, 1)
+    for good in (drawn, values > 0.8, np.zeros(60, bool), np.ones(60, bool)):
+        kept = []
+        for cut in np.unique(values):
+            taken = values >= cut
+            shares = {
+                "precision": (taken & good).sum() / taken.sum(),
+                "recall": (taken & good).sum() / max(good.sum(), 1),
+            }
+            if (taken & ~good).mean() <= 0.3 if name == "risk" else shares[name] >= 0.3:
+                kept.append(cut)
+        best = (max if name == "recall" else min)(kept, default=None)
+        assert ready_threshold(promise, values, good, 0.95).observed == best
+        assert threshold(promise, scores(60, 6), (values, good), 0.95).observed == best
+
+
 def test_too_few_labels_are_said():
     [promise] = promises_of(fm.stats.CutPromises(precision=0.95))
     entry = threshold(promise, scores(60, 1), scores(30, 2), 0.95)
