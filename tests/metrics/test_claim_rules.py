@@ -156,17 +156,10 @@ def test_courtesy_is_no_claim_and_a_sign_is_part_of_a_number(answer: str, contex
 COURTESIES = [
     *("Happy to help! Let me know if anything is unclear.", "Feel free to ask if you have any questions."),
     *("If there is anything else you need, please let us know.", "Please do not hesitate to contact us."),
-    *(
-        "I'm here to help.",
-        "That is an excellent question.",
-        "Hope this helps, and have a nice day.",
-        "Enjoy your day!",
-    ),
-    *(
-        "I am looking forward to hearing from you.",
-        "If you have further questions, just ask.",
-        "Best regards, the team.",
-    ),
+    *("I'm here to help.", "That is an excellent question.", "Hope this helps, and have a nice day."),
+    "Enjoy your day!",
+    *("I am looking forward to hearing from you.", "If you have further questions, just ask."),
+    "Best regards, the team.",
     *("Если у вас есть другие вопросы, задавайте.", "Сообщите, если что-то было непонятно.", "Это был хороший вопрос."),
 ]
 

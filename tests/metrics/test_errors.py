@@ -561,12 +561,7 @@ ERRORS: list[tuple[Any, ...]] = [
     *[
         (f"fitted file {text[:40]!r}", lambda text=text: fitted_text(text), FileFormatError, "mine.toml")
         for text in (
-            "format = 3\nfastmetrics = '9.1'",
-            "format = 1\nkind = 'boosting'",
-            "",
-            "format = 2",
-            "format = ",
-            "\0",
+            *("format = 3\nfastmetrics = '9.1'", "format = 1\nkind = 'boosting'", "", "format = 2", "format = ", "\0"),
         )
     ],
     *[

@@ -107,12 +107,7 @@ def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
             said = refusal(lambda: metric.options({option: value}), OptionError, UnknownNameError, FileFormatError)  # noqa: B023
             expected = (
                 option,  # the message names it, or what it holds
-                "cannot be read",
-                "surrogate",
-                "file name",
-                "phrase",
-                "both be 0",
-                "unknown embedder",
+                *("cannot be read", "surrogate", "file name", "phrase", "both be 0", "unknown embedder"),
             )
             assert any(one in said for one in expected) or not said, value
             hash(tuple(metric.options({option: value}).values()))

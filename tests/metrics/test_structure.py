@@ -143,10 +143,7 @@ def _altered(value: Any, rng: random.Random, share: float) -> Any:
 
 MANY_KEYS = [
     *"abcdefgh",
-    "é",
-    "a\n",
-    "a key of more than sixteen bytes",
-    "a key of more than sixteen letters",
+    *("é", "a\n", "a key of more than sixteen bytes", "a key of more than sixteen letters"),
     *map(str, range(70)),
 ]
 
@@ -242,10 +239,7 @@ def test_objects_and_lists_are_read_as_json(tmp_path: Path) -> None:
         "".join(json.dumps({"id": n, "answer": value, "reference": value}) + "\n" for n, value in enumerate(mixed))
     )
     assert fm.score(path, "json_match")["json_match"].to_pylist() == [
-        1.0,
-        1.0,
-        1.0,
-        1.0,
+        *(1.0, 1.0, 1.0, 1.0),
         pytest.approx(np.nan, nan_ok=True),
     ]
 

@@ -20,11 +20,8 @@ from tests.support.public_functions import CALLS, as_plain, letters
 TELLING: dict[str, list[Any]] = {
     "answer": [
         *("The RUNNING cats [1] ran in 1889.", "a-b c_d naïve über x1!", "Привет, мир и кот (1).", "你好 世界", "Yes."),
-        *(
-            "Cats ran.\n\nCats ran. In short, they ran there.",
-            "Кроме того, он бежал. В заключение, кот бежал.",
-            "10 or 12.2",
-        ),
+        *("Cats ran.\n\nCats ran. In short, they ran there.", "Кроме того, он бежал. В заключение, кот бежал."),
+        "10 or 12.2",
         *('{"a": 1.2}', '{"l": [1, 2]}', "Машинное обучение растёт. Машинное обучение.", "1"),
         *("one two three four five six seven eight nine runs", "раз два три четыре пять шесть семь восемь девять бег"),
     ],

@@ -13,18 +13,7 @@ from tests.reference import text as reference
 
 ENDS = [
     *".!?。！？…",
-    "\n",
-    "\n\n",
-    "\n\u3000\n",
-    "\r\n \u2028\n",
-    "?!",
-    ". ",
-    "。\u00a0",
-    "\u2003.",
-    "’",
-    "“",
-    "ï",
-    "あ",
+    *("\n", "\n\n", "\n\u3000\n", "\r\n \u2028\n", "?!", ". ", "。\u00a0", "\u2003.", "’", "“", "ï", "あ"),
 ]
 KINDS: dict[str, tuple[Callable[[Text], Text], Callable[[str], list[str]]]] = {
     "sentences": (segmentation.sentences, reference.sentences),
