@@ -91,7 +91,7 @@ def test_a_filter_counts_what_is_left(scores: pa.Table, kept: int) -> None:
 def test_the_order_of_rows_and_of_metrics_changes_nothing(table: pa.Table, scores: pa.Table, order: str) -> None:
     places = np.arange(ROWS)[::-1] if order == "turned" else np.random.default_rng(1).permutation(ROWS)
     found = fm.score(table.take(places), NAMES[::-1])
-    assert [name for name in found.column_names if name != "id"] == NAMES[::-1]
+    assert [name for name in found.column_names if name in NAMES] == NAMES[::-1]
     assert same(found, scores.take(places)) == []
     assert counted(fm.summarize(found)) == of_columns(scores)
 

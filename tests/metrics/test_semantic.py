@@ -90,16 +90,6 @@ def test_repeats_equal_all_pairs():
     assert rate.n_questions == sum(np.bincount(groups) > 1)
 
 
-def test_repeats_count_excluded_rows():
-    rate = exact_match_rate(["a", None, "a", "a"], ["q", "q", "q", None])
-    assert (rate.score, rate.n_pairs, rate.n_missing) == (1.0, 1, 2)
-    rows = pa.array([[1.0, 0.0], None, [0.0, 0.0], [1.0, 0.0]], pa.list_(pa.float64()))
-    mean = semantic_consistency(rows, ["q"] * 4)
-    assert (mean.score, mean.n_pairs, mean.n_missing, mean.n_undefined) == (1.0, 1, 1, 1)
-    assert np.isnan(exact_match_rate(["a", "b"], [1, 2]).score)
-    assert np.isnan(semantic_consistency([[1.0], [1.0]], [1, 2]).score)
-
-
 def sizes(texts):
     """A made-up model: how long a text is, how many words it has."""
     return np.array([[len(text), len(text.split()), 1] for text in texts], np.float32)

@@ -32,7 +32,8 @@ NUMBERS = {
     "repeats": st.sampled_from([3, 1, 2]),
     "counted": st.sampled_from(["words", "tokens"]),
 }
-OPTIONS = st.fixed_dictionaries({}, optional={**NUMBERS, "tokenizer": st.sampled_from(["words", "ascii_words"])})
+CHOSEN = {"tokenizer": st.sampled_from(["words", "ascii_words"]), "language": st.sampled_from(["any", "en", "ru"])}
+OPTIONS = st.fixed_dictionaries({}, optional={**NUMBERS, **CHOSEN})
 OF = {
     "coherence": ("connector_share", "topic_threshold"),
     "connector_score": ("connector_share",),
@@ -52,47 +53,46 @@ OF = {
 WRITING = [name for name, metric in REGISTRY.items() if "lexicons" in metric.defaults]
 
 
-def definitions(how: writing.How) -> dict[str, Any]:
+def definitions(how: writing.How, language: str) -> dict[str, Any]:
     """The plain definition of every writing score, as a function of question and answer."""
-
-    def named(names: list[str], function: Any) -> dict[str, Any]:
-        return {name: lambda q, a, at=at: function(q, a)[at] for at, name in enumerate(names)}
-
+    ties, kinds = ("connector_score", "pronoun_score", "topic_score"), ("diversity", "sophistication", "repetition")
+    parts = ("paragraph_score", "introduction_score", "conclusion_score")
+    fulfilled = ("keyword_coverage", "question_score", "task_score")
+    several: list[tuple[Any, Any]] = [
+        (ties, lambda q, a: writing.ties(a, language, how)),
+        (fulfilled, lambda q, a: writing.fulfilment(q, a, language, how)),
+        (parts, lambda q, a: writing.parts(q, a, language, how)),
+        ([f"{kind}_score" for kind in kinds], lambda q, a: writing.kinds(a, language, how)),
+    ]
     return {
-        "coherence": lambda q, a: writing.coherence(a, how=how),
-        "writing_completeness": lambda q, a: writing.writing_completeness(q, a, how=how),
+        "coherence": lambda q, a: writing.coherence(a, language, how),
+        "writing_completeness": lambda q, a: writing.writing_completeness(q, a, language, how),
         "length_score": lambda q, a: writing.length_score(q, a, how),
-        "structure_score": lambda q, a: writing.structure(q, a, how=how),
-        "vocabulary_score": lambda q, a: writing.vocabulary(a, how=how),
-        "overall_quality": lambda q, a: writing.overall_quality(q, a, how=how),
-        **named(["connector_score", "pronoun_score", "topic_score"], lambda q, a: writing.ties(a, how=how)),
-        **named(["keyword_coverage", "question_score", "task_score"], lambda q, a: writing.fulfilment(q, a, how=how)),
-        **named(
-            ["paragraph_score", "introduction_score", "conclusion_score"], lambda q, a: writing.parts(q, a, how=how)
-        ),
-        **named(
-            ["diversity_score", "sophistication_score", "repetition_score"], lambda q, a: writing.kinds(a, how=how)
-        ),
+        "structure_score": lambda q, a: writing.structure(q, a, language, how),
+        "vocabulary_score": lambda q, a: writing.vocabulary(a, language, how),
+        "overall_quality": lambda q, a: writing.overall_quality(q, a, language, how),
+        **{name: lambda q, a, at=at, of=of: of(q, a)[at] for names, of in several for at, name in enumerate(names)},
     }
 
 
 def check_scores(rows: list[tuple[str, str]], options: dict[str, Any]) -> None:
     """Every writing score with its options, computed together, equals its definition."""
-    how = writing.How(**options)
+    language = options.get("language", "any")
+    how = writing.How(**{option: value for option, value in options.items() if option != "language"})
     specs = {}
     for name in WRITING:
         own = {option: value for option, value in options.items() if option in REGISTRY[name].defaults}
         specs[name] = f"{name}({', '.join(f'{option}={value!r}' for option, value in own.items())})"
     questions, answers = (list(column) for column in zip(*rows, strict=True))
     scores = fm.score({"question": questions, "answer": answers}, list(specs.values()))
-    for name, definition in definitions(how).items():
+    for name, definition in definitions(how, language).items():
         expected = [definition(q, a) for q, a in rows]
         found = scores[list(specs).index(name)].to_numpy()
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=specs[name])
 
 
 def test_every_writing_score_has_a_definition_and_the_options_of_its_parts() -> None:
-    assert set(definitions(writing.SOURCE)) == set(WRITING)
+    assert set(definitions(writing.SOURCE, "any")) == set(WRITING)
     for name in WRITING:
         assert set(REGISTRY[name].defaults) - {"weights", "tokenizer", "language", "lexicons"} == set(OF.get(name, ()))
         assert REGISTRY[name].defaults["tokenizer"] == "words"
@@ -111,8 +111,8 @@ def test_options_equal_the_definitions(rows: list[tuple[str, str]], options: dic
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"tokenizer": "ascii_words"},
+        {"language": "ru"},
+        {"tokenizer": "ascii_words", "language": "en"},
         {"topic_threshold": 0.2, "connector_share": 0.5},
         {"length_ratio": 4, "paragraph_words": 5, "sophisticated_letters": 4, "tokenizer": "ascii_words"},
     ],

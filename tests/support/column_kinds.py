@@ -34,6 +34,9 @@ def _plain(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     if None not in values and not isinstance(values[0], list):
         yield "NumPy", np.array(list(values))
         yield "NumPy strided", np.array([copy for value in values for copy in (value, values[0])])[::2]
+    if all(value is None or isinstance(value, str) for value in values):
+        strings = [copy for value in values for copy in (value, "junk")]
+        yield "NumPy strings strided", np.array(strings, dtype=np.dtypes.StringDType(na_object=None))[::2]
     if _is_matrix(values):
         yield "NumPy matrix", np.array(values)
 
@@ -42,9 +45,12 @@ def _frames(values: Sequence[Any], array: pa.Array) -> Iterator[tuple[str, Any]]
     typical = next((value for value in values if _typical(value)), values[0])
     labels = [f"row {place}" for place in reversed(range(len(values)))]
     yield "pandas objects", pd.Series(_objects(values), index=labels, dtype=object)
+    yield "pandas filtered", pd.Series(_objects([values[0], *values, None]), dtype=object).iloc[1:-1]
     yield "pandas Arrow", pd.Series(pd.array(list(values), dtype=pd.ArrowDtype(array.type)), index=labels)
     yield "Polars", pl.Series("column", list(values), dtype=_polars(typical))
     yield "Polars slice", pl.Series("column", [typical, *values, typical], dtype=_polars(typical))[1:-1]
+    parts = [pl.Series("column", list(part), dtype=_polars(typical)) for part in (values[:1], values[1:])]
+    yield "Polars chunks", pl.concat(parts, rechunk=False)
     if isinstance(typical, list):
         return
     yield "pandas", pd.Series(list(values), index=range(7, 7 + len(values)))

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for hostile text, and every container a column of text may come in."""
+"""Hypothesis strategies for hostile text, and columns of texts as dictionaries and chunks."""
 
 import random
 import re
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -44,63 +42,6 @@ references = st.none() | texts | st.lists(st.none() | texts, max_size=4)
 multi_pairs = st.lists(st.tuples(st.none() | texts, st.none() | st.lists(st.none() | texts, max_size=4)), max_size=6)
 
 
-def disguises(values: list[str | None], seed: int = 0) -> Iterator[tuple[str, Any]]:
-    """The same column in every container that can hold it: (name, column)."""
-    holds_surrogates = any("\ud800" <= character <= "\udfff" for value in values for character in value or "")
-    yield "list", list(values)
-    yield "tuple", tuple(values)
-    yield "object array", _objects(values)
-    yield "pandas object", pd.Series(_objects(values), index=range(7, 7 + len(values)), dtype=object)
-    with_nan = _objects([float("nan") if value is None else value for value in values])
-    yield "pandas NaN", pd.Series(with_nan, dtype=object)
-    if holds_surrogates:
-        return
-    yield from _numpy_and_frames(values)
-    yield from _arrow(values, random.Random(seed))
-
-
-def _objects(values: list[str | None]) -> Any:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _numpy_and_frames(values: list[str | None]) -> Iterator[tuple[str, Any]]:
-    dtype = np.dtypes.StringDType(na_object=None)
-    yield "StringDType", np.array(values, dtype=dtype)
-    yield "strided StringDType", np.array([item for value in values for item in (value, "junk")], dtype=dtype)[::2]
-    yield "strided object array", _objects([item for value in values for item in (value, "junk")])[::2]
-    index = [f"row {position}" for position in reversed(range(len(values)))]
-    yield "pandas string", pd.Series(values, index=index, dtype="string")
-    yield "pandas Arrow", pd.Series(values, index=index, dtype=pd.ArrowDtype(pa.string()))
-    yield "pandas filtered", pd.Series(["junk", *values, None], dtype=object).iloc[1:-1]
-    yield "polars", pl.Series("column", values, dtype=pl.String)
-    yield (
-        "polars chunked",
-        pl.concat([pl.Series(values[:1], dtype=pl.String), pl.Series(values[1:], dtype=pl.String)], rechunk=False),
-    )
-    yield "polars sliced", pl.Series(["junk", *values, None], dtype=pl.String)[1:-1]
-
-
-def _arrow(values: list[str | None], chance: random.Random) -> Iterator[tuple[str, Any]]:
-    for kind in (pa.string(), pa.large_string(), pa.string_view()):
-        yield str(kind), pa.array(values, kind)
-        padded = ["garbage é before", None, *values, "garbage after, \u212a", None]
-        yield f"sliced {kind}", pa.array(padded, kind).slice(2, len(values))
-        yield f"chunked {kind}", ragged(values, kind, chance)
-    for index in (pa.int8(), pa.int32(), pa.uint16()):
-        kind = pa.dictionary(index, pa.string())
-        yield str(kind), pa.array(values, pa.string()).dictionary_encode().cast(kind)
-    encoded = pa.array(["junk", *values, "junk", None]).dictionary_encode()
-    yield "sliced dictionary", encoded.slice(1, len(values))
-    halves = [
-        pa.array(part, pa.string()).dictionary_encode()
-        for part in (values[: len(values) // 2], values[len(values) // 2 :])
-    ]
-    yield "chunked dictionary", pa.chunked_array(halves)
-    yield from coded(pa.array(values, pa.string()), chance)
-
-
 def coded(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:
     """The same column as dictionaries that hold null, each value at least twice, and values that no row has."""
     array = _coded(values, chance)
@@ -131,22 +72,6 @@ def ragged(values: list[Any], kind: pa.DataType, chance: random.Random) -> pa.Ch
         chunks.append(pa.array([*filler, *values[start:stop], *filler], kind).slice(len(filler), stop - start))
         start = stop
     return pa.chunked_array(chunks, kind)
-
-
-def list_disguises(values: list[list[str | None] | None], seed: int = 0) -> Iterator[tuple[str, Any]]:
-    """The same column of lists in every container that can hold it: (name, column)."""
-    yield "list", list(values)
-    yield "tuples", tuple(None if value is None else tuple(value) for value in values)
-    yield "object array", _objects(values)
-    yield "pandas", pd.Series(_objects(values), index=range(3, 3 + len(values)), dtype=object)
-    yield "polars", pl.Series("column", values, dtype=pl.List(pl.String))
-    chance = random.Random(seed)
-    for kind in (pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string_view())):
-        yield str(kind), pa.array(values, kind)
-        padded = [["garbage", None], None, *values, ["after"], []]
-        yield f"sliced {kind}", pa.array(padded, kind).slice(2, len(values))
-        yield f"chunked {kind}", ragged(values, kind, chance)
-    yield from coded_lists(pa.array(values, pa.list_(pa.string())), chance)
 
 
 def coded_lists(values: pa.Array, chance: random.Random) -> Iterator[tuple[str, Any]]:

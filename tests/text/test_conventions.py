@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from fastmetrics import text
 from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.errors import InputError, UnknownNameError
+from fastmetrics.base.errors import InputError
 from fastmetrics.text import conventions
 from tests.reference import cases
 from tests.reference import text as reference
@@ -144,32 +144,6 @@ def test_random_walks_over_hard_characters(name: str) -> None:
     check(name, ["".join(chance.choices(hard, k=chance.randint(0, 80))) for _ in range(3000)])
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
-@given(rows=strategies.rows)
-@settings(max_examples=6)
-def test_every_container(name: str, rows: list[str | None]) -> None:
-    expected = [None if value is None else DEFINITIONS[name](value) for value in rows]
-    for disguise, column in strategies.disguises(rows):
-        assert CUTTERS[name](column) == expected, disguise
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_empty_and_null_columns(name: str) -> None:
-    for column in ([], [None], [None, None, None]):
-        for disguise, disguised in strategies.disguises(column):
-            assert CUTTERS[name](disguised) == column, disguise
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_a_cell_of_megabytes(name: str, full: bool) -> None:
-    check(name, ["short", "The naïve İstanbul fox, the end.\n\n" * (300_000 if full else 30_000), None])
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_many_tokens_in_a_cell(name: str, full: bool) -> None:
-    check(name, [" ".join(f"Token{number}" for number in range(100_000 if full else 20_000))])
-
-
 PROPERTIES = [
     (conventions.is_lower, str.islower),
     (conventions.is_upper, str.isupper),
@@ -183,19 +157,6 @@ PROPERTIES = [
 @pytest.mark.parametrize(("table", "definition"), PROPERTIES, ids=[table.__name__ for table, _ in PROPERTIES])
 def test_properties_of_every_code_point_equal_python(table: Any, definition: Any) -> None:
     assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
-
-
-def test_unknown_convention_error_names_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'words'"):
-        text.tokens(["x"], "word")
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_invalid_text_columns_raise(name: str) -> None:
-    columns: list[Any] = [[1, 2], ["a", 1], "a string", [["nested"]], [["a", "b"], ["c"]]]
-    for column in columns:
-        with pytest.raises(InputError):
-            CUTTERS[name](column)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
