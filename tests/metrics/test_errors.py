@@ -347,6 +347,12 @@ ERRORS: list[tuple[Any, ...]] = [
         "repeats.answer",
     ),
     (
+        "keep: words of a score",
+        lambda: fm.score({**ROWS, "verdict_word": ["a"]}, "verdict", keep="verdict_word"),
+        OptionError,
+        "verdict_word",
+    ),
+    (
         "statistics: total",
         lambda: fm.summarize({"own": [1.0]}, statistics={"own": ["total"]}),
         UnknownNameError,
