@@ -16,10 +16,10 @@ from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
 from fastmetrics.base.notes import Note, said
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
-from fastmetrics.metrics.fitted_file import FittedModel, RowScores
+from fastmetrics.metrics.fitted_file import FittedModel
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.validate import reversal_note
-from fastmetrics.stats.estimates import Estimate, Interval, Sample
+from fastmetrics.stats.estimates import Estimate, Sample, as_share
 from fastmetrics.stats.figures import Influence, Pairs
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.promises import PROMISE_HEAD, level_of_each, observed_note, promise_cells, promise_note
@@ -36,104 +36,10 @@ from fastmetrics.stats.promises import PROMISE_HEAD, level_of_each, observed_not
 
 _WIDER = math.sqrt(2.0)
 _FEWEST_IN_BIN, _MOST_BINS = 50, 10
-
-
-@dataclass(frozen=True, eq=False)
-class FoldRanking:
-    """How scores rank labels within folds: 2·AUC − 1 or Spearman's correlation, and the influence of each row."""
-
-    value: float
-    influence: Influence
-    is_binary: bool
-
-    def shown(self, scaled: float) -> float:
-        """A figure as it is printed: AUC, or the correlation."""
-        return (1 + scaled) / 2 if self.is_binary else scaled
-
-    def reversed(self) -> FoldRanking:
-        """The figure of the scores in the other order."""
-        own = self.influence
-        turned = replace(own, value=-own.value, rows=-own.rows, added=-own.added)
-        return FoldRanking(-self.value, turned, self.is_binary)
-
-
-def ranking(scores: Floats, rows: LabelledRows, folds: Ints) -> FoldRanking:
-    """The mean figure of the folds, weighted by their pairs of classes, or by their rows; of equal scores, 0."""
-    n, value, smoothed = len(rows), 0.0, 0.0
-    influence, added, weights = np.zeros(n), [np.zeros(0)], [np.zeros(0)]
-    numbers = np.unique(folds)
-    shares = np.array([_weight(rows.labels[folds == fold], is_binary=rows.is_binary) for fold in numbers])
-    for fold, share in zip(numbers, shares / shares.sum(), strict=True):
-        inside = folds == fold
-        pairs = Pairs.of(scores[inside], rows.labels[inside], added=1 / len(numbers))
-        figure, own = (some.auc(1.0) if rows.is_binary else some.spearman() for some in (pairs.alone, pairs))
-        if not share or math.isnan(figure.value):
-            continue
-        scale = share * n / pairs.n
-        value, smoothed = value + share * figure.value, smoothed + share * own.value
-        influence[inside] = scale * own.rows
-        added.append(scale * own.added)
-        weights.append(own.weights)
-    every = Influence(smoothed, influence, rows.clusters, np.concatenate(added), np.concatenate(weights))
-    return FoldRanking(float(value), every, rows.is_binary)
-
-
-def _weight(labels: Floats, *, is_binary: bool) -> float:
-    if is_binary:
-        return float(labels.sum() * (len(labels) - labels.sum()))
-    return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
-
-
-def printed(estimate: Estimate) -> str:
-    """A figure with its interval; a dash where there is none."""
-    if math.isnan(estimate.low):
-        return f"{estimate.value:.3f} –"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
-
-
-def ranking_estimate(figure: FoldRanking, confidence: float, *, fitted: bool) -> Estimate:
-    """AUC or correlation with its interval, of twice the variance for a fitted score."""
-    interval = figure.influence.interval(figure.value, confidence, wider=_WIDER if fitted else 1.0)
-    low, high = figure.shown(interval.low), figure.shown(interval.high)
-    return Estimate(figure.shown(figure.value), low, high, interval.kind, interval.note)
-
-
-def ranking_difference(first: FoldRanking, other: FoldRanking, rows: LabelledRows, confidence: float) -> Estimate:
-    """How much better a fitted score ranks than ``other``, on the same rows; only the fitted one counts twice."""
-    from scipy.special import stdtrit
-
-    half = 0.5 if first.is_binary else 1.0
-    difference = half * (first.value - other.value)
-    paired = Sample.of(half * (first.influence.rows - other.influence.rows), rows.clusters).spread
-    alone = Sample.of(half * first.influence.rows, rows.clusters).spread
-    error = math.hypot(paired.error, alone.error)
-    if not error > 0:
-        return Estimate(difference, math.nan, math.nan, "none", Note("unchanged"))
-    reach = float(stdtrit(paired.freedom, (1 + confidence) / 2)) * error
-    return Estimate(difference, difference - reach, difference + reach, "t")
-
-
-def squared_error(scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float) -> Estimate:
-    """The mean squared error of scores, which for classes is Brier's score."""
-    losses = (scores - rows.labels) ** 2
-    most = (bounds[1] - bounds[0]) ** 2
-    return _mean(losses, rows, (0.0, most), confidence)
-
-
-def error_difference(scores: Floats, other: Floats, rows: LabelledRows, confidence: float) -> Estimate:
-    """How much lower the squared error of scores is than that of other scores of the same rows."""
-    gains = (other - rows.labels) ** 2 - (scores - rows.labels) ** 2
-    return _mean(gains, rows, None, confidence)
-
-
-def _mean(values: Floats, rows: LabelledRows, bounds: tuple[float, float] | None, confidence: float) -> Estimate:
-    """A mean with an interval of twice the variance."""
-    mean = float(values.mean())
-    interval = mean_interval(Sample.of(values, rows.clusters, bounds), confidence)
-    low, high = mean - _WIDER * (mean - interval.low), mean + _WIDER * (interval.high - mean)
-    if bounds is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return Estimate.of(mean, Interval(low, high, interval.kind, interval.note))
+_PARTS = (0.25, 0.5)
+"""The shares of the training groups on the learning curve, besides all."""
+_LITTLE = 0.01
+"""A gain of the ranking figure below which more labels are not worth their cost."""
 
 
 @dataclass(frozen=True)
@@ -145,41 +51,6 @@ class CalibrationBin:
     label: float
     low: float
     high: float
-
-
-def calibration_curve(
-    scores: Floats, rows: LabelledRows, bounds: tuple[float, float], confidence: float
-) -> list[CalibrationBin]:
-    """The mean labels of rows in the order of their scores, in bins of about as many rows, each with its interval."""
-    n_bins = int(np.clip(len(rows) // _FEWEST_IN_BIN, 2, _MOST_BINS))
-    edges = np.unique(np.quantile(scores, np.linspace(0, 1, n_bins + 1)[1:-1]))
-    numbers = np.searchsorted(edges, scores, side="left")
-    bins = []
-    for of_bin in np.unique(numbers):
-        inside = numbers == of_bin
-        clusters = None if rows.clusters is None else rows.clusters[inside]
-        labels = rows.labels[inside]
-        interval = mean_interval(Sample.of(labels, clusters, bounds), confidence)
-        bins.append(
-            CalibrationBin(
-                int(inside.sum()), float(scores[inside].mean()), float(labels.mean()), interval.low, interval.high
-            )
-        )
-    return bins
-
-
-def calibration_error(curve: Sequence[CalibrationBin]) -> float:
-    """The mean distance of score and label over the bins of a curve, by number of rows."""
-    return sum(part.n * abs(part.score - part.label) for part in curve) / sum(part.n for part in curve)
-
-
-# How good a fitted score is on groups that its fits have not seen, beside the single metrics and naive overlap.
-
-
-_PARTS = (0.25, 0.5)
-"""The shares of the training groups on the learning curve, besides all."""
-_LITTLE = 0.01
-"""A gain of the ranking figure below which more labels are not worth their cost."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +94,7 @@ class Evaluation:
     naive: str | None
     """The name of naive overlap among the single scores."""
     learning: Sequence[LearningPoint]
-    learning_gain: Estimate | None
+    learning_gain: Estimate
     """What the second half of the labels added to the ranking figure."""
     importance: Mapping[str, Estimate]
     """What the ranking figure loses when the values of a score are exchanged between rows, by score."""
@@ -231,14 +102,12 @@ class Evaluation:
     @property
     def best(self) -> SingleScore:
         """The single metric with the best ranking; naive overlap is none of the metrics."""
-        return max(
-            (single for single in self.singles if single.name != self.naive), key=lambda single: single.ranking.value
-        )
+        return max((one for one in self.singles if one.name != self.naive), key=lambda one: one.ranking.value)
 
     @property
     def best_beats_chance(self) -> bool:
         """Whether the best single metric ranks better than chance, though it was chosen on these rows."""
-        return bool(self.best_ranking.low > _CHANCE[self.measure])
+        return bool(self.best_ranking.low > (0.5 if self.measure == "auc" else 0.0))
 
     @property
     def beats_best(self) -> bool:
@@ -249,8 +118,6 @@ class Evaluation:
     def learning_verdict(self) -> str:
         """Whether more labels would help."""
         gain = self.learning_gain
-        if gain is None:
-            return ""
         kind = "more_labels" if gain.low > 0 else "labels_enough" if gain.high < _LITTLE else "labels_unclear"
         return Note(kind, added=printed(gain))
 
@@ -265,133 +132,184 @@ class Evaluation:
         }
 
 
+def printed(estimate: Estimate) -> str:
+    """A figure with its interval; a dash where there is none."""
+    if math.isnan(estimate.low):
+        return f"{estimate.value:.3f} –"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """How scores rank labels within folds: 2·AUC − 1 or Spearman's correlation, and the influence of each row."""
+
+    value: float
+    influence: Influence
+
+    def upwards(self) -> Ranking:
+        """The figure in the direction of the labels: that of the scores in the other order, if it is below 0."""
+        own = self.influence
+        turned = replace(own, value=-own.value, rows=-own.rows, added=-own.added)
+        return Ranking(-self.value, turned) if self.value < 0 else self
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The fits of the folds, and the score of each row by the fit that has not seen its fold."""
+    """Labelled rows in folds, the fits without each fold, and the score of each row by the one that has not seen it."""
 
+    rows: LabelledRows
     folds: Ints
     fits: Sequence[FittedScore]
     scores: Floats
+    confidence: float
+
+    @classmethod
+    def of(cls, rows: LabelledRows, folds: Ints, seed: int, confidence: float, share: float = 1.0) -> HeldOut:
+        """Fit without each fold in turn, to a share of the other groups."""
+        scores, fits = np.empty(len(rows)), []
+        for fold in range(FOLDS):
+            inside = folds == fold
+            training = rows.take(~inside)
+            if share < 1:
+                training = training.take(part_of_groups(training.groups, share, seed + 1))
+            fits.append(fit_score(training, seed))
+            scores[inside] = fits[-1].score(rows.take(inside).values)
+        return cls(rows, folds, fits, scores, confidence)
+
+    def ranking(self, scores: Floats | None = None) -> Ranking:
+        """The mean figure of the folds, weighted by their pairs of classes, or by their rows; of equal scores, 0."""
+        rows, n, value, smoothed = self.rows, len(self.rows), 0.0, 0.0
+        scores = self.scores if scores is None else scores
+        influence, added, weights = np.zeros(n), [np.zeros(0)], [np.zeros(0)]
+        parts = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
+        shares = np.array([_weight(rows.labels[inside], is_binary=rows.is_binary) for inside in parts])
+        for inside, share in zip(parts, shares / shares.sum(), strict=True):
+            pairs = Pairs.of(scores[inside], rows.labels[inside], added=1 / len(parts))
+            figure, own = (some.auc(1.0) if rows.is_binary else some.spearman() for some in (pairs.alone, pairs))
+            if not share or math.isnan(figure.value):
+                continue
+            scale = share * n / pairs.n
+            value, smoothed = value + share * figure.value, smoothed + share * own.value
+            influence[inside] = scale * own.rows
+            added.append(scale * own.added)
+            weights.append(own.weights)
+        every = Influence(smoothed, influence, rows.clusters, np.concatenate(added), np.concatenate(weights))
+        return Ranking(float(value), every)
+
+    def estimate(self, figure: Ranking, *, fitted: bool = True, confidence: float | None = None) -> Estimate:
+        """AUC or correlation with its interval, of twice the variance for a fitted score."""
+        wider, level = _WIDER if fitted else 1.0, confidence or self.confidence
+        found = Estimate.of(figure.value, figure.influence.interval(figure.value, level, wider=wider))
+        return as_share(found) if self.rows.is_binary else found
+
+    def gain(self, first: Ranking, other: Ranking) -> Estimate:
+        """How much better a fitted score ranks than ``other``, on the same rows; only the fitted one counts twice."""
+        from scipy.special import stdtrit
+
+        half = 0.5 if self.rows.is_binary else 1.0
+        difference = half * (first.value - other.value)
+        rows, clusters = first.influence.rows, self.rows.clusters
+        paired, alone = (Sample.of(half * one, clusters).spread for one in (rows - other.influence.rows, rows))
+        error = math.hypot(paired.error, alone.error)
+        if not error > 0:
+            return Estimate(difference, math.nan, math.nan, "none", Note("unchanged"))
+        reach = float(stdtrit(paired.freedom, (1 + self.confidence) / 2)) * error
+        return Estimate(difference, difference - reach, difference + reach, "t")
+
+    def losses(self, scores: Floats) -> Floats:
+        """The squared errors of scores."""
+        return (scores - self.rows.labels) ** 2
+
+    def mean(self, losses: Floats, *, bounded: bool = True) -> Estimate:
+        """A mean of squared errors, or of their differences, with an interval of twice the variance."""
+        least, most = self.rows.bounds
+        bounds = (0.0, (most - least) ** 2) if bounded else None
+        value = float(losses.mean())
+        found = mean_interval(Sample.of(losses, self.rows.clusters, bounds), self.confidence)
+        ends = np.array([value - _WIDER * (value - found.low), value + _WIDER * (found.high - value)])
+        low, high = (ends if bounds is None else ends.clip(*bounds)).tolist()
+        return Estimate(value, low, high, found.kind, found.note)
+
+    def single(self, name: str, values: Floats, figure: Ranking) -> SingleScore:
+        """A metric alone, in the direction that fits the labels; its squared error is that of a line by the others.
+
+        The direction is read off the same rows, which favours the single metric.
+        """
+        found = self.ranking(values)
+        alone, is_low = found.upwards(), found.value < 0
+        scores = cross_fitted(within_reach(-values if is_low else values), self.rows, self.folds)
+        losses = self.losses(np.clip(scores, *self.rows.bounds))
+        return SingleScore(
+            name,
+            is_low,
+            self.estimate(alone, fitted=False),
+            self.gain(figure, alone),
+            self.mean(losses),
+            self.mean(losses - self.losses(self.scores), bounded=False),
+        )
+
+    def calibration(self) -> list[CalibrationBin]:
+        """The mean labels of rows in the order of their scores, in bins of about as many rows, with intervals."""
+        n_bins = int(np.clip(len(self.rows) // _FEWEST_IN_BIN, 2, _MOST_BINS))
+        edges = np.unique(np.quantile(self.scores, np.linspace(0, 1, n_bins + 1)[1:-1]))
+        numbers, bins = np.searchsorted(edges, self.scores, side="left"), []
+        for number_of_bin in np.unique(numbers):
+            inside = numbers == number_of_bin
+            rows = self.rows.take(inside)
+            found = mean_interval(Sample.of(rows.labels, rows.clusters, rows.bounds), self.confidence)
+            means = float(self.scores[inside].mean()), float(rows.labels.mean())
+            bins.append(CalibrationBin(len(rows), *means, found.low, found.high))
+        return bins
+
+    def importance(self, figure: Ranking, seed: int) -> dict[str, Estimate]:
+        """What is lost when one score's values change places within each fold."""
+        losses = {}
+        parts = [np.flatnonzero(self.folds == fold) for fold in range(len(self.fits))]
+        for place, name in enumerate(self.rows.scores):
+            scores = np.empty(len(self.rows))
+            for fold, (fit, inside) in enumerate(zip(self.fits, parts, strict=True)):
+                part = self.rows.take(inside).values
+                order = np.random.default_rng([seed, place, fold]).permutation(len(inside))
+                part[place] = part[place][0][order], part[place][1][order]
+                scores[inside] = fit.score(part)
+            losses[name] = self.gain(figure, self.ranking(scores))
+        return dict(sorted(losses.items(), key=lambda item: -item[1].value))
 
 
-def held_out(rows: LabelledRows, bounds: tuple[float, float], seed: int, folds: Ints, share: float = 1.0) -> HeldOut:
-    """Fit without each fold in turn, to a share of the other groups."""
-    scores, fits = np.empty(len(rows)), []
-    for fold in range(FOLDS):
-        inside = folds == fold
-        training = rows.take(~inside)
-        if share < 1:
-            training = training.take(part_of_groups(training.groups, share, seed + 1))
-        fits.append(fit_score(training, bounds, seed))
-        scores[inside] = fits[-1].score(rows.take(inside).values)
-    return HeldOut(folds, fits, scores)
+def _weight(labels: Floats, *, is_binary: bool) -> float:
+    if is_binary:
+        return float(labels.sum() * (len(labels) - labels.sum()))
+    return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
 
 
-def evaluate(
-    rows: LabelledRows,
-    bounds: tuple[float, float],
-    naive: tuple[str, RowScores] | None,
-    *,
-    confidence: float = 0.95,
-    seed: int = 0,
-    curves: bool = True,
-) -> tuple[Evaluation, HeldOut]:
-    """The held-out figures of a fit; ``curves`` adds the learning curve and the importances."""
+def evaluate(rows: LabelledRows, confidence: float, seed: int) -> tuple[Evaluation, Floats]:
+    """The held-out figures of a fit, and the held-out scores."""
     folds = folds_of(rows.labels, rows.groups, seed)
-    out_of_fold = held_out(rows, bounds, seed, folds)
-    figure = ranking(out_of_fold.scores, rows, folds)
-    points, gain = _learning(rows, bounds, out_of_fold, figure, confidence, seed) if curves else ([], None)
-    curve = calibration_curve(out_of_fold.scores, rows, bounds, confidence)
-    scores = {**rows.scores, **({} if naive is None else {naive[0]: naive[1]})}
-    alone = [ranking_alone(filled(*values), rows, folds)[0] for values in rows.values]
+    whole = HeldOut.of(rows, folds, seed, confidence)
+    figure, curve, trained = whole.ranking(), whole.calibration(), len(rows) * (FOLDS - 1) / FOLDS
+    learning = [*(HeldOut.of(rows, folds, seed, confidence, share).ranking() for share in _PARTS), figure]
+    points = zip((*_PARTS, 1), learning, strict=True)
+    alone = [whole.ranking(filled(*values)).upwards() for values in rows.values]
     level = level_of_each(confidence, len(alone))
-    evaluation = Evaluation(
+    best = max(alone, key=lambda one: one.value)
+    found = Evaluation(
         measure="auc" if rows.is_binary else "spearman",
         confidence=confidence,
         folds=FOLDS,
-        ranking=ranking_estimate(figure, confidence, fitted=True),
-        error=squared_error(out_of_fold.scores, rows, bounds, confidence),
-        calibration_error=calibration_error(curve),
+        ranking=whole.estimate(figure),
+        error=whole.mean(whole.losses(whole.scores)),
+        calibration_error=sum(part.n * abs(part.score - part.label) for part in curve) / sum(part.n for part in curve),
         curve=curve,
         singles=[
-            _single(name, filled(*values), rows, out_of_fold, figure, bounds, confidence)
-            for name, values in scores.items()
+            whole.single(name, filled(*values), figure) for name, values in {**rows.scores, **rows.beside}.items()
         ],
-        best_ranking=ranking_estimate(max(alone, key=lambda one: one.value), level, fitted=False),
-        naive=None if naive is None else naive[0],
-        learning=points,
-        learning_gain=gain,
-        importance=_importance(rows, out_of_fold, figure, confidence, seed) if curves else {},
+        best_ranking=whole.estimate(best, fitted=False, confidence=level),
+        naive=next(iter(rows.beside), None),
+        learning=[LearningPoint(round(share * trained), whole.estimate(point)) for share, point in points],
+        learning_gain=whole.gain(figure, learning[-2]),
+        importance=whole.importance(figure, seed),
     )
-    return evaluation, out_of_fold
-
-
-def _single(
-    name: str,
-    values: Floats,
-    rows: LabelledRows,
-    out_of_fold: HeldOut,
-    fitted: FoldRanking,
-    bounds: tuple[float, float],
-    confidence: float,
-) -> SingleScore:
-    """A metric alone, in the direction that fits the labels; its squared error is that of a line by the others.
-
-    The direction is read off the same rows, which favours the single metric.
-    """
-    alone, low = ranking_alone(values, rows, out_of_fold.folds)
-    signed = within_reach(-values if low else values)
-    scores = np.clip(cross_fitted(signed, rows, out_of_fold.folds), *bounds)
-    return SingleScore(
-        name,
-        low,
-        ranking_estimate(alone, confidence, fitted=False),
-        ranking_difference(fitted, alone, rows, confidence),
-        squared_error(scores, rows, bounds, confidence),
-        error_difference(out_of_fold.scores, scores, rows, confidence),
-    )
-
-
-def ranking_alone(values: Floats, rows: LabelledRows, folds: Ints) -> tuple[FoldRanking, bool]:
-    """How a metric ranks the labels in the direction that fits them, and whether this is from high to low values."""
-    alone = ranking(values, rows, folds)
-    return (alone.reversed(), True) if alone.value < 0 else (alone, False)
-
-
-def _learning(
-    rows: LabelledRows,
-    bounds: tuple[float, float],
-    out_of_fold: HeldOut,
-    figure: FoldRanking,
-    confidence: float,
-    seed: int,
-) -> tuple[list[LearningPoint], Estimate]:
-    """The learning curve, and what the second half of the labels added."""
-    points, figures = [], []
-    for share in _PARTS:
-        part = held_out(rows, bounds, seed, out_of_fold.folds, share)
-        figures.append(ranking(part.scores, rows, out_of_fold.folds))
-        n = round(share * len(rows) * (FOLDS - 1) / FOLDS)
-        points.append(LearningPoint(n, ranking_estimate(figures[-1], confidence, fitted=True)))
-    whole = LearningPoint(round(len(rows) * (FOLDS - 1) / FOLDS), ranking_estimate(figure, confidence, fitted=True))
-    return [*points, whole], ranking_difference(figure, figures[-1], rows, confidence)
-
-
-def _importance(
-    rows: LabelledRows, out_of_fold: HeldOut, figure: FoldRanking, confidence: float, seed: int
-) -> dict[str, Estimate]:
-    """What is lost when one score's values change places within each fold."""
-    losses = {}
-    parts = [rows.take(out_of_fold.folds == fold).values for fold in range(len(out_of_fold.fits))]
-    for place, name in enumerate(rows.scores):
-        scores = np.empty(len(rows))
-        for fold, (fit, part) in enumerate(zip(out_of_fold.fits, parts, strict=True)):
-            values, present = part[place]
-            order = np.random.default_rng([seed, place, fold]).permutation(len(values))
-            exchanged = [*part[:place], (values[order], present[order]), *part[place + 1 :]]
-            scores[out_of_fold.folds == fold] = fit.score(exchanged)
-        losses[name] = ranking_difference(figure, ranking(scores, rows, out_of_fold.folds), rows, confidence)
-    return dict(sorted(losses.items(), key=lambda item: -item[1].value))
+    return found, whole.scores
 
 
 # The result of a fit: the score's file as text, its evaluation, and both as printed tables.

@@ -8,7 +8,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,15 +17,14 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Ints
+from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import PREFIX, is_id
-from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.options import Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
-from fastmetrics.fitting.evaluation import Evaluation, FitResult, evaluate
+from fastmetrics.fitting.evaluation import FitResult, evaluate
 from fastmetrics.fitting.labelled_rows import (
     LARGEST,
     LabelledRows,
@@ -34,7 +33,6 @@ from fastmetrics.fitting.labelled_rows import (
     check_rows,
     groups_of,
     labels_of,
-    naive_overlap,
     part_of_groups,
     read_labelled,
     repeated_questions,
@@ -42,75 +40,18 @@ from fastmetrics.fitting.labelled_rows import (
 )
 from fastmetrics.fitting.learners import FittedScore, fit_score
 from fastmetrics.metrics import suites as families
-from fastmetrics.metrics.fitted_file import (
-    SUFFIX,
-    Feature,
-    FittedModel,
-    RowScores,
-    ScoreShares,
-    text_of,
-)
+from fastmetrics.metrics.fitted_file import SUFFIX, Feature, FittedModel, RowScores, ScoreShares, text_of
 from fastmetrics.results.score_columns import direction_of
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
+from fastmetrics.stats.labels import positive_from
 from fastmetrics.stats.promises import CutPromises, Promise, Promises, Threshold, one_of_each, promises_of, threshold
 from fastmetrics.tables.outputs import page_target
-
-# Fitting to labelled rows: the evaluation on held-out folds, the final fit, and the cuts on rows kept apart.
-
-
-_APART = 1 / 3
-"""The share of the groups that cuts are tested on."""
-
-
-@dataclass(frozen=True, eq=False)
-class FittedRows:
-    """What a fit to labelled rows gives."""
-
-    score: FittedScore
-    evaluation: Evaluation
-    thresholds: Mapping[str, Threshold]
-    training: LabelledRows
-    n_apart: int
-
-
-def rows_apart(rows: LabelledRows, seed: int) -> Ints:
-    """The rows that cuts are tested on.
-
-    Their groups are drawn at random: to balance rows would choose groups by their labels and sizes, and one row of each
-    would be no sample of all groups.
-    """
-    return part_of_groups(rows.groups, _APART, seed + 2)
-
-
-def fit_rows(
-    rows: LabelledRows,
-    *,
-    promises: Sequence[Promise] = (),
-    naive: tuple[str, RowScores] | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    curves: bool = True,
-) -> FittedRows:
-    """Evaluate, fit to all rows that are not kept apart, and test the cuts on those that are."""
-    apart = rows_apart(rows, seed) if promises else np.zeros(0, np.int64)
-    fitted: Ints = np.setdiff1d(np.arange(len(rows)), apart)
-    training, tested = rows.take(fitted), rows.take(apart)
-    beside = None if naive is None else (naive[0], (naive[1][0][fitted], naive[1][1][fitted]))
-    bounds = (0.0, 1.0) if rows.is_binary else (float(training.labels.min()), float(training.labels.max()))
-    evaluation, out_of_fold = evaluate(training, bounds, beside, confidence=confidence, seed=seed, curves=curves)
-    final = fit_score(training, bounds, seed)
-    thresholds = {}
-    if promises:
-        chosen = tested.take(one_of_each(tested.groups, seed))
-        pairs = (out_of_fold.scores, training.labels > 0), (final.score(chosen.values), chosen.labels > 0)
-        ones = one_of_each(training.groups, seed)
-        thresholds = {promise.name: threshold(promise, *pairs, confidence, ones) for promise in promises}
-    return FittedRows(final, evaluation, thresholds, training, len(apart))
-
 
 # ``fm.fit``: a score fitted to labels of the user's own, as a file that is a metric.
 
 
+APART = 1 / 3
+"""The share of the groups that cuts are tested on."""
 _FitShare = Real(0.0, 1.0, above=True, below=True)
 _LONGEST = 100
 _DECILES = np.linspace(0.1, 0.9, 9)
@@ -119,7 +60,7 @@ _DECILES = np.linspace(0.1, 0.9, 9)
 def fit(
     table: Annotated[Any, Help("Rows with labels, in memory or in files, as in ``score``.")],
     *,
-    label: Annotated[str, Help("The column of labels: 0 and 1, grades or other numbers.")],
+    label: Annotated[str, Help("The column of labels: flags (0 and 1, yes and no), grades or other numbers.")],
     output: Annotated[str | Path | None, Help("The file of the score, with the suffix .toml.")] = None,
     overwrite: shared.Overwrite = False,
     group: Annotated[str | None, Help("The column whose equal values mark rows that are held out together.")] = None,
@@ -165,10 +106,10 @@ def fit(
     >>> fitted.evaluation.measure
     'auc'
 
-    Raises ``InputError`` for labels of one class, too few rows or groups, and a metric that is a copy of the label,
-    ``ColumnError`` for labels that are text, ``UnknownNameError`` for an unknown metric or column, ``OptionError`` for
-    an invalid option, ``OutputError`` if the file exists or cannot be written, and ``MissingExtraError`` without
-    scikit-learn.  Needs the extra ``fit``.
+    Raises ``InputError`` for labels of one class, too few rows or groups, text that is no flag, and a metric that is a
+    copy of the label, ``ColumnError`` for labels of another type, ``UnknownNameError`` for an unknown metric or column,
+    ``OptionError`` for an invalid option, ``OutputError`` if the file exists or cannot be written, and
+    ``MissingExtraError`` without scikit-learn.  Needs the extra ``fit``.
     """
     argument("confidence", confidence, _FitShare)
     argument("seed", seed, Seed)
@@ -186,56 +127,54 @@ def fit(
     side = direction_of(label, {}, {label: "higher", **_stated(better, label)})
     place = None if output is None else page_target(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
-    naming = {
-        "columns": columns,
-        "schema": schema,
-        "embedder": embedder,
-        "no_relevant": no_relevant,
-        "lists": lists,
-        "strip_thoughts": strip_thoughts,
-    }
-    labelled = read_labelled(table, label, group, metrics, suites, naming)
-    labels, is_binary = labels_of(labelled.table, label, positive)
-    has_label = ~np.isnan(labels)
-    targets = promises_of(promises or CutPromises())
+    naming = {"columns": columns, "schema": schema, "embedder": embedder, "no_relevant": no_relevant, "lists": lists}
+    labelled = read_labelled(table, label, group, metrics, suites, {**naming, "strip_thoughts": strip_thoughts})
+    every, digest = labels_of(labelled.table, label), _fingerprint(labelled, label)
+    has_label = ~np.isnan(every)
+    labelled, grades = replace(labelled, table=labelled.table.filter(pa.array(has_label))), every[has_label]
+    positive = positive_from(grades) if positive is None else positive
+    is_binary, targets = positive is not None, promises_of(promises or CutPromises())
     if targets and not is_binary:
-        raise OptionError(
-            Argument(targets[0].name),
-            " needs labels of two classes: set the positive grades with ",
-            Argument("positive"),
-        )
-    groups = groups_of(labelled.table, group)
-    bare = LabelledRows(labels[has_label], is_binary, groups[has_label], {}, group is not None)
-    check_rows(bare, label, group)
+        way = Argument("positive")
+        raise OptionError(Argument(targets[0].name), " needs labels of two classes: set the positive grades with ", way)
+    labels = grades if positive is None else (grades >= positive).astype(np.float64)
+    rows = LabelledRows(labels, is_binary, groups_of(labelled.table, group), {}, group is not None)
+    check_rows(rows, label, group)
+    # Groups apart are drawn at random: to balance rows would choose groups by their labels and sizes, and one row of
+    # each would be no sample of all groups.
+    apart = part_of_groups(rows.groups, APART, seed + 2) if targets else np.zeros(0, np.int64)
+    fitted: Ints = np.setdiff1d(np.arange(len(rows)), apart)
     if targets:
-        apart = rows_apart(bare, seed)
-        check_rows(bare.take(np.setdiff1d(np.arange(len(bare)), apart)), label, group, n_apart=len(apart))
-    rows = replace(bare, scores=labelled.scores(has_label, threads))
-    rows, constant = _without_constant(rows)
-    check_leaks(rows, as_numbers(labelled.table.column(label), label)[has_label], label)
-    naive = naive_overlap(labelled, has_label, threads)
+        check_rows(rows.take(fitted), label, group, n_apart=len(apart))
+    scores, constant = _without_constant(labelled.scores(threads))
+    ends = (0.0, 1.0) if is_binary else (float(labels.min()), float(labels.max()))
+    rows = replace(rows, scores=scores, bounds=ends, beside=labelled.naive_overlap(threads))
+    check_leaks(rows, grades, label)
+    training, tested = rows.take(fitted), rows.take(apart)
     with threadpool_limits(1):  # the same figures for any number of cores
-        fitted = fit_rows(rows, promises=targets, naive=naive, confidence=confidence, seed=seed)
-    training, final = fitted.training, fitted.score
+        evaluation, held_out = evaluate(training, confidence, seed)
+        final = fit_score(training, seed)
+        thresholds = cuts(targets, training, held_out, tested, final, confidence, seed)
     features = [
-        Feature(name, name in labelled.features.columns, _shares(training.scores[name]), curve)
-        for name, curve in zip(rows.scores, final.curves, strict=True)
+        Feature(name, name in labelled.columns, _shares(training.scores[name]), curve)
+        for name, curve in zip(scores, final.curves, strict=True)
     ]
     question = labelled.mapping.get("question")
+    asked = None if question not in labelled.table.column_names else labelled.table[question]
     about = {
         "column": label,
         "rows": len(training),
         "positive": int(training.labels.sum()) if is_binary else None,
-        "rows_apart": fitted.n_apart or None,
+        "rows_apart": len(apart) or None,
         "rows_without_label": int((~has_label).sum()),
         "group": group,
         "groups": training.n_groups if group is not None else None,
-        "repeated_questions": repeated_questions(labelled.table.filter(pa.array(has_label)), question, rows.groups),
-        "fingerprint": _fingerprint(labelled, label),
+        "repeated_questions": 0 if asked is None else repeated_questions(asked, rows.groups),
+        "fingerprint": digest,
         "seed": seed,
         "embedder": labelled.embedder,
         "settings": f"strength={final.strength:g}",
-        "left_out": [*labelled.features.left_out, *constant] or None,
+        "left_out": [*labelled.left_out, *constant] or None,
     }
     model = FittedModel(
         name=own_name,
@@ -244,12 +183,12 @@ def fit(
         bounds=final.bounds,
         intercept=final.intercept,
         features=features,
-        thresholds=fitted.thresholds,
+        thresholds=thresholds,
         labels={name: value for name, value in about.items() if value is not None},
-        evaluation=fitted.evaluation.to_store(),
+        evaluation=evaluation.to_store(),
         version=__version__,
     )
-    result = FitResult(model, fitted.evaluation, text_of(model), None if output is None else str(output))
+    result = FitResult(model, evaluation, text_of(model), None if output is None else str(output))
     if place is not None:
         place.write(result.text)
     return result
@@ -280,20 +219,34 @@ def _name_of(output: str | Path | None) -> str:
     return name
 
 
-def _without_constant(rows: LabelledRows) -> tuple[LabelledRows, list[str]]:
-    """The rows without scores that are the same everywhere, and the names of these.
+def cuts(
+    promises: Sequence[Promise],
+    training: LabelledRows,
+    held_out: Floats,
+    tested: LabelledRows,
+    final: FittedScore,
+    confidence: float,
+    seed: int,
+) -> dict[str, Threshold]:
+    """The cuts of the promises: chosen by the held-out scores of the fitted rows, and tested on those kept apart."""
+    if not promises:
+        return {}
+    chosen, ones = tested.take(one_of_each(tested.groups, seed)), one_of_each(training.groups, seed)
+    pairs = (held_out, training.labels > 0), (final.score(chosen.values), chosen.labels > 0)
+    return {promise.name: threshold(promise, *pairs, confidence, ones) for promise in promises}
+
+
+def _without_constant(scores: dict[str, RowScores]) -> tuple[dict[str, RowScores], list[str]]:
+    """The scores without those that are the same everywhere, and the names of these.
 
     Raises ``InputError`` if there is no other.
     """
-    constant = []
-    for name, (values, present) in rows.scores.items():
-        numbers = np.unique(values[present])
-        if (present.all() and len(numbers) == 1) or not present.any():
-            constant.append(name)
-    scores = {name: values for name, values in rows.scores.items() if name not in constant}
-    if not scores:
-        raise InputError(f"the scores {', '.join(constant)} are the same in all labelled rows; name other metrics")
-    return replace(rows, scores=scores), constant
+    few = [
+        name for name, (values, present) in scores.items() if len(np.unique(values[present])) + (not present.all()) < 2
+    ]
+    if len(few) == len(scores):
+        raise InputError(f"the scores {', '.join(few)} are the same in all labelled rows; name other metrics")
+    return {name: values for name, values in scores.items() if name not in few}, few
 
 
 def _shares(scores: RowScores) -> ScoreShares:

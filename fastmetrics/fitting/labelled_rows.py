@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import Flags, Floats, Ints, is_number, is_text
+from fastmetrics.base.arrays import Flags, Floats, Ints, is_list, is_number
 from fastmetrics.base.column_names import COLUMNS, listed, resolve
-from fastmetrics.base.columns import as_array, as_numbers
+from fastmetrics.base.columns import as_numbers, codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.metrics.score_names import canonical_name, parse, part_of
@@ -20,7 +20,7 @@ from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.results.score_columns import check_scores
 from fastmetrics.results.score_table import read_table
 from fastmetrics.scoring.score import score
-from fastmetrics.stats.labels import positive_from
+from fastmetrics.stats.labels import RowLabels
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.sources import FrameSource
 
@@ -66,7 +66,6 @@ def within_reach(values: Floats) -> Floats:
 SUITES = ("core", "grounding", "novelty", "writing")
 """The suites of which a fit reads the metrics, if none is named."""
 LEAST_ROWS, LEAST_OF_A_CLASS, LEAST_GROUPS = 30, 10, 10
-_SHOWN = 5
 _COPY = 1 - 1e-9
 LARGEST = 1e100
 """The largest label: the sum of the squares of such labels is finite."""
@@ -81,14 +80,21 @@ class LabelledRows:
     groups: Ints
     scores: dict[str, RowScores]
     has_groups: bool
+    beside: dict[str, RowScores] = field(default_factory=dict)
+    """The overlap of words, which no fit reads."""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """The least and the greatest label."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def take(self, rows: Any) -> LabelledRows:
         """Some of the rows, by their numbers or by flags."""
-        scores = {name: (values[rows], present[rows]) for name, (values, present) in self.scores.items()}
-        return replace(self, labels=self.labels[rows], groups=self.groups[rows], scores=scores)
+        scores, beside = (
+            {name: (values[rows], present[rows]) for name, (values, present) in those.items()}
+            for those in (self.scores, self.beside)
+        )
+        return replace(self, labels=self.labels[rows], groups=self.groups[rows], scores=scores, beside=beside)
 
     @property
     def clusters(self) -> Ints | None:
@@ -106,47 +112,27 @@ class LabelledRows:
         return len(np.unique(self.groups))
 
 
-def labels_of(table: pa.Table, label: str, positive: float | None) -> tuple[Floats, bool]:
-    """The labels, NaN where there is none, and whether they are 0 and 1.
+def labels_of(table: pa.Table, label: str) -> Floats:
+    """The labels as numbers, of flags 0 and 1, NaN where there is none.
 
-    Raises ``ColumnError`` for a column that is absent or holds text, ``InputError`` for infinite labels or one class.
+    Raises ``InputError`` for text that is no flag and for labels whose squares have no finite sum, ``ColumnError`` for
+    labels of another type, and for infinite ones.
     """
-    column = column_of(table, label)
-    if is_text(as_array(column, label).type):
-        values = [shown.as_py() for shown in pc.unique(column).drop_null()[:_SHOWN]]
-        raise ColumnError(
-            f"column {label!r} holds text ({', '.join(map(repr, values))}); expected labels that are numbers or "
-            "booleans: convert the classes to 1 (good) and 0 (bad), or to grades"
-        )
-    labels = as_numbers(column, label)
-    if (np.abs(labels) > LARGEST).any():
-        row = int(np.flatnonzero(np.abs(labels) > LARGEST)[0])
-        value = "an infinite one" if np.isinf(labels[row]) else f"{labels[row]:g}"
-        raise InputError(f"column {label!r}: expected finite labels up to {LARGEST:g}, row {row:,} holds {value}")
-    positive = positive_from(labels[~np.isnan(labels)]) if positive is None else positive
-    if positive is not None:
-        labels = np.where(np.isnan(labels), np.nan, labels >= positive)
-    return labels, positive is not None
-
-
-def column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """A column of the table; raises ``UnknownNameError`` for another name."""
-    if name not in table.column_names:
-        raise UnknownNameError.of("column", name, table.column_names)
-    return table.column(name)
+    labels = RowLabels.of(table, None, label=label).truth
+    for row in np.flatnonzero(np.abs(labels) > LARGEST):
+        raise InputError(f"column {label!r}: expected labels up to {LARGEST:g}, row {row:,} holds {labels[row]:g}")
+    return labels
 
 
 def groups_of(table: pa.Table, group: str | None) -> Ints:
     """The number of each row's group; a row without a group is one of its own."""
+    every = np.arange(len(table))
     if group is None:
-        return np.arange(table.num_rows)
-    column = as_array(column_of(table, group), group)
-    if pa.types.is_nested(column.type):
-        raise ColumnError(f"column {group!r}: expected groups that are texts or numbers, got {column.type}")
-    codes = column.dictionary_encode().indices.cast(pa.int64())
-    own = pa.array(np.arange(table.num_rows) + table.num_rows)
-    numbers = pc.if_else(codes.is_valid(), codes, own)
-    return np.unique(np.asarray(numbers), return_inverse=True)[1].astype(np.int64)
+        return every
+    if pa.types.is_nested(kind := table.column(group).type):
+        raise ColumnError(f"column {group!r}: expected groups that are texts or numbers, got {kind}")
+    codes = codes_of(table.column(group), group)
+    return np.unique(np.where(codes < 0, every + len(every), codes), return_inverse=True)[1].astype(np.int64)
 
 
 def check_rows(rows: LabelledRows, label: str, group: str | None, *, n_apart: int = 0) -> None:
@@ -157,30 +143,25 @@ def check_rows(rows: LabelledRows, label: str, group: str | None, *, n_apart: in
     n, what = len(rows), f"column {label!r}"
     if n_apart:
         what += f", without the {n_apart:,} rows that are kept apart for the cuts"
+    for reason in _lacking(rows, n, group):
+        raise InputError(f"{what}: {reason}")
+
+
+def _lacking(rows: LabelledRows, n: int, group: str | None) -> Iterator[str]:
     if n < LEAST_ROWS:
-        raise InputError(
-            f"{what}: {n:,} labelled rows are too few to fit and evaluate a score; label {LEAST_ROWS} or more"
-        )
+        yield f"{n:,} labelled rows are too few to fit and evaluate a score; label {LEAST_ROWS} or more"
     if len(np.unique(rows.labels)) < 2:
-        raise InputError(f"{what}: all {n:,} labels are {rows.labels[0]:g}; a fit needs rows of two classes or grades")
+        yield f"all {n:,} labels are {rows.labels[0]:g}; a fit needs rows of two classes or grades"
+    few, held_out = f"labelled rows have too few groups of {group!r} ({rows.n_groups})", "held-out groups"
     if rows.has_groups and rows.n_groups < LEAST_GROUPS:
-        raise InputError(
-            f"{what}: the {n:,} labelled rows have too few groups of {group!r} ({rows.n_groups}); an evaluation on "
-            f"held-out groups needs {LEAST_GROUPS} or more"
-        )
-    if not rows.is_binary:
-        return
-    for value in (0, 1):
-        of_class = rows.labels == value
-        count, n_groups = int(of_class.sum()), len(np.unique(rows.groups[of_class]))
-        name = "positive" if value else "negative"
-        if count < LEAST_OF_A_CLASS:
-            raise InputError(f"{what}: only {count} of {n:,} rows are {name}; label {LEAST_OF_A_CLASS} or more")
-        if n_groups < FOLDS:
-            raise InputError(
-                f"{what}: all {count:,} {name} rows are in {n_groups} of {rows.n_groups:,} groups of {group!r}; "
-                f"held-out groups need {name} rows in {FOLDS} or more"
-            )
+        yield f"the {n:,} {few}; an evaluation on {held_out} needs {LEAST_GROUPS} or more"
+    for value, name in enumerate(("negative", "positive") if rows.is_binary else ()):
+        of_class = rows.take(rows.labels == value)
+        if len(of_class) < LEAST_OF_A_CLASS:
+            yield f"only {len(of_class)} of {n:,} rows are {name}; label {LEAST_OF_A_CLASS} or more"
+        if of_class.n_groups < FOLDS:
+            of = f"{of_class.n_groups} of {rows.n_groups:,} groups of {group!r}"
+            yield f"all {len(of_class):,} {name} rows are in {of}; {held_out} need {name} rows in {FOLDS} or more"
 
 
 def check_leaks(rows: LabelledRows, grades: Floats, label: str) -> None:
@@ -192,28 +173,23 @@ def check_leaks(rows: LabelledRows, grades: Floats, label: str) -> None:
 
     for name, (values, present) in rows.scores.items():
         usable = present & np.isfinite(values)
-        if usable.sum() < LEAST_ROWS or len(np.unique(values[usable])) < 2:
+        scores, of_label = values[usable], [labels[usable] for labels in (rows.labels, grades)]
+        distinct = len(np.unique(scores))
+        if len(scores) < LEAST_ROWS or distinct < 2:
             continue
-        scores = values[usable]
-        same_size = [
-            labels[usable]
-            for labels in (rows.labels, grades)
-            if len(np.unique(labels[usable])) == len(np.unique(scores))
+        alike = [
+            np.corrcoef(rankdata(scores), rankdata(one))[0, 1] for one in of_label if len(np.unique(one)) == distinct
         ]
-        agreements = [float(np.corrcoef(rankdata(scores), rankdata(labels))[0, 1]) for labels in same_size]
-        if any(abs(agreement) > _COPY for agreement in agreements):
+        if any(abs(agreement) > _COPY for agreement in alike):
+            same = f"both rank all {len(scores):,} rows alike, so a score fitted on it repeats it"
             raise InputError(
-                f"{name!r} is a copy of the label {label!r}: both rank all {int(usable.sum()):,} rows alike, so a "
-                "score fitted on it repeats it; leave it out with ",
-                Argument("metrics"),
+                f"{name!r} is a copy of the label {label!r}: {same}; leave it out with ", Argument("metrics")
             )
 
 
-def repeated_questions(table: pa.Table, question: str | None, groups: Ints) -> int:
+def repeated_questions(questions: pa.ChunkedArray, groups: Ints) -> int:
     """The number of rows whose question is also in another group."""
-    if question is None or question not in table.column_names:
-        return 0
-    codes = np.asarray(as_array(table.column(question), question).dictionary_encode().indices.fill_null(-1))
+    codes = codes_of(questions)
     pairs = np.unique(np.stack([codes, groups]), axis=1)[0]
     several = np.bincount(pairs[pairs >= 0], minlength=1) > 1
     return int(np.count_nonzero(several[codes[codes >= 0]]))
@@ -230,35 +206,52 @@ def filled(values: Floats, present: Flags) -> Floats:
 
 
 @dataclass(frozen=True)
-class Features:
-    """What a fit may read: metrics by their specs, and columns of numbers."""
-
-    metrics: Sequence[str]
-    columns: Sequence[str]
-    left_out: Sequence[str] = ()
-    """The metrics of suites that read the label."""
-
-
-@dataclass(frozen=True)
 class LabelledTable:
-    """A table with labels, the user's names of its columns, and the features."""
+    """A table with labels, the user's names of its columns, and what a fit may read."""
 
     table: pa.Table
     mapping: Mapping[str, str]
-    features: Features
+    metrics: Sequence[str]
+    """The metrics by their specs."""
+    columns: Sequence[str]
+    """The columns of numbers."""
+    left_out: Sequence[str]
+    """The metrics of suites that read the label."""
     naming: Mapping[str, Any]
     """The arguments about columns, thoughts, embedder and rows without relevant documents."""
-    embedder: str | None = None
+    embedder: str | None
     """The embedder that the metrics were asked to use, if any of them embeds text."""
 
-    def scores(self, rows: Any, threads: int | None) -> dict[str, RowScores]:
-        """The scores of some rows, by feature."""
-        table = self.table.filter(pa.array(rows))
-        scores: dict[str, RowScores] = {}
-        if self.features.metrics:
-            scored = score(table, list(self.features.metrics), threads=threads, **self.naming)
-            scores = {name: _split(scored.column(name)) for name in self.features.metrics}
-        return scores | {name: _split(table.column(name)) for name in self.features.columns}
+    def scores(self, threads: int | None) -> dict[str, RowScores]:
+        """The scores of the rows, by metric and column."""
+        of = score(self.table, list(self.metrics), threads=threads, **self.naming) if self.metrics else self.table
+        return {
+            name: _split((of if name in self.metrics else self.table)[name]) for name in (*self.metrics, *self.columns)
+        }
+
+    def naive_overlap(self, threads: int | None) -> dict[str, RowScores]:
+        """The share of the answer's words that the contexts hold; without these the overlap with another text.
+
+        Empty if the table has no answers, or nothing to compare them with.
+        """
+        found = next((each for each in _OVERLAPS if each[0] in self.mapping), None)
+        if found is None or "answer" not in self.mapping:
+            return {}
+        beside, column, metric = found
+        texts = self.table[self.mapping[beside]]
+        if beside == "contexts" and is_list(texts.type):
+            texts = pc.binary_join(texts.cast(pa.list_(pa.string())), " ")
+        columns = {"answer": self.table[self.mapping["answer"]], column: texts}
+        scored = score(columns, metric, threads=threads, strip_thoughts=self.naming["strip_thoughts"])
+        return {f"words of the {beside}": _split(scored[metric])}
+
+
+_OVERLAPS = (
+    ("contexts", "reference", "token_precision"),
+    ("reference", "reference", "token_f1"),
+    ("question", "question", "jaccard"),
+)
+"""What the words of answers are compared with, as which column, and by which metric: the first that a table has."""
 
 
 def _split(column: pa.ChunkedArray) -> RowScores:
@@ -292,45 +285,26 @@ def read_labelled(
     else:
         columns = [label, *([] if group is None else [group]), *mapping.values(), *listed(metrics)]
         whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
-    features = _features(names, whole.schema, mapping, label, group, metrics, suites, naming)
-    check_scores(whole, features.columns, "")
-    embedder = None
-    if features.metrics:
-        # with all names, of which two may fit one column
-        planned = plan(names, ScoreRequest(list(features.metrics), **naming))
-        embeds = any("embedder" in score.metric.defaults for score in planned.scores)
-        embedder = naming["embedder"] if embeds else None
-    return LabelledTable(whole, mapping, features, naming, embedder)
-
-
-def _features(
-    names: Sequence[str],
-    schema: pa.Schema,
-    mapping: Mapping[str, str],
-    label: str,
-    group: str | None,
-    metrics: Sequence[str] | str | None,
-    suites: Sequence[str] | str,
-    naming: Mapping[str, Any],
-) -> Features:
-    """The features of names and suites; a name is a metric if the columns allow it, otherwise a column."""
-    specs: list[str] = []
-    columns: list[str] = []
-    left_out: list[str] = []
     for name in listed(metrics):
         if name in (label, group):
             raise ColumnError(f"column {name!r} is the label or the group; a fit cannot read it as a score")
-        if _is_column(name, schema, mapping):
-            columns.append(name)
-        else:
-            specs.append(_with_rule(part_of(name, is_column=False).name, naming["no_relevant"]))
-    if listed(suites) or not (specs or columns):
-        planned = plan(names, ScoreRequest(suites=suites or SUITES, **naming))
+    own = [name for name in dict.fromkeys(listed(metrics)) if _is_column(name, whole.schema, mapping)]
+    asked = [part_of(name, is_column=False).name for name in listed(metrics) if name not in own]
+    check_scores(whole, own, "")
+    specs: list[str] = []
+    left_out: list[str] = []
+    embeds = False
+    if asked or listed(suites) or not own:
+        members = suites or (() if asked or own else SUITES)
+        planned = plan(names, ScoreRequest(list(dict.fromkeys(asked)), suites=members, **naming))
         for scored in planned.scores:
-            own = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
-            if scored.metric.corpus is None and scored.name not in specs:
-                (left_out if label in own else specs).append(_with_rule(scored.name, naming["no_relevant"]))
-    return Features(tuple(dict.fromkeys(specs)), tuple(dict.fromkeys(columns)), left_out)
+            read = {planned.columns[column] for column in scored.metric.needs if column in planned.columns}
+            if scored.name in asked or (scored.metric.corpus is None and label not in read):
+                specs.append(_with_rule(scored.name, naming["no_relevant"]))
+                embeds |= "embedder" in scored.metric.defaults
+            elif scored.metric.corpus is None:
+                left_out.append(_with_rule(scored.name, naming["no_relevant"]))
+    return LabelledTable(whole, mapping, specs, own, left_out, naming, naming["embedder"] if embeds else None)
 
 
 def _with_rule(spec: str, no_relevant: str) -> str:
@@ -354,32 +328,3 @@ def _is_column(name: str, schema: pa.Schema, mapping: Mapping[str, str]) -> bool
     except UnknownNameError:
         return True
     return part.metric is None or not part.metric.fits(mapping) or name in part.metric.needs
-
-
-def naive_overlap(labelled: LabelledTable, rows: Any, threads: int | None) -> tuple[str, RowScores] | None:
-    """The share of the answer's words that the contexts hold; without contexts the overlap with reference or question.
-
-    None if the table has no answers, or nothing to compare them with.
-    """
-    table, mapping = labelled.table.filter(pa.array(rows)), labelled.mapping
-    if "answer" not in mapping:
-        return None
-    answer = table.column(mapping["answer"])
-    if "contexts" in mapping:
-        contexts = table.column(mapping["contexts"])
-        if pa.types.is_list(contexts.type) or pa.types.is_large_list(contexts.type):
-            contexts = pc.binary_join(contexts.cast(pa.list_(pa.string())), " ")
-        made_of = {"answer": answer, "reference": contexts}, "token_precision", "words of the contexts"
-    elif "reference" in mapping:
-        made_of = (
-            {"answer": answer, "reference": table.column(mapping["reference"])},
-            "token_f1",
-            "words of the reference",
-        )
-    elif "question" in mapping:
-        made_of = {"answer": answer, "question": table.column(mapping["question"])}, "jaccard", "words of the question"
-    else:
-        return None
-    columns, metric, name = made_of
-    strip = labelled.naming["strip_thoughts"]
-    return name, _split(score(columns, metric, threads=threads, strip_thoughts=strip).column(metric))

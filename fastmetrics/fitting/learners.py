@@ -48,7 +48,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def fit_score(rows: LabelledRows, bounds: tuple[float, float], seed: int) -> FittedScore:
+def fit_score(rows: LabelledRows, seed: int) -> FittedScore:
     """Choose the penalty on inner folds, and fit to all rows; labels of one class have only their share."""
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.model_selection import GridSearchCV
@@ -57,7 +57,7 @@ def fit_score(rows: LabelledRows, bounds: tuple[float, float], seed: int) -> Fit
     labels = rows.labels
     level = [Curve(np.zeros(1), np.zeros(1), 0.0, 0.0)] * len(rows.scores)
     if labels.min() == labels.max():
-        return FittedScore(level, _mean_link(labels, is_binary=rows.is_binary), rows.is_binary, bounds, 0.0)
+        return FittedScore(level, _mean_link(labels, is_binary=rows.is_binary), rows.is_binary, rows.bounds, 0.0)
     ends = [_ends(scores) for scores in rows.values]
     raw = np.concatenate([_columns(*each) for each in zip(rows.values, ends, strict=True)], axis=1)
     with quiet():
@@ -80,7 +80,7 @@ def fit_score(rows: LabelledRows, bounds: tuple[float, float], seed: int) -> Fit
         heights = slope[0] * (knots - mean[0]) + level_of
         curves.append(Curve(knots, heights, level_of + float(slope[1]), level_of + float(slope[2])))
     strength = model.C if rows.is_binary else 1 / model.alpha
-    return FittedScore(curves, float(np.ravel(model.intercept_)[0]) * spread, rows.is_binary, bounds, strength)
+    return FittedScore(curves, float(np.ravel(model.intercept_)[0]) * spread, rows.is_binary, rows.bounds, strength)
 
 
 def _mean_link(labels: Floats, *, is_binary: bool) -> float:

@@ -20,9 +20,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fastmetrics.base.arrays import Floats
-from fastmetrics.fitting.evaluation import held_out, ranking, ranking_alone, ranking_difference, ranking_estimate
-from fastmetrics.fitting.fit import fit_rows
-from fastmetrics.fitting.labelled_rows import LabelledRows, filled, folds_of
+from fastmetrics.fitting.evaluation import HeldOut
+from fastmetrics.fitting.fit import APART, cuts
+from fastmetrics.fitting.labelled_rows import LabelledRows, filled, folds_of, part_of_groups
+from fastmetrics.fitting.learners import fit_score
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.stats.promises import CutPromises, promises_of
 
@@ -69,10 +70,11 @@ def trial(n: int, number: int) -> dict[str, int]:
 def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
     """Whether the interval of AUC holds 0.5, and whether the fit claims to be better than the best metric."""
     folds = folds_of(labelled.labels, labelled.groups, number)
-    figure = ranking(held_out(labelled, (0.0, 1.0), number, folds).scores, labelled, folds)
-    area = ranking_estimate(figure, CONFIDENCE, fitted=True)
-    alone = [ranking_alone(filled(*values), labelled, folds)[0] for values in labelled.values]
-    gain = ranking_difference(figure, max(alone, key=lambda single: single.value), labelled, CONFIDENCE)
+    held_out = HeldOut.of(labelled, folds, number, CONFIDENCE)
+    figure = held_out.ranking()
+    area = held_out.estimate(figure)
+    alone = [held_out.ranking(filled(*values)).upwards() for values in labelled.values]
+    gain = held_out.gain(figure, max(alone, key=lambda single: single.value))
     return {
         "holds": int(area.low <= 0.5 <= area.high),
         "below": int(area.high < 0.5),
@@ -84,11 +86,16 @@ def errors_of_figures(labelled: LabelledRows, number: int) -> dict[str, int]:
 def errors_of_cuts(rng: np.random.Generator, n: int, number: int) -> dict[str, int]:
     """Whether a fit has cuts, and whether other rows break their promises."""
     counts = {"trials of cuts": 1}
-    fitted = fit_rows(rows(rng, n), promises=promises_of(CutPromises(**TARGETS)), seed=number, curves=False)
+    labelled, promises = rows(rng, n), promises_of(CutPromises(**TARGETS))
+    apart = part_of_groups(labelled.groups, APART, number + 2)
+    training, tested = labelled.take(np.setdiff1d(np.arange(n), apart)), labelled.take(apart)
+    folds = folds_of(training.labels, training.groups, number)
+    final, held_out = fit_score(training, number), HeldOut.of(training, folds, number, CONFIDENCE)
+    found = cuts(promises, training, held_out.scores, tested, final, CONFIDENCE, number)
     fresh = rows(rng, FRESH)
-    values, good = fitted.score.score(fresh.values), fresh.labels > 0
-    for promise in promises_of(CutPromises(**TARGETS)):
-        cut = fitted.thresholds[promise.name].cut
+    values, good = final.score(fresh.values), fresh.labels > 0
+    for promise in promises:
+        cut = found[promise.name].cut
         broken = False
         if cut is not None:
             counted, hits = map(int, promise.counts(cut, (values, good)))
