@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.display import Grid, Shown, columns_of, flat, number, plain
+from fastmetrics.base.display import Grid, Shown, columns_of, flat, lines_of, plain
 from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
 from fastmetrics.base.notes import Note, said
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
@@ -182,7 +183,9 @@ class HeldOut:
         scores = self.scores if scores is None else scores
         influence, added, weights = np.zeros(n), [np.zeros(0)], [np.zeros(0)]
         parts = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
-        shares = np.array([_weight(rows.labels[inside], is_binary=rows.is_binary) for inside in parts])
+        labels = [rows.labels[inside] for inside in parts]
+        grades = [len(one) * (len(np.unique(one)) > 1) for one in labels]
+        shares = np.array([one.sum() * (len(one) - one.sum()) for one in labels] if rows.is_binary else grades)
         for inside, share in zip(parts, shares / shares.sum(), strict=True):
             pairs = Pairs.of(scores[inside], rows.labels[inside], added=1 / len(parts))
             figure, own = (some.auc(1.0) if rows.is_binary else some.spearman() for some in (pairs.alone, pairs))
@@ -276,12 +279,6 @@ class HeldOut:
         return dict(sorted(losses.items(), key=lambda item: -item[1].value))
 
 
-def _weight(labels: Floats, *, is_binary: bool) -> float:
-    if is_binary:
-        return float(labels.sum() * (len(labels) - labels.sum()))
-    return float(len(labels)) if len(np.unique(labels)) > 1 else 0.0
-
-
 def evaluate(rows: LabelledRows, confidence: float, seed: int) -> tuple[Evaluation, Floats]:
     """The held-out figures of a fit, and the held-out scores."""
     folds = folds_of(rows.labels, rows.groups, seed)
@@ -316,7 +313,6 @@ def evaluate(rows: LabelledRows, confidence: float, seed: int) -> tuple[Evaluati
 
 
 _MEASURES = {"auc": ("AUC", "Brier"), "spearman": ("Spearman", "squared error")}
-_CHANCE = {"auc": 0.5, "spearman": 0.0}
 _PERFECT = 1 - 1e-12
 
 
@@ -343,14 +339,11 @@ class FitResult(Shown):
     @property
     def looks_reversed(self) -> bool:
         """Whether the best metric and most of the others rank the labels against their declared directions."""
-        own = directions([single.name for single in self.evaluation.singles], {}, {})
-        against = {
-            single.name: (own[single.name] == self.model.better) == single.reversed
-            for single in self.evaluation.singles
-            if own[single.name] is not None
-        }
-        most = 2 * sum(against.values()) > len(against)
-        return self.evaluation.best_beats_chance and against.get(self.evaluation.best.name, False) and most
+        singles, best = self.evaluation.singles, self.evaluation.best
+        own = directions([single.name for single in singles], {}, {})
+        declared = [single for single in singles if own[single.name] is not None]
+        against = [single for single in declared if (own[single.name] == self.model.better) == single.reversed]
+        return self.evaluation.best_beats_chance and best in against and 2 * len(against) > len(declared)
 
     def plot(self, figure: Any = None) -> Any:
         """The axes of a chart: the calibration on held-out rows, the mean label over the mean score, with intervals.
@@ -359,10 +352,7 @@ class FitResult(Shown):
         """
         figure = canvas(figure, 4.6, 4.4)
         axes = figure.add_subplot()
-        curve = self.evaluation.curve
-        scores, labels, low, high = (
-            np.array([getattr(part, name) for part in curve]) for name in ("score", "label", "low", "high")
-        )
+        scores, labels, low, high = np.array([astuple(part)[1:] for part in self.evaluation.curve]).T
         axes.errorbar(scores, labels, [labels - low, high - labels], color=PALETTE[0], fmt="o-", markersize=4)
         axes.axline((scores[0], scores[0]), slope=1, color=GREY, linewidth=0.8, zorder=0)
         axes.set_xlabel(f"mean {label(self.model.name)}")
@@ -376,53 +366,43 @@ class FitResult(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation, the labels, the thresholds and the recommendation as plain values."""
-        thresholds = {name: asdict(entry) for name, entry in self.model.thresholds.items()}
-        return {
-            "name": self.model.name,
-            "output": self.output,
-            "recommended": self.recommended,
-            "labels": dict(self.model.labels),
-            "thresholds": thresholds,
-            **self.evaluation.to_store(),
-            "notes": self.remarks(),
-        }
+        about = {"name": self.model.name, "output": self.output, "recommended": self.recommended}
+        plainly = {"labels": dict(self.model.labels), "thresholds": plain(self.model.thresholds)}
+        return {**about, **plainly, **self.evaluation.to_store(), "notes": self.remarks()}
 
     def grids(self) -> Sequence[Grid]:
         """The figures beside those of single metrics, the calibration, the learning curve, importances, thresholds."""
-        evaluation = self.evaluation
+        evaluation, cuts = self.evaluation, list(starmap(promise_cells, self.model.thresholds.items()))
         ranking, error = _MEASURES[evaluation.measure]
-        rows: list[tuple[str, ...]] = [
-            (self.model.name, printed(evaluation.ranking), "", printed(evaluation.error), "")
+        own = (self.model.name, printed(evaluation.ranking), "", printed(evaluation.error), "")
+        singles = sorted(evaluation.singles, key=lambda single: -single.ranking.value)
+        figures = [(one.name, *map(printed, (one.ranking, one.gain, one.error, one.error_gain))) for one in singles]
+        return [
+            Grid(("held out", ranking, "fitted gains", error, "fitted gains"), [own, *figures]),
+            lines_of(
+                evaluation.curve,
+                ("mean score", lambda part: f"{part.score:.3f}"),
+                ("rows", "n"),
+                ("mean label", lambda part: printed(Estimate(part.label, part.low, part.high))),
+            ),
+            lines_of(evaluation.learning, ("fitted to rows", "rows"), (ranking, lambda point: printed(point.ranking))),
+            lines_of(
+                evaluation.importance.items(),
+                ("exchanged between rows", "0"),
+                (f"{ranking} lost", lambda item: printed(item[1])),
+            ),
+            *([Grid(PROMISE_HEAD, cuts)] if cuts else []),
         ]
-        rows += [_line(single) for single in sorted(evaluation.singles, key=lambda single: -single.ranking.value)]
-        grids = [Grid(("held out", ranking, "fitted gains", error, "fitted gains"), rows)]
-        curve = [
-            (f"{part.score:.3f}", number(part.n), printed(Estimate(part.label, part.low, part.high)))
-            for part in evaluation.curve
-        ]
-        grids.append(Grid(("mean score", "rows", "mean label"), curve))
-        if evaluation.learning:
-            points = [(number(point.rows), printed(point.ranking)) for point in evaluation.learning]
-            grids.append(Grid(("fitted to rows", ranking), points))
-        if evaluation.importance:
-            losses = [(name, printed(loss)) for name, loss in evaluation.importance.items()]
-            grids.append(Grid(("exchanged between rows", f"{ranking} lost"), losses))
-        if self.model.thresholds:
-            grids.append(Grid(PROMISE_HEAD, [promise_cells(*item) for item in self.model.thresholds.items()]))
-        return grids
 
     def remarks(self) -> Sequence[str]:
         """The verdicts, and what the fit has read."""
-        evaluation, labels = self.evaluation, self.model.labels
-        best, singles = evaluation.best, evaluation.singles
-        naive = next((single for single in singles if single.name == evaluation.naive), None)
-        verdict: dict[str, Any] = {
-            "name": self.model.name,
-            "best": best.name,
-            "ranking": _MEASURES[evaluation.measure][0],
-        }
-        verdict |= {"more": printed(best.gain), "figure": printed(evaluation.best_ranking)}
-        verdict |= {"n": len(singles) - (naive is not None)}
+        evaluation, labels, singles = self.evaluation, self.model.labels, self.evaluation.singles
+        best = evaluation.best
+        naive = [one for one in singles if one.name == evaluation.naive]
+        verdict: dict[str, Any] = {"best": best.name, "ranking": _MEASURES[evaluation.measure][0]}
+        verdict |= {"name": self.model.name, "more": printed(best.gain)}
+        verdict |= {"figure": printed(evaluation.best_ranking), "n": len(singles) - len(naive)}
+        error = {name: getattr(evaluation, name) for name in ("calibration_error", "confidence", "folds")}
         side = directions([best.name], {}, {})[best.name]
         how = f"{'low' if best.reversed else 'high'} values go with high labels"
         perfect = [single.name for single in singles if single.ranking.value > _PERFECT]
@@ -430,30 +410,19 @@ class FitResult(Shown):
         groups = Note("of_groups", n=labels["groups"], column=labels["group"]) if "groups" in labels else ""
         positive = Note("of_them_positive", n=labels["positive"]) if "positive" in labels else ""
         fitted = {"n": labels["rows"], "groups": groups, "label": labels["column"], "positive": positive}
-        use = "fit_use" if evaluation.best_beats_chance else "fit_chance"
         return said(
             Note("fit_better" if evaluation.beats_best else "fit_not_better", **verdict),
-            not evaluation.beats_best and Note(use, **verdict),
+            not evaluation.beats_best and Note("fit_use" if evaluation.best_beats_chance else "fit_chance", **verdict),
             self.looks_reversed and reversal_note(best.name, side, how, labels["column"]),
             perfect and Note("fit_perfect", names=perfect),
-            naive is not None
-            and not naive.gain.low > 0
-            and Note("fit_naive", name=naive.name, more=printed(naive.gain)),
-            Note(
-                "fit_error",
-                **{name: getattr(evaluation, name) for name in ("calibration_error", "confidence", "folds")},
-            ),
+            [Note("fit_naive", name=one.name, more=printed(one.gain)) for one in naive if not one.gain.low > 0],
+            Note("fit_error", **error),
             evaluation.learning_verdict,
             low and Note("fit_low", names=low),
             Note("fitted_on", settings=labels["settings"], **fitted),
             labels["rows_without_label"] and Note("left_out", n=labels["rows_without_label"], why="a label"),
             labels["repeated_questions"] and Note("fit_repeated", n=labels["repeated_questions"]),
             "left_out" in labels and Note("fit_left_out", names=listed(labels["left_out"])),
-            [promise_note(name, entry) for name, entry in self.model.thresholds.items()],
+            list(starmap(promise_note, self.model.thresholds.items())),
             observed_note(self.model.thresholds),
         )
-
-
-def _line(single: SingleScore) -> tuple[str, ...]:
-    cells = (single.ranking, single.gain, single.error, single.error_gain)
-    return (single.name, *map(printed, cells))

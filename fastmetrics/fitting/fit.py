@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import PREFIX, is_id
-from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError, UnknownNameError
+from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.options import Optional, Real, Seed, argument
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.shared_parameters import Help
@@ -41,7 +41,7 @@ from fastmetrics.fitting.labelled_rows import (
 from fastmetrics.fitting.learners import FittedScore, fit_score
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.fitted_file import SUFFIX, Feature, FittedModel, RowScores, ScoreShares, text_of
-from fastmetrics.results.score_columns import direction_of
+from fastmetrics.results.score_columns import directions
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.labels import positive_from
 from fastmetrics.stats.promises import CutPromises, Promise, Promises, Threshold, one_of_each, promises_of, threshold
@@ -118,13 +118,11 @@ def fit(
     if promises is not None and not isinstance(promises, CutPromises):
         raise OptionError(Argument("promises", promises), ": expected a CutPromises: CutPromises(precision=0.95)")
     if embedder is not None and not isinstance(embedder, str):
-        raise OptionError(
-            Argument("embedder", embedder),
-            ": expected the name of a model, which the score's file stores; put other embeddings into columns",
-        )
+        expected = ": expected the name of a model, which the score's file stores; put other embeddings into columns"
+        raise OptionError(Argument("embedder", embedder), expected)
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "fit")
-    side = direction_of(label, {}, {label: "higher", **_stated(better, label)})
+    side = directions([label], {}, {label: "higher", **(better or {})}, "label")[label]
     place = None if output is None else page_target(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
     naming = {"columns": columns, "schema": schema, "embedder": embedder, "no_relevant": no_relevant, "lists": lists}
@@ -179,7 +177,7 @@ def fit(
     model = FittedModel(
         name=own_name,
         kind="logistic" if is_binary else "linear",
-        better=side,
+        better=side or "higher",
         bounds=final.bounds,
         intercept=final.intercept,
         features=features,
@@ -194,14 +192,6 @@ def fit(
     return result
 
 
-def _stated(better: Mapping[str, str] | None, label: str) -> Mapping[str, str]:
-    """The stated direction of the label; raises ``UnknownNameError`` for another name."""
-    for name in better or {}:
-        if name != label:
-            raise UnknownNameError.of("label", name, [label])
-    return better or {}
-
-
 def _name_of(output: str | Path | None) -> str:
     """The name of a score from the path of its file; raises ``OptionError`` for a name that a metric has."""
     if output is None:
@@ -213,9 +203,8 @@ def _name_of(output: str | Path | None) -> str:
     if not re.match(r"[^\W\d]", name) or is_id(name) or name.startswith(PREFIX):
         name = f"fitted_{name}"
     if families.lookup(name) is not None or families.lookup(name, cut=True) is not None:
-        raise OptionError(
-            Argument("output", str(output)), f": {name!r} is a metric of this package; choose another name"
-        )
+        taken = f": {name!r} is a metric of this package; choose another name"
+        raise OptionError(Argument("output", str(output)), taken)
     return name
 
 

@@ -273,20 +273,20 @@ def read_labelled(
     """
     source = open_table(table, schema=naming["schema"])
     names = source.names
-    for name in [label, *([] if group is None else [group])]:
+    keys = [label] if group is None else [label, group]
+    for name in keys:
         if name not in names:
             raise UnknownNameError.of("column", name, names)
     mapping = resolve(names, naming["columns"], naming["schema"], needed=())
-    texts = {
-        column for name, column in mapping.items() if COLUMNS[name].kind in ("text", "texts", "ids", "id_groups", "id")
-    }
+    kinds = ("text", "texts", "ids", "id_groups", "id")
+    texts = {column for name, column in mapping.items() if COLUMNS[name].kind in kinds}
     if not isinstance(source, FrameSource):
-        whole = read_table(table, texts | ({group} if group is not None else set()))
+        whole = read_table(table, {*texts, *keys[1:]})
     else:
-        columns = [label, *([] if group is None else [group]), *mapping.values(), *listed(metrics)]
+        columns = [*keys, *mapping.values(), *listed(metrics)]
         whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
     for name in listed(metrics):
-        if name in (label, group):
+        if name in keys:
             raise ColumnError(f"column {name!r} is the label or the group; a fit cannot read it as a score")
     own = [name for name in dict.fromkeys(listed(metrics)) if _is_column(name, whole.schema, mapping)]
     asked = [part_of(name, is_column=False).name for name in listed(metrics) if name not in own]
