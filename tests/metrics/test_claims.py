@@ -212,3 +212,44 @@ def test_scores_have_the_verdict_as_a_word_with_its_reason_and_a_summary_counts_
     assert [summary.figures[name] for name in ("FAIL", "WARN", "PASS")] == [2, 1, 1]
     gated = fm.gate(path, ["verdict.at_0 <= 1", "WARN <= 1", "PASS == 1"], min_n=1)
     assert [check.title for check in gated.failures] == ["verdict.at_0 <= 1"]
+
+
+def test_thresholds_change_the_verdict() -> None:
+    rows = (["When did the tower open?"], ["The tower did open in 1890."], [["The tower opened in 1889."]])
+    assert fm.verdict(*rows).tolist() == [0.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0).tolist() == [1.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0, relevance_threshold=1.0).tolist() == [0.0]
+    assert fm.verdict(*rows, hallucination_threshold=1.0, completeness_threshold=1.0).tolist() == [1.0]
+    closed = (["Which tower closed?"], *rows[1:])
+    assert fm.verdict(*closed, hallucination_threshold=1.0, completeness_threshold=1.0).tolist() == [0.5]
+    assert fm.hallucination_risk(*rows[1:], threshold=1.0).tolist() == [0.0]
+
+
+def test_rows_whose_contexts_or_answer_are_not_known_have_no_anchors() -> None:
+    found = fm.scoring.anchors(["In 1890.", "In 1890.", None, "In 1890."], [["In 1889."], None, ["In 1889."], []])[
+        "anchors"
+    ]
+    assert found.is_null().to_pylist() == [False, True, True, False]
+    assert [anchor["supported"] for anchor in found[3].as_py()] == [False], "nothing was retrieved"
+
+
+@pytest.mark.parametrize(
+    ("answer", "score", "verdict"),
+    [
+        ("The year 2024 and 5 apples.", 1.0, 0.0),
+        ("Acme released the Widget phone.", 1.0, 0.0),
+        ("On Monday.", 1.0, 0.0),
+        ("It was at 15:00.", 1.0, 0.0),
+        ("Цена 300 евро.", 1.0, 0.0),
+        ("Who knows what then?", 0.2, 0.0),
+        ("Perhaps.", 0.0, 0.0),
+    ],
+)
+def test_where_nothing_was_retrieved_nothing_is_supported(answer: str, score: float, verdict: float) -> None:
+    """And where it is not known what was, nothing is said."""
+    for contexts in ([[], []], [[], None], pa.array([[], [None]], pa.list_(pa.string()))):
+        known = [True, contexts[1] == []]
+        columns = [answer] * 2, contexts
+        assert (~np.isnan(fm.hallucination(*columns))).tolist() == known
+        assert fm.hallucination(*columns)[0] == score == claims.hallucination(answer, [])
+        assert fm.verdict(["When?"] * 2, *columns)[0] == verdict
