@@ -60,11 +60,9 @@ class SpilledTexts:
         self.expected = 0
         self.met = np.zeros(len(ids), np.bool_)
         self.writers: dict[int, pa.RecordBatchStreamWriter] = {}
-        columns, pieces = texts.pieces(names)
         pending: list[pa.Table] = []
-        for piece in pieces:
-            texts_of_piece = pa.table({name: piece.column(column) for name, column in columns.items()})
-            pending.append(texts_of_piece)
+        for piece in texts.pieces(names)[1]:
+            pending.append(piece)
             if sum(part.num_rows for part in pending) >= SIZES.report_text_rows:
                 self._write_rows(pa.concat_tables(pending))
                 pending = []
@@ -78,7 +76,7 @@ class SpilledTexts:
     def _write_rows(self, table: pa.Table) -> None:
         """Append the texts of some rows to the files of the parts of the run that they belong to."""
         # Mostly the texts are in the order of the run; only if the next ids differ are they looked up one by one.
-        own = table["id"].combine_chunks().cast(pa.large_string())
+        own = table["id"].combine_chunks()
         if own.equals(self.ids.slice(self.expected, len(own))):
             places = np.arange(self.expected, self.expected + len(own))
         else:

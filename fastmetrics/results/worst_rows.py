@@ -25,7 +25,7 @@ from fastmetrics.results.score_table import ScoreTable, first_declared, open_run
 from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read
-from fastmetrics.tables.sources import FrameSource
+from fastmetrics.tables.sources import FrameSource, TableSource
 
 TEXTS = ("question", "reference", "answer", "contexts")
 
@@ -176,20 +176,12 @@ class TextSource:
         n_rows = run.read([]).num_rows if run.is_numbered else None
         return replace(self, n_rows=n_rows, named=run.metadata.own_columns, reading=reading)
 
-    def added(
-        self,
-        rows: pa.Table,
-        texts: Sequence[str] = TEXTS,
-    ) -> pa.Table:
+    def added(self, rows: pa.Table, texts: Sequence[str] = TEXTS) -> pa.Table:
         """The rows, which have ids, or row numbers, with these texts; null for missing texts."""
         row_ids = rows["id"].combine_chunks()
-        columns, pieces = self.pieces(texts)
-        found = [name for name in texts if name in columns]
-        matches = []
-        for piece in pieces:
-            ids = piece.column(columns["id"]).cast(pa.large_string())
-            here = pc.is_in(ids, value_set=row_ids.cast(pa.large_string()))
-            matches.append(pa.table({**{name: piece.column(columns[name]) for name in found}, "id": ids}).filter(here))
+        ids = row_ids.cast(pa.large_string())
+        found, pieces = self.pieces(texts)
+        matches = [piece.filter(pc.is_in(piece["id"], value_set=ids)) for piece in pieces]
         matched = pa.concat_tables(matches) if matches else None
         if len(row_ids) and (matched is None or matched.num_rows == 0):
             raise InputError(f"the answers contain no id of the scores, such as {row_ids[0].as_py()!r}")
@@ -201,20 +193,43 @@ class TextSource:
             first = twice[0].as_py()
             many = f"the answers contain the id {first['values']!r} in {first['counts']:,} rows"
             raise InputError(f"{many}; give the answers of one run")
-        places = pc.index_in(row_ids.cast(pa.large_string()), value_set=matched["id"].combine_chunks())
+        places = pc.index_in(ids, value_set=matched["id"].combine_chunks())
         for name in found:
             rows = rows.append_column(name, matched[name].take(places))
         return rows
 
-    def pieces(self, texts: Sequence[str]) -> tuple[dict[str, str], Iterator[pa.Table]]:
-        """The names of the id and text columns, and the rows piece by piece."""
+    def pieces(self, texts: Sequence[str]) -> tuple[list[str], Iterator[pa.Table]]:
+        """The names of the texts that there are, and the rows piece by piece: their texts, and their ids as text."""
         source = open_as_read(self.answers, self.reading, name="answers")
         columns = self._columns(source.names, texts)
-        if self.n_rows is not None:
-            texts_alone = {name: column for name, column in columns.items() if name != "id"}
-            named, pieces = _text_pieces(source, texts_alone, self.of)
-            return {**named, "id": _ROW}, _numbered(pieces, self.n_rows)
-        return _text_pieces(source, columns, self.of)
+        return [name for name in texts if name in columns], self._rows(source, columns)
+
+    def _rows(self, source: TableSource, columns: Mapping[str, str]) -> Iterator[pa.Table]:
+        """The columns by name in pieces; raises ``InputError`` for another number of rows where these have no ids."""
+        of = self.of if self.of is not None and self.of[0] in source.names else None
+        read = [name for name in columns if name != "id" or self.n_rows is None]
+        kinds = {} if of is None else {of[0]: "any"}
+        kinds |= {columns[name]: _shown_kind(source, name, columns[name]) for name in read}
+        if isinstance(source, FrameSource):
+            pieces = source.pieces({}, kinds)[1]
+        else:
+            batches = good_batches(source, source.select(kinds), any_length=True)
+            pieces = (pa.Table.from_batches([batch]) for batch in batches)
+        start = 0
+        for piece in pieces:
+            if of is not None:
+                piece = piece.filter(pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
+            found = {name: piece.column(columns[name]) for name in read}
+            if self.n_rows is not None:
+                found["id"] = pa.chunked_array([np.arange(start, start + piece.num_rows)])
+                start += piece.num_rows
+            shown = {name: _objects_as_json(found[name]) for name in TEXTS if name in found}
+            yield pa.table({**found, **shown, "id": found["id"].cast(pa.large_string())})
+        if start != (self.n_rows or 0):
+            raise InputError(
+                f"the scores have {self.n_rows:,} rows and the answers {start:,}; without ids, rows are matched by "
+                "position"
+            )
 
     def _columns(self, names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         named = {name: column for name, column in self.named.items() if name in COLUMNS and column in names}
@@ -227,42 +242,7 @@ class TextSource:
         return {name: resolved[name] for name in ("id", *texts) if name in resolved}
 
 
-_ROW = "row number"
-
-
-def _numbered(pieces: Iterator[pa.Table], n_rows: int) -> Iterator[pa.Table]:
-    """The pieces with row numbers; raises ``InputError`` for another number of rows."""
-    start = 0
-    for piece in pieces:
-        numbers = pa.array(np.arange(start, start + piece.num_rows))
-        yield piece.append_column(_ROW, numbers)
-        start += piece.num_rows
-    if start != n_rows:
-        raise InputError(
-            f"the scores have {n_rows:,} rows and the answers {start:,}; without ids, rows are matched by position"
-        )
-
-
-def _text_pieces(
-    source: Any, columns: dict[str, str], of: tuple[str, str] | None
-) -> tuple[dict[str, str], Iterator[pa.Table]]:
-    divided = of is not None and of[0] in source.names
-    kinds = {column: _shown_kind(source, name, column) for name, column in columns.items()}
-    if of is not None and divided:
-        kinds = {of[0]: "any", **kinds}
-    if isinstance(source, FrameSource):
-        pieces = source.pieces({}, kinds)[1]
-    else:
-        batches = good_batches(source, source.select(kinds), any_length=True)
-        pieces = (pa.Table.from_batches([batch]) for batch in batches)
-    pieces = (_objects_as_json(piece, [columns[name] for name in TEXTS if name in columns]) for piece in pieces)
-    if of is None or not divided:
-        return columns, pieces
-    column, system = of
-    return columns, (piece.filter(pc.equal(piece.column(column).cast(pa.large_string()), system)) for piece in pieces)
-
-
-def _shown_kind(source: Any, name: str, column: str) -> str:
+def _shown_kind(source: TableSource, name: str, column: str) -> str:
     """The kind by which a column is read to be shown: texts that are, or may be among, objects as JSON."""
     kind = COLUMNS[name].kind if name in COLUMNS else "any"
     type_ = getattr(source.names, "types", {}).get(column, pa.null())
@@ -270,10 +250,8 @@ def _shown_kind(source: Any, name: str, column: str) -> str:
     return "jsons" if name in TEXTS and (may_mix or not fits(kind, type_)) else kind
 
 
-def _objects_as_json(piece: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """The piece, whose texts are JSON where they are objects."""
-    for name in columns:
-        if not fits("values", piece.schema.field(name).type):
-            chunks = [as_json(chunk, several=True) for chunk in piece.column(name).chunks]
-            piece = piece.set_column(piece.column_names.index(name), name, pa.chunked_array(chunks, pa.large_string()))
-    return piece
+def _objects_as_json(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of texts, which are JSON where they are objects."""
+    if fits("values", column.type):
+        return column
+    return pa.chunked_array([as_json(chunk, several=True) for chunk in column.chunks], pa.large_string())

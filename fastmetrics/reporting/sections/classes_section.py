@@ -95,12 +95,11 @@ def _kept(run: ScoreTable, wanted: Sequence[str]) -> pa.Table:
 
 def _of_source(source: TextSource, wanted: Sequence[str], columns_of: Callable[[pa.Table], object]) -> pa.Table:
     """Such columns of a file of texts; of its first rows, if these hold no labels."""
-    columns, pieces = source.pieces(wanted)
-    names = {name: column for name, column in columns.items() if name != "id"}
+    names, pieces = source.pieces(wanted)
     table = pa.table({name: pa.array([], pa.string()) for name in names})
     parts = []
     for piece in pieces:
-        parts.append(pa.table({name: piece.column(column) for name, column in names.items()}))
+        parts.append(piece.select(names))
         table = pa.concat_tables(parts)
         if columns_of(table) is None:
             break
