@@ -448,8 +448,7 @@ def agreements(tally: Tally, first: Floats, second: Floats, truths: dict[str, fl
     for one in found.metrics.values():
         intervals = {name: getattr(one, name) for name in ("pearson", "spearman", "kendall", "auc")}
         if one.agreement is not None:
-            kappa, alpha = one.agreement.pairs[0].intervals, one.agreement.intervals
-            intervals |= {"kappa": kappa.get("kappa"), "alpha": alpha.get("alpha_nominal")}
+            intervals |= {"kappa": one.agreement.pairs[0].kappa, "alpha": one.agreement.alpha_nominal}
         for name, truth in truths.items():
             if (interval := intervals.get(name)) is not None:
                 tally[f"{name}: interval"].add(

@@ -352,17 +352,10 @@ class NotebookTables(Tabular):
     def grids(self) -> Sequence[Grid]:
         """The tables, one below the other: the figures by name, with the intervals of those that have one."""
         own: Any = self
-        rows = [
-            row for field in fields(own) for row in _rows(field.name, getattr(self, field.name), self.figure_intervals)
-        ]
+        rows = [row for field in fields(own) for row in _rows(field.name, getattr(self, field.name))]
         if any(interval for *_, interval in rows):
             return [Grid(("figure", "value", "interval"), rows)]
         return [Grid(("figure", "value"), [row[:2] for row in rows])]
-
-    @property
-    def figure_intervals(self) -> Mapping[str, Any]:
-        """The intervals of fields that are plain numbers, by name."""
-        return {}
 
     def remarks(self) -> Sequence[str]:
         """The notes for the reader, each whole."""
@@ -526,24 +519,18 @@ def strict(value: Any) -> Any:
 # The tables of results with single figures, and of the first rows of long ones.
 
 
-def _rows(name: str, value: Any, intervals: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _rows(name: str, value: Any) -> Iterator[tuple[str, str, str]]:
     """The lines of a field; none of a field that holds neither figures nor texts."""
     if isinstance(value, str):
         yield name, value, ""
     elif isinstance(value, int | float):
-        yield name, number(value), _interval(intervals.get(name))
+        yield name, number(value), ""
     elif hasattr(value, "value") and hasattr(value, "low"):
-        yield name, number(value.value), _interval(value)
+        yield name, number(value.value), "" if math.isnan(value.low) else interval(value.low, value.high)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if isinstance(item, int | float):
                 yield f"{name}.{key}", number(item), ""
-
-
-def _interval(of: Any) -> str:
-    if of is None or math.isnan(of.low):
-        return ""
-    return interval(of.low, of.high)
 
 
 def row_count(n: int) -> str:

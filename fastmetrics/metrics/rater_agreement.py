@@ -48,7 +48,7 @@ def _finish(rows: KeptRows) -> Agreement:
     flat, counts = np.concatenate(values), np.concatenate(sizes)
     raters = int(counts.max(initial=0))
     if not raters:
-        return Agreement(0, [], np.nan, np.nan, np.nan)
+        return Agreement(0, [])
     table = np.full((len(counts), raters), np.nan)
     table[np.arange(raters) < counts[:, None]] = flat
     return agreement(np.ascontiguousarray(table.T), confidence=None)
@@ -71,7 +71,7 @@ def rater_agreement(ratings: Ratings) -> pa.ListArray:
     A run stores the ratings with its scores, and the figures need all ratings in memory.  Returns an ``Agreement``.
 
     >>> import fastmetrics as fm
-    >>> fm.rater_agreement([[1, 1], [0, 0], [1, 0], [1, 1]]).pairs[0].kappa
+    >>> fm.rater_agreement([[1, 1], [0, 0], [1, 0], [1, 1]]).pairs[0].kappa.value
     0.5
     """
     heads = np.zeros((len(ratings.sizes), 0), np.uint64)

@@ -227,7 +227,7 @@ class JudgeReport(Shown):
                 number(report.n),
                 number(report.mean),
                 number(report.error_rate),
-                number(math.nan if report.consistency is None else report.consistency.share),
+                number(math.nan if report.consistency is None else report.consistency.share.value),
                 number(math.nan if report.latency is None else report.latency.percentiles["p50"]),
             )
             for report in self.axes
@@ -254,8 +254,8 @@ class JudgeReport(Shown):
     def _intervals(self) -> Iterator[tuple[str, Any]]:
         """The figures of the printed intervals."""
         for report in self.axes:
-            if report.consistency is not None and not math.isnan(report.consistency.share):
-                yield "consistency", report.consistency.interval
+            if report.consistency is not None:
+                yield "consistency", report.consistency.share
             for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "Spearman")):
                 yield label, None if report.people is None else getattr(report.people, figure)
             if report.powered:
@@ -266,7 +266,7 @@ class JudgeReport(Shown):
         counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
         lines = [f"{self._whole_name(report)}: {counts}"]
         if report.consistency is not None:
-            share = f"{number(report.consistency.share)} {cell(report.consistency.interval)}"
+            share = f"{number(report.consistency.share.value)} {cell(report.consistency.share)}"
             lines.append(
                 f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: consistency {share}"
             )
@@ -536,16 +536,16 @@ def _people(table: pa.Table, scored: str, axis: str, labels: RowLabels, how: Axi
     return PeopleAgreement(found.n, confusion, **figures, **_agreed(found, same))
 
 
-_SAME = ("kappa", "alpha_nominal")
-"""The figures that ask whether grades are the same: those of verdicts."""
-
-
 def _agreed(found: MetricValidation, same: MetricValidation) -> dict[str, Estimate]:
-    """Correlations, kappas and alphas of scores beside others, but for those of the verdicts."""
+    """Correlations, kappas and alphas of scores beside others; what asks whether grades are the same, of verdicts."""
     figures = {name: getattr(found, name) for name in ("pearson", "spearman", "kendall")}
-    figures |= {} if found.agreement is None else found.agreement.estimates
-    verdicts = {} if same.agreement is None else same.agreement.estimates
-    return figures | {name: verdicts.get(name, UNDEFINED) for name in _SAME}
+    if found.agreement is not None:
+        [pair] = found.agreement.pairs
+        figures |= {"kappa_linear": pair.kappa_linear, "kappa_quadratic": pair.kappa_quadratic}
+        figures |= {name: getattr(found.agreement, name) for name in ("alpha_ordinal", "alpha_interval")}
+    if same.agreement is not None:
+        figures |= {"kappa": same.agreement.pairs[0].kappa, "alpha_nominal": same.agreement.alpha_nominal}
+    return figures
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:

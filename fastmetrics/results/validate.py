@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from fastmetrics.results.score_columns import (
 )
 from fastmetrics.results.score_table import as_table, read_table
 from fastmetrics.stats.association import Association, Decision, associate
-from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.labels import ROW, RowLabels, clusters_of, positive_from
 from fastmetrics.stats.promises import (
     PROMISE_HEAD,
@@ -47,7 +47,7 @@ from fastmetrics.stats.promises import (
     promises_of,
     ready_threshold,
 )
-from fastmetrics.stats.raters import Agreement, Level, PairAgreement, agreement
+from fastmetrics.stats.raters import ALPHAS, KAPPAS, Agreement, agreement
 from fastmetrics.tables.opening import is_paths
 
 _SCALE = 20  # a metric with at most this many values, all of them labels too, uses the labels' scale
@@ -322,7 +322,7 @@ class BestMetric:
     def figure(self) -> str:
         """The figure with its interval."""
         name = "AUC" if self.measure == "auc" else "Spearman"
-        return f"{name} {_interval(replace(self.estimate, note=None))}"
+        return f"{name} {_valued(replace(self.estimate, note=None))}"
 
 
 @dataclass(frozen=True)
@@ -403,8 +403,8 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         for metric in self.metrics.values():
             yield from ((name, getattr(metric, name)) for name in self._shown())
         for raters in self._agreements():
-            for intervals in (*(pair.intervals for pair in raters.pairs), raters.intervals):
-                yield from ((name.replace("_", " "), interval) for name, interval in intervals.items())
+            for _, _, name, figure in _figures_of(raters):
+                yield name.replace("_", " "), figure
 
     def _shown(self) -> list[str]:
         return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
@@ -491,7 +491,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         """The figures, the decisions, and the agreement of raters."""
         shown = self._shown()
         rows = [
-            (name, m.better or "–", number(m.n), *(_interval(getattr(m, figure)) for figure in shown))
+            (name, m.better or "–", number(m.n), *(_valued(getattr(m, figure)) for figure in shown))
             for name, m in self.metrics.items()
         ]
         grids = [Grid(("metric", "better", "n", *shown), rows)]
@@ -507,38 +507,24 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             for item in m.thresholds.items()
         ]
         grids += [Grid(("metric", "positive", *PROMISE_HEAD), cuts)] if cuts else []
-        agreements = self._agreements()
-        return [*grids, *([_agreement_grid(agreements)] if agreements else [])]
+        agreed = [one for raters in self._agreements() for one in _figures_of(raters)]
+        rows = [(label, number(n), name.replace("_", " "), _valued(figure)) for label, n, name, figure in agreed]
+        return [*grids, *([Grid(("raters", "n", "agreement", "value"), rows)] if self._agreements() else [])]
 
 
-def _interval(estimate: Estimate) -> str:
-    if math.isnan(estimate.value):
-        return number(math.nan)
-    return _cell(estimate.value, Interval(estimate.low, estimate.high, estimate.interval, estimate.note))
+def _figures_of(raters: Agreement) -> Iterator[tuple[str, int, str, Estimate]]:
+    """The defined figures of each pair of raters, and of all: raters, units, name, and figure."""
+    every = "all" if len(raters.pairs) != 1 else f"{raters.pairs[0].first} × {raters.pairs[0].second}"
+    parts = [(f"{pair.first} × {pair.second}", pair.n, pair, KAPPAS) for pair in raters.pairs]
+    for both, n, of, names in [*parts, (every, raters.n_units, raters, ALPHAS)]:
+        found = [(name, getattr(of, name)) for name in names]
+        yield from ((both, n, name, figure) for name, figure in found if not math.isnan(figure.value))
 
 
-def _cell(value: float, interval: Interval | None) -> str:
-    if interval is None or math.isnan(value):
-        return number(value)
-    bounds = "" if math.isnan(interval.low) else f" {interval_of(interval.low, interval.high)}"
-    return f"{number(value)}{bounds}{mark_of(interval.note)}"
-
-
-def _agreement_grid(agreements: Sequence[Agreement]) -> Grid:
-    """A line for each figure of each pair of raters, and of all raters."""
-    rows: list[tuple[str, ...]] = []
-    for raters in agreements:
-        for pair in raters.pairs:
-            label = f"{pair.first} × {pair.second}"
-            rows += _figures(label, pair.n, pair, ("kappa", "kappa_linear", "kappa_quadratic"))
-        label = label if len(raters.pairs) == 1 else "all"
-        rows += _figures(label, raters.n_units, raters, [f"alpha_{level}" for level in get_args(Level)])
-    return Grid(("raters", "n", "agreement", "value"), rows)
-
-
-def _figures(label: str, n: int, raters: Agreement | PairAgreement, names: Sequence[str]) -> list[tuple[str, ...]]:
-    return [
-        (label, number(n), name.replace("_", " "), _cell(getattr(raters, name), raters.intervals.get(name)))
-        for name in names
-        if not math.isnan(getattr(raters, name))
-    ]
+def _valued(estimate: Estimate) -> str:
+    bounds = "" if math.isnan(estimate.low) else f" {interval_of(estimate.low, estimate.high)}"
+    return (
+        number(estimate.value)
+        if math.isnan(estimate.value)
+        else f"{number(estimate.value)}{bounds}{mark_of(estimate.note)}"
+    )

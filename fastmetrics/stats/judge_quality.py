@@ -23,7 +23,7 @@ from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.stats.confusion import Confusion, class_figures, zero_by_zero
-from fastmetrics.stats.estimates import UNDEFINED, Estimate, Interval, Sample
+from fastmetrics.stats.estimates import UNDEFINED, Estimate, Sample
 from fastmetrics.stats.mean_interval import mean_interval, share
 from fastmetrics.stats.raters import krippendorff_alpha
 
@@ -42,8 +42,10 @@ PERCENTILES = (50, 90, 95, 99)
 class Consistency(NotebookTables):
     """Agreement of the repeats of one question; NaN if no row has two scores."""
 
-    share: float
-    """Rows whose two scores differ by at most the tolerance / rows; for more repeats, the mean over pairs."""
+    share: Estimate
+    """Rows whose two scores differ by at most the tolerance / rows; for more repeats, the mean over pairs.
+
+    Its interval is over rows, whose repeats belong together."""
     deviation: float
     """The mean over rows of the standard deviation of the row's scores (ddof = 1)."""
     alpha: float
@@ -51,20 +53,14 @@ class Consistency(NotebookTables):
     n: int
     """Rows with two scores or more."""
     tolerance: float
-    interval: Interval
-    """The interval of the share over rows, whose repeats belong together."""
-
-    @property
-    def figure_intervals(self) -> Mapping[str, Interval]:
-        """The interval of the share."""
-        return {"share": self.interval}
 
     @property
     def reading(self) -> str:
         """``reliable`` above 0.9, ``unstable`` below 0.7, ``fair`` between, ``undefined`` without repeats."""
-        if math.isnan(self.share):
+        share = self.share.value
+        if math.isnan(share):
             return "undefined"
-        return "reliable" if self.share > _RELIABLE else "unstable" if self.share < _UNSTABLE else "fair"
+        return "reliable" if share > _RELIABLE else "unstable" if share < _UNSTABLE else "fair"
 
     def to_dict(self) -> dict[str, Any]:
         """The figures with their reading."""
@@ -86,7 +82,7 @@ def judge_consistency(
     interval is that of a mean over rows (:func:`fastmetrics.stats.mean_interval.mean_interval`).
 
     >>> found = judge_consistency([[4, 4.5], [3, 5], [2, 2], [1, None]])
-    >>> round(found.share, 4), found.n, found.reading
+    >>> round(found.share.value, 4), found.n, found.reading
     (0.6667, 3, 'unstable')
 
     Raises ``ColumnError`` for rows of different length and ``OptionError`` for an empty range or a negative tolerance.
@@ -108,22 +104,22 @@ def judge_consistency(
         compared[both] += 1
     several = matrix[present.sum(axis=1) >= 2]
     return Consistency(
-        share=_mean(shares),
+        share=_share_of_rows(_mean(shares), agreed[compared > 0] / compared[compared > 0], confidence),
         deviation=_mean([float(np.std(row[~np.isnan(row)], ddof=1)) for row in several]),
         alpha=krippendorff_alpha(several.T, level="interval") if len(several) else math.nan,
         n=len(several),
         tolerance=float(limit),
-        interval=_share_interval(_mean(shares), agreed[compared > 0] / compared[compared > 0], confidence),
     )
 
 
-def _share_interval(share: float, rows: Floats, confidence: float) -> Interval:
-    """The interval of the mean share of rows, moved to a share in which rows without some repeats weigh less."""
+def _share_of_rows(share: float, rows: Floats, confidence: float) -> Estimate:
+    """A share, with the interval of the mean of rows, moved to it, as rows without some repeats weigh less in it."""
     if math.isnan(share):
-        return Interval(math.nan, math.nan, "none")
+        return UNDEFINED
     sample = Sample.of(rows, None, (0.0, 1.0))
     interval, moved = mean_interval(sample, confidence), share - sample.mean
-    return replace(interval, low=max(interval.low + moved, 0.0), high=min(interval.high + moved, 1.0))
+    low, high = max(interval.low + moved, 0.0), min(interval.high + moved, 1.0)
+    return Estimate.of(share, replace(interval, low=low, high=high))
 
 
 def judge_error_rate(statuses: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, narrowest
 from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
-from fastmetrics.base.display import Grid, NotebookTables, number
+from fastmetrics.base.display import Grid, NotebookTables, lines_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Real, argument
-from fastmetrics.stats.estimates import Estimate, Interval
+from fastmetrics.stats.estimates import UNDEFINED, Estimate
 from fastmetrics.stats.figures import UNKNOWN, Influence, Pairs, of_sums
 from fastmetrics.stats.labels import group_numbers
 from fastmetrics.stats.sums import exact_sum
@@ -184,10 +184,11 @@ def alpha_of(
     return Influence(value, influence, None, np.zeros(0), np.zeros(0))
 
 
-def _alpha_interval(
-    value: float, ratings: Ratings, level: str, confidence: float, clusters: Ints | None = None
-) -> Interval:
-    """The interval of alpha, of this value, over the units with two ratings or more."""
+def _alpha(ratings: Ratings, level: str, confidence: float | None, clusters: Ints | None) -> Estimate:
+    """Alpha with its interval over the units with two ratings or more."""
+    alone = alpha_of(ratings, level, is_asked_influence=False)
+    if alone is None or confidence is None:
+        return UNDEFINED if alone is None else Estimate.of(alone.value, UNKNOWN)
     rated = (ratings.codes >= 0).sum(axis=1) >= 2
     codes = ratings.codes[rated]
     used = np.unique(codes[codes >= 0]).astype(np.float64)
@@ -197,9 +198,10 @@ def _alpha_interval(
     weights = np.append(np.ones(len(codes)), np.full(len(more), parts.weight))
     spread = alpha_of(replace(ratings, codes=np.concatenate([codes, more])), level, weights)
     if spread is None:
-        return UNKNOWN
+        return Estimate.of(alone.value, UNKNOWN)
     n, own = len(codes), None if clusters is None else clusters[rated]
-    return Influence(spread.value, spread.rows[:n], own, spread.rows[n:], weights[n:]).interval(value, confidence)
+    influence = Influence(spread.value, spread.rows[:n], own, spread.rows[n:], weights[n:])
+    return Estimate.of(alone.value, influence.interval(alone.value, confidence))
 
 
 # Agreement between raters: Cohen's κ and Krippendorff's α.
@@ -209,9 +211,9 @@ Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
 
 _ORDER = Argument("order"), "[lowest, ..., highest]"
-_KAPPAS = ("kappa", "kappa_linear", "kappa_quadratic")
+KAPPAS = ("kappa", "kappa_linear", "kappa_quadratic")
 _POWERS = dict(zip(get_args(Weights), range(3), strict=True))
-_ALPHAS = tuple(f"alpha_{level}" for level in get_args(Level))
+ALPHAS = tuple(f"alpha_{level}" for level in get_args(Level))
 
 
 def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none", order: Sequence[Any] | None = None) -> float:
@@ -288,11 +290,9 @@ class PairAgreement:
     first: str
     second: str
     n: int
-    kappa: float
-    kappa_linear: float
-    kappa_quadratic: float
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """The intervals of these figures, by name."""
+    kappa: Estimate = UNDEFINED
+    kappa_linear: Estimate = UNDEFINED
+    kappa_quadratic: Estimate = UNDEFINED
 
 
 @dataclass(frozen=True)
@@ -305,40 +305,23 @@ class Agreement(NotebookTables):
 
     n_units: int
     pairs: Sequence[PairAgreement]
-    alpha_nominal: float
-    alpha_ordinal: float
-    alpha_interval: float
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """The intervals of the alphas, by name."""
-
-    @property
-    def figure_intervals(self) -> Mapping[str, Interval]:
-        """The intervals of the alphas."""
-        return self.intervals
+    alpha_nominal: Estimate = UNDEFINED
+    alpha_ordinal: Estimate = UNDEFINED
+    alpha_interval: Estimate = UNDEFINED
 
     def grids(self) -> Sequence[Grid]:
         """The alphas with their intervals, and the kappas of each pair of raters."""
-        lines = [
-            (pair.first, pair.second, number(pair.n), *(number(getattr(pair, kind)) for kind in _KAPPAS))
-            for pair in self.pairs
-        ]
-        return [*super().grids(), Grid(("first", "second", "n", *_KAPPAS), lines, label_columns=2)]
-
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The figures of two raters with their intervals, by name."""
-        named = [(name, self.pairs[0]) for name in _KAPPAS] + [(name, self) for name in _ALPHAS]
-        return {name: Estimate.of(getattr(of, name), of.intervals.get(name, UNKNOWN)) for name, of in named}
+        kappas = [(name, f"{name}.value") for name in KAPPAS]
+        return [*super().grids(), lines_of(self.pairs, "first", "second", "n", *kappas, labels=2)]
 
     @property
     def figures(self) -> dict[str, float]:
         """The values by name; the kappa of the first and the third rater is ``kappa_1_3``."""
-        alphas = {name: float(getattr(self, name)) for name in ("n_units", *_ALPHAS)}
+        alphas = {"n_units": float(self.n_units)} | {name: getattr(self, name).value for name in ALPHAS}
         raters = list(dict.fromkeys(name for pair in self.pairs for name in (pair.first, pair.second)))
         for pair in self.pairs:
             both = f"{raters.index(pair.first) + 1}_{raters.index(pair.second) + 1}"
-            for kind in _KAPPAS:
-                alphas[f"{kind}_{both}"] = getattr(pair, kind)
+            alphas |= {f"{kind}_{both}": getattr(pair, kind).value for kind in KAPPAS}
         return alphas
 
 
@@ -352,13 +335,13 @@ def agreement(
 ) -> Agreement:
     """Agreement between raters, with ratings as in :func:`krippendorff_alpha`.
 
-    ``n_units`` is the number of units with two ratings or more.  ``intervals`` have the confidence interval of each
-    figure over units, or over ``clusters`` of dependent units, a column with the cluster of each unit: Student's t on
-    Fisher's scale artanh, with the standard error of the delta method and degrees of freedom that count how many units
-    carry it.  One more unit, spread over all pairs of ratings, takes part in it, so that it holds for rare ratings
-    (docs/judges.md).  ``confidence=None`` leaves them out.
+    ``n_units`` is the number of units with two ratings or more.  Each figure has its confidence interval over units, or
+    over ``clusters`` of dependent units, a column with the cluster of each unit: Student's t on Fisher's scale artanh,
+    with the standard error of the delta method and degrees of freedom that count how many units carry it.  One more
+    unit, spread over all pairs of ratings, takes part in it, so that it holds for rare ratings (docs/judges.md).
+    ``confidence=None`` leaves intervals out.
 
-    >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa
+    >>> agreement({"ann": [1, 0, 1, 1], "bob": [1, 0, 0, 1]}).pairs[0].kappa.value
     0.5
 
     Raises the errors of :func:`krippendorff_alpha`.
@@ -370,28 +353,18 @@ def agreement(
     groups = None if clusters is None else group_numbers(as_array(clusters, "clusters"), "column 'clusters'")
     if groups is not None and len(groups) != len(rated):
         raise InputError(f"there are {len(rated):,} units, but ", Argument("clusters"), f" has {len(groups):,}")
-    names = _KAPPAS if table.ordered else _KAPPAS[:1]
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(table.names), 2):
         both = rated[:, [i, j]].all(axis=1)
         weighed = _pairs_of(table, i, j, None if groups is None else groups[both])
-        figures = {name: weighed.alone.kappa(power).value for power, name in enumerate(names)}
-        intervals = {}
-        if confidence is not None:
-            intervals = {
-                name: weighed.kappa(power).interval(figures[name], confidence) for power, name in enumerate(names)
-            }
-        figures = dict.fromkeys(_KAPPAS, math.nan) | figures
-        pairs.append(PairAgreement(first, second, int(both.sum()), **figures, intervals=intervals))
-    parts = {f"alpha_{level}": (level, alpha_of(table, level, is_asked_influence=False)) for level in _levels(table)}
-    defined = {name: (level, part.value) for name, (level, part) in parts.items() if part is not None}
-    alphas = {name: defined[name][1] if name in defined else math.nan for name in _ALPHAS}
-    intervals = {}
-    if confidence is not None:
-        intervals = {
-            name: _alpha_interval(value, table, level, confidence, groups) for name, (level, value) in defined.items()
-        }
-    return Agreement(int((rated.sum(axis=1) >= 2).sum()), pairs, **alphas, intervals=intervals)
+        figures = {}
+        for power, name in enumerate(KAPPAS if table.ordered else KAPPAS[:1]):
+            value = weighed.alone.kappa(power).value
+            interval = UNKNOWN if confidence is None else weighed.kappa(power).interval(value, confidence)
+            figures[name] = Estimate.of(value, interval)
+        pairs.append(PairAgreement(first, second, int(both.sum()), **figures))
+    alphas = {f"alpha_{level}": _alpha(table, level, confidence, groups) for level in _levels(table)}
+    return Agreement(int((rated.sum(axis=1) >= 2).sum()), pairs, **alphas)
 
 
 def _levels(ratings: Ratings) -> tuple[str, ...]:

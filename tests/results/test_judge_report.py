@@ -186,11 +186,11 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     )
     said = {"scores": {"judge_style": {"metric": "judge_style", "range": [0.0, 1.0]}}}
     result = table.replace_schema_metadata({"fastmetrics": json.dumps(said)})
-    assert fm.judge_report(result).axes[0].consistency.share == 0.5
+    assert fm.judge_report(result).axes[0].consistency.share.value == 0.5
     assert not any("assumed" in note for note in fm.judge_report(result).remarks())
-    assert fm.judge_report(result, ranges={"judge_style": (1, 5)}).axes[0].consistency.share == 1.0
+    assert fm.judge_report(result, ranges={"judge_style": (1, 5)}).axes[0].consistency.share.value == 1.0
     guessed = fm.judge_report(table)
-    assert guessed.axes[0].consistency.share == 1.0
+    assert guessed.axes[0].consistency.share.value == 1.0
     assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
     pq.write_table(table, "judged.parquet")
     asked = program("judge", "report", "judged.parquet", "--ranges", "judge_style=0:1", "--json")

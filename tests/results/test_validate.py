@@ -20,7 +20,7 @@ from fastmetrics.base.errors import FileFormatError, InputError, OptionError
 from fastmetrics.results.score_table import read_table
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
-from fastmetrics.stats.raters import cohen_kappa, krippendorff_alpha
+from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha
 
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 
@@ -142,7 +142,7 @@ def test_lists_of_any_length_in_slices_and_chunks() -> None:
     assert (found["f1"].n, found.n_no_label) == (3, 2)
     assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.3, 0.4, 0.9], [1, 3, 5.5])[0, 1])
     assert found.raters is not None
-    assert found.raters.alpha_interval == krippendorff_alpha([[2, 5], [None, 6], [4, None]], level="interval")
+    assert found.raters.alpha_interval.value == krippendorff_alpha([[2, 5], [None, 6], [4, None]], level="interval")
     mixed = validate(scores, pa.table({"flags": flags}).slice(1), positive=0.5)
     assert (mixed["f1"].n, mixed.n_no_label) == (4, 1)
     assert mixed["f1"].decision.threshold == 0.3
@@ -178,8 +178,9 @@ def test_all_intervals_are_at_the_confidence():
         validation = validate(table, people, label="ann", confidence=confidence)
         raters = validate(table, people, raters=["ann", "bob"], confidence=confidence).raters
         agreed = validation["own"].agreement
-        intervals = [*agreed.pairs[0].intervals.values(), *raters.pairs[0].intervals.values()]
-        intervals += [*agreed.intervals.values(), *raters.intervals.values(), validation["own"].spearman]
+        intervals = [getattr(one.pairs[0], name) for one in (agreed, raters) for name in KAPPAS]
+        intervals += [getattr(one, name) for one in (agreed, raters) for name in ALPHAS]
+        intervals += [validation["own"].spearman]
         widths.append([interval.high - interval.low for interval in intervals])
     assert len(widths[0]) > 6
     assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))

@@ -40,7 +40,7 @@ def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
     assert found["judge"].n == 3
     as_rater = found["judge"].agreement
     assert as_rater is not None
-    assert as_rater.pairs[0].kappa == cohen_kappa([0, 1, 1], [0, 1, 0])
+    assert as_rater.pairs[0].kappa.value == cohen_kappa([0, 1, 1], [0, 1, 0])
     assert found["f1"].agreement is None
     assert list(found) == ["f1", "judge"]
     assert len(found) == 2
@@ -87,14 +87,14 @@ def test_several_raters_in_columns_or_lists() -> None:
         assert found["f1"].n == 3
         assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
         assert found.raters is not None
-        assert found.raters.alpha_interval == krippendorff_alpha([first, second], level="interval")
+        assert found.raters.alpha_interval.value == krippendorff_alpha([first, second], level="interval")
         assert found.positive is None
         assert "graded" in str(found)
     assert "grades[0] × grades[1]" in str(lists)
     words = {"ann": ["yes", "no", "no", "no"], "bob": ["yes", "no", "yes", "no"], "truth": [1, 0, 1, 0]}
     told = validate(scores, words, raters=["ann", "bob"], label="truth")
     assert told.raters is not None
-    assert told.raters.pairs[0].kappa == 0.5
+    assert told.raters.pairs[0].kappa.value == 0.5
     assert "ann × bob" in str(told)
 
 

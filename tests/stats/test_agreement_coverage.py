@@ -34,7 +34,7 @@ def test_alpha_holds_at_least_its_level(n, trials):
     for _ in range(trials):
         truth = rng.random(n) < 0.5
         first, second = (np.where(rng.random(n) < RIGHT, truth, ~truth).astype(int) for _ in range(2))
-        found = fm.stats.agreement({"a": first, "b": second}).intervals["alpha_nominal"]
+        found = fm.stats.agreement({"a": first, "b": second}).alpha_nominal
         held += found.low <= kappa(0.5) <= found.high
     assert held / trials >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / trials)
 
@@ -50,7 +50,7 @@ def test_auc_and_kappa_hold_their_level_or_have_a_note(n, trials):
         found = fm.validate({"my_score": rng.normal(labels, 1), "judge": judge}, {"correct": labels})
         one = found["my_score"].auc
         auc.append(one.low <= area <= one.high or one.note is not None)
-        two = found["judge"].agreement.pairs[0].intervals["kappa"]
+        two = found["judge"].agreement.pairs[0].kappa
         pair.append(two.low <= kappa(0.5) <= two.high or two.note is not None)
     least = 0.95 - 3 * math.sqrt(0.05 * 0.95 / len(auc))
     assert (np.mean(auc) >= least, np.mean(pair) >= least) == (True, True), (np.mean(auc), np.mean(pair))

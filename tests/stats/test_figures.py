@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef
 import fastmetrics as fm
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.figures import Pairs, correlation_of
-from fastmetrics.stats.raters import alpha_of, read_ratings
+from fastmetrics.stats.raters import ALPHAS, KAPPAS, alpha_of, read_ratings
 from tests.reference.association import tau_b
 
 
@@ -104,10 +104,9 @@ def test_raters_who_never_name_the_same_unit_may_still_do_so():
     """Each of two raters names 6 of 60 units; independent raters have κ = 0, which the interval has to contain."""
     first, second = np.repeat([0, 1, 1], [6, 6, 48]), np.repeat([1, 0, 1], [6, 6, 48])
     found = fm.stats.agreement({"ann": first, "bob": second})
-    figures = {**found.pairs[0].intervals, **found.intervals}
     phi = associate(first, second).pearson
     assert phi.value == pytest.approx(-1 / 9)
-    for interval in (figures["kappa"], figures["alpha_nominal"], phi):
+    for interval in (found.pairs[0].kappa, found.alpha_nominal, phi):
         assert interval.low < -1 / 9 < 0.1 < interval.high
         assert interval.note is None or interval.note == "wider than its level needs: few rows decide the figure"
 
@@ -118,14 +117,14 @@ def test_clusters_widen_the_intervals_of_agreement():
     habit = np.repeat(rng.random((2, 30)) < 0.8, 6, axis=1)
     table = {"ann": np.where(habit[0], truth, ~truth).astype(int), "bob": np.where(habit[1], truth, ~truth).astype(int)}
     alone, grouped = fm.stats.agreement(table), fm.stats.agreement(table, clusters=clusters)
-    for one, other in ((alone, grouped), (alone.pairs[0], grouped.pairs[0])):
-        for name, interval in other.intervals.items():
-            assert interval.high - interval.low > 1.5 * (one.intervals[name].high - one.intervals[name].low)
+    for name in (*KAPPAS, *ALPHAS):
+        one, other = (getattr(found.pairs[0] if name in KAPPAS else found, name) for found in (alone, grouped))
+        assert other.high - other.low > 1.5 * (one.high - one.low)
     by_text = fm.stats.agreement(table, clusters=[f"c{one:02}" for one in clusters])
     assert by_text == grouped
     labels = pa.table({"ann": table["ann"], "bob": table["bob"], "session": clusters})
     validated = fm.validate({"fit": rng.random(180)}, labels, raters="ann,bob", cluster="session")
-    assert validated.raters.intervals == grouped.intervals
+    assert validated.raters == grouped
 
 
 def test_a_perfect_figure_has_an_interval_below_it():
@@ -133,8 +132,8 @@ def test_a_perfect_figure_has_an_interval_below_it():
     assert (found.auc.value, found.auc.high) == (1.0, 1.0)
     assert 0.5 < found.auc.low < 0.97
     agreed = fm.stats.agreement([[0, 1] * 10, [0, 1] * 10])
-    assert agreed.pairs[0].kappa == 1.0
-    assert 0.2 < agreed.pairs[0].intervals["kappa"].low < 0.97
+    assert agreed.pairs[0].kappa.value == 1.0
+    assert 0.2 < agreed.pairs[0].kappa.low < 0.97
 
 
 @pytest.mark.parametrize(("rho", "n"), [(0.99, 20), (0.5, 50), (0.0, 100)])
@@ -203,13 +202,13 @@ def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, k
             continue
         found = fm.stats.agreement({"a": first, "b": second})
         figures = {
-            "kappa": (found.pairs[0].intervals["kappa"], kappa),
+            "kappa": (found.pairs[0].kappa, kappa),
             "phi": (associate(first, second).pearson, phi),
-            "alpha": (found.intervals["alpha_nominal"], kappa),
+            "alpha": (found.alpha_nominal, kappa),
         }
         for name, (interval, truth) in figures.items():
             held[name] += share * (interval.low <= truth <= interval.high)
-        silent += share * (found.pairs[0].intervals["kappa"].note is None)
+        silent += share * (found.pairs[0].kappa.note is None)
     assert min(held.values()) >= 0.925, held
     assert max(held.values()) <= 0.99 or silent < 0.5, held  # samples of one class count as held
 

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import fastmetrics as fm
-from fastmetrics.stats.estimates import Interval
+from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.judge_quality import Consistency, judge_latency, status_counts
 from fastmetrics.stats.mean_interval import f1_share, share
 
@@ -29,7 +29,7 @@ def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
     for i, j in itertools.combinations(range(repeats), 2):
         near = [abs(a - b) <= 0.125 for a, b in steps[:, [i, j]] if not math.isnan(a + b)]
         shares.append(sum(near) / len(near))
-    assert found.share == pytest.approx(sum(shares) / len(shares), rel=1e-12)
+    assert found.share.value == pytest.approx(sum(shares) / len(shares), rel=1e-12)
     assert found.tolerance == pytest.approx((span[1] - span[0]) / 8)
     several = [row[~np.isnan(row)] for row in steps if (~np.isnan(row)).sum() >= 2]
     deviation = np.mean([row.std(ddof=1) for row in several]) * (span[1] - span[0])
@@ -38,15 +38,15 @@ def test_consistency_is_the_share_of_close_pairs_on_any_range(repeats, span):
 
 
 def test_consistency_at_the_tolerance_counts_though_decimals_round():
-    assert fm.stats.judge_consistency([[0.7, 0.575]], range=(0, 1)).share == 1.0
-    assert fm.stats.judge_consistency([[0.7, 0.574]], range=(0, 1)).share == 0.0
-    assert fm.stats.judge_consistency([[3, 4]], tolerance=1).share == 1.0
+    assert fm.stats.judge_consistency([[0.7, 0.575]], range=(0, 1)).share.value == 1.0
+    assert fm.stats.judge_consistency([[0.7, 0.574]], range=(0, 1)).share.value == 0.0
+    assert fm.stats.judge_consistency([[3, 4]], tolerance=1).share.value == 1.0
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[1]], [[1, None], [None, 2]]])
 def test_without_two_scores_consistency_is_undefined(rows):
     found = fm.stats.judge_consistency(rows)
-    assert (math.isnan(found.share), math.isnan(found.deviation), found.n) == (True, True, 0)
+    assert (math.isnan(found.share.value), math.isnan(found.deviation), found.n) == (True, True, 0)
     assert found.reading == "undefined"
 
 
@@ -54,8 +54,7 @@ def test_without_two_scores_consistency_is_undefined(rows):
     ("share", "reading"), [(1.0, "reliable"), (0.9, "fair"), (0.7, "fair"), (0.69, "unstable"), (0.0, "unstable")]
 )
 def test_readings(share, reading):
-    none = Interval(NAN, NAN, "none")
-    assert Consistency(share, 0.0, 0.0, 1, 0.5, none).reading == reading
+    assert Consistency(Estimate(share, NAN, NAN), 0.0, 0.0, 1, 0.5).reading == reading
 
 
 def test_rows_that_were_not_asked_about_are_no_errors():

@@ -45,7 +45,7 @@ RATINGS = st.integers(1, 4).flatmap(
 def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float | None]], level: str) -> None:
     expected = plain(ratings, level)
     assert krippendorff_alpha(ratings, level=level) == pytest.approx(expected, abs=1e-9, nan_ok=True)
-    assert getattr(agreement(dict(enumerate(ratings))), f"alpha_{level}") == pytest.approx(
+    assert getattr(agreement(dict(enumerate(ratings))), f"alpha_{level}").value == pytest.approx(
         expected, abs=1e-9, nan_ok=True
     )
 
@@ -92,7 +92,7 @@ def test_agreement_of_three_raters() -> None:
     found = agreement({"a": [1, 2, 3, None], "b": [1, 2, 2, 3], "c": [None, None, None, 1]})
     assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [("a", "b", 3), ("a", "c", 0), ("b", "c", 1)]
     assert found.n_units == 4
-    assert found.pairs[0].kappa_linear == cohen_kappa([1, 2, 3], [1, 2, 2], weights="linear")
-    assert found.alpha_ordinal == krippendorff_alpha(
+    assert found.pairs[0].kappa_linear.value == cohen_kappa([1, 2, 3], [1, 2, 2], weights="linear")
+    assert found.alpha_ordinal.value == krippendorff_alpha(
         [[1, 2, 3, None], [1, 2, 2, 3], [None, None, None, 1]], level="ordinal"
     )

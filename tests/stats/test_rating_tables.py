@@ -52,12 +52,12 @@ def test_raters_are_the_columns_of_a_table(form):
     for level in ("nominal", "ordinal", "interval"):
         expected = plain([ANN, BOB, CAT], level)
         assert fm.stats.krippendorff_alpha(TABLES[form], level=level) == pytest.approx(expected, abs=1e-12)
-        assert getattr(found, f"alpha_{level}") == pytest.approx(expected, abs=1e-12)
+        assert getattr(found, f"alpha_{level}").value == pytest.approx(expected, abs=1e-12)
     assert found.n_units == 5
     named = [(pair.first, pair.second) for pair in found.pairs]
     by_place = [f"ratings[{place}]" for place in range(3)]
     assert named == list(itertools.combinations(NAMES if form not in ("columns", "array", "chunks") else by_place, 2))
-    assert found.pairs[0].kappa_linear == fm.stats.cohen_kappa(ANN, BOB, weights="linear")
+    assert found.pairs[0].kappa_linear.value == fm.stats.cohen_kappa(ANN, BOB, weights="linear")
 
 
 def test_raters_can_be_selected_by_name():
@@ -85,20 +85,20 @@ def test_word_ratings_use_the_given_order(pairs, order):
             )
         assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
     found = fm.stats.agreement({"a": first, "b": second}, order=order)
-    assert found.pairs[0].kappa_quadratic == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert found.pairs[0].kappa_quadratic.value == pytest.approx(expected, abs=1e-12, nan_ok=True)
     places = [[None if word is None else order.index(word) for word in column] for column in (first, second)]
-    assert found.alpha_ordinal == pytest.approx(plain(places, "ordinal"), abs=1e-9, nan_ok=True)
-    assert math.isnan(found.alpha_interval)
+    assert found.alpha_ordinal.value == pytest.approx(plain(places, "ordinal"), abs=1e-9, nan_ok=True)
+    assert math.isnan(found.alpha_interval.value)
 
 
 def test_weighted_kappa_of_words_needs_an_order():
     first, second = ["good", "poor", "fair"], ["good", "fair", "fair"]
     found = fm.stats.agreement({"a": first, "b": second})
-    assert found.pairs[0].kappa == fm.stats.cohen_kappa(first, second)
-    unknown = [found.pairs[0].kappa_linear, found.pairs[0].kappa_quadratic]
-    unknown += [found.alpha_ordinal, found.alpha_interval]
+    assert found.pairs[0].kappa.value == fm.stats.cohen_kappa(first, second)
+    unknown = [found.pairs[0].kappa_linear.value, found.pairs[0].kappa_quadratic.value]
+    unknown += [found.alpha_ordinal.value, found.alpha_interval.value]
     assert all(map(math.isnan, unknown))
-    assert not math.isnan(found.alpha_nominal)
+    assert not math.isnan(found.alpha_nominal.value)
 
 
 def test_ordered_categoricals_use_their_own_order():
@@ -107,9 +107,9 @@ def test_ordered_categoricals_use_their_own_order():
     pandas = pd.DataFrame({"a": first, "b": second}, dtype=pd.CategoricalDtype(SCALE, ordered=True))
     polars = pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Enum(SCALE), "b": pl.Enum(SCALE)})
     for table in (pandas, polars, polars.to_arrow()):
-        assert fm.stats.agreement(table).pairs[0].kappa_linear == expected
+        assert fm.stats.agreement(table).pairs[0].kappa_linear.value == expected
         assert fm.stats.cohen_kappa(table["a"], table["b"], weights="linear") == expected
-    assert fm.stats.agreement(pandas, order=SCALE[::-1]).pairs[0].kappa_linear == pytest.approx(expected)
+    assert fm.stats.agreement(pandas, order=SCALE[::-1]).pairs[0].kappa_linear.value == pytest.approx(expected)
     unlike = pandas.assign(b=pandas["b"].cat.reorder_categories(SCALE[::-1]))
     loose = pandas.assign(b=pd.Categorical(second))
     for table in (
@@ -117,9 +117,9 @@ def test_ordered_categoricals_use_their_own_order():
         loose,
         pl.DataFrame({"a": first, "b": second}, schema={"a": pl.Categorical, "b": pl.Categorical}),
     ):
-        assert math.isnan(fm.stats.agreement(table).pairs[0].kappa_linear)
+        assert math.isnan(fm.stats.agreement(table).pairs[0].kappa_linear.value)
     numbers = pd.DataFrame({"a": [3, 1, 2], "b": [3, 2, 2]}, dtype=pd.CategoricalDtype([2, 1, 3], ordered=True))
-    assert fm.stats.agreement(numbers).pairs[0].kappa_linear == fm.stats.cohen_kappa(
+    assert fm.stats.agreement(numbers).pairs[0].kappa_linear.value == fm.stats.cohen_kappa(
         [3, 1, 2], [3, 2, 2], weights="linear", order=[2, 1, 3]
     )
 
@@ -138,6 +138,6 @@ def test_a_grade_that_nobody_gave_keeps_its_place(weights):
     for unit in (1, 0.5, 0.1, 1e-300, 1e300):
         assert fm.stats.cohen_kappa(unit * first, unit * second, weights=weights) == pytest.approx(expected)
     found = fm.stats.agreement([first, second]).pairs[0]
-    assert {"linear": found.kappa_linear, "quadratic": found.kappa_quadratic}[weights] == pytest.approx(expected)
+    assert {"linear": found.kappa_linear, "quadratic": found.kappa_quadratic}[weights].value == pytest.approx(expected)
     validated = fm.validate({"my_grade": first}, second)["my_grade"].agreement
-    assert validated is None or validated.pairs[0].kappa_linear == found.kappa_linear
+    assert validated is None or validated.pairs[0].kappa_linear.value == found.kappa_linear

@@ -29,7 +29,7 @@ def test_equal_ratings_of_a_narrower_type_agree():
     assert fm.stats.cohen_kappa(narrow, exact) == fm.stats.cohen_kappa(exact, narrow) == 1.0
     for level in ("nominal", "ordinal", "interval"):
         assert fm.stats.krippendorff_alpha({"a": narrow, "b": exact}, level=level) == 1.0
-    assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa == 1.0
+    assert fm.validate({"m": narrow}, {"label": exact})["m"].agreement.pairs[0].kappa.value == 1.0
 
 
 @pytest.mark.parametrize("narrow", [np.float16, np.float32])

@@ -35,7 +35,7 @@ def test_figures_of_joint_shares_are_those_of_many_ratings(kind):
     found = fm.validate({"m": first.astype(float)}, second.astype(float))["m"]
     agreed = found.agreement
     figures = {name: getattr(found, name).value for name in ("pearson", "spearman", "kendall")}
-    figures |= {"kappa": agreed.pairs[0].kappa, "alpha": agreed.alpha_nominal}
+    figures |= {"kappa": agreed.pairs[0].kappa.value, "alpha": agreed.alpha_nominal.value}
     assert figures == pytest.approx(simulation.agreement_of(table), abs=1e-3)
 
 

@@ -43,7 +43,7 @@ def _figures(judged: JudgeReport) -> list[tuple[str, str, float]]:
     several = len({axis.judge for axis in judged.axes}) > 1
     for axis in judged.axes:
         own = {"error_rate": axis.error_rate}
-        own |= {} if axis.consistency is None else {"consistency_score": axis.consistency.share}
+        own |= {} if axis.consistency is None else {"consistency_score": axis.consistency.share.value}
         own |= {} if axis.latency is None else {"latency_ms.p50": axis.latency.percentiles["p50"]}
         source = f"{axis.judge}: {axis.axis}" if several else axis.axis
         figures += [(source, label, value) for label, value in own.items()]
