@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import fastmetrics as fm
-from fastmetrics.base.limits import SIZES
 from tests.support import strategies
 
 ends = st.lists(
@@ -93,15 +91,6 @@ def test_chrf_plus_plus() -> None:
     wanted = CHRF(word_order=2).sentence_score(answers[0], references[0]).score
     assert math.isclose(got["chrf++"][0].as_py(), wanted, rel_tol=1e-12)
     assert math.isclose(got["chrf"][0].as_py(), CHRF().sentence_score(answers[0], references[0]).score, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_any_cut_of_the_rows_gives_the_same_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(4)
-    answers, references = (["".join(chance.choices("abc .,é", k=40)) for _ in range(50)] for _ in range(2))
-    whole = fm.chrf(answers, references, word_order=2, threads=1)
-    monkeypatch.setattr(SIZES, "batch_rows", 7)
-    assert np.array_equal(fm.chrf(answers, references, word_order=2, threads=threads), whole)
 
 
 def test_golden_scores(data_folder: Path) -> None:

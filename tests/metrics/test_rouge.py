@@ -129,17 +129,6 @@ def test_unicode_tokenizer() -> None:
     assert text.tokens(["Café 我爱x ไท カナ"], "unicode") == [["café", "我", "爱", "x", "ไ", "ท", "カ", "ナ"]]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_batching_does_not_change_bits(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(4)
-    names = ["the", "cats", "running", "relational", "x", "\n"]
-    answers, references = ([" ".join(chance.choices(names, k=12)) for _ in range(50)] for _ in range(2))
-    whole = fm.rouge(answers, references, types=TYPES, stemmer=True, threads=1)
-    monkeypatch.setattr(SIZES, "batch_rows", 7)
-    cut = fm.rouge(answers, references, types=TYPES, stemmer=True, threads=threads)
-    assert all(np.array_equal(whole[name], cut[name]) for name in whole)
-
-
 @pytest.mark.parametrize("most", [3, 1 << 17])
 def test_stems_in_reused_and_new_wordbooks(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SIZES, "vocabulary_words", most)

@@ -309,13 +309,6 @@ def test_a_resumed_run_counts_what_was_done_before(table, monkeypatch):
     assert scored.summary.notes == whole.notes
 
 
-def test_invalid_caution_counts_raise():
-    claim = {"cautions": {"token_f1": [1]}}
-    table = pa.table({"token_f1": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps(claim)})
-    with pytest.raises(fm.base.errors.FileFormatError, match="cautions: expected pairs"):
-        summarize(table)
-
-
 def test_an_answer_in_another_script_than_its_contexts_has_a_note() -> None:
     contexts = [["Музей открылся в 1998 году."]] * 3
     rows = {"answer": ["The museum opened in 1998.", "Музей открылся.", "It opened."], "contexts": contexts}

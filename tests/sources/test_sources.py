@@ -92,25 +92,6 @@ def test_f1_and_exact_match_of_the_grounding_document(rows):
     assert matches.to_pylist() == [float(a == r) for a, r in pairs]
 
 
-@pytest.mark.parametrize("ranks", [[1], [3], [2, 5], [11], []])
-def test_retrieval_tier(ranks):
-    ids = [f"d{rank}" for rank in range(1, 13)]
-    relevant = [f"d{rank}" for rank in ranks] + ["elsewhere"]
-    scores = fm.score({"id": [1], "retrieved_ids": [ids], "relevant_ids": [relevant]}, suites="tier1").to_pylist()[0]
-    for k in (1, 3, 5, 10):
-        hits = sum(rank <= k for rank in ranks)
-        assert scores[f"retrieval_recall@{k}"] == pytest.approx(hits / len(relevant))
-        assert scores[f"retrieval_precision@{k}"] == pytest.approx(hits / k)
-        if f"hit_rate@{k}" in scores:
-            assert scores[f"hit_rate@{k}"] == float(hits > 0)
-        if f"ndcg@{k}" in scores:
-            gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= k)
-            ideal = sum(1 / math.log2(place + 1) for place in range(1, min(k, len(relevant)) + 1))
-            assert scores[f"ndcg@{k}"] == pytest.approx(gain / ideal)
-    assert {"hit_rate@1", "hit_rate@5", "hit_rate@10", "ndcg@5", "ndcg@10"} <= set(scores)
-    assert scores["reciprocal_rank"] == pytest.approx(1 / min(ranks) if ranks else 0.0)
-
-
 def test_punctuation_of_the_sources_is_unicode_for_the_grounding_document():
     assert without_punctuation("«да», нет…") == ["да", "нет"]
     assert set(string.punctuation) - {c for c in string.punctuation if unicodedata.category(c).startswith("P")} == set(

@@ -7,13 +7,11 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 
 from fastmetrics import text
 from fastmetrics.base.arrays import well_formed
-from fastmetrics.base.errors import InputError
 from fastmetrics.text import conventions
 from tests.reference import cases
 from tests.reference import text as reference
@@ -157,16 +155,6 @@ PROPERTIES = [
 @pytest.mark.parametrize(("table", "definition"), PROPERTIES, ids=[table.__name__ for table, _ in PROPERTIES])
 def test_properties_of_every_code_point_equal_python(table: Any, definition: Any) -> None:
     assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_invalid_utf8_raises(name: str) -> None:
-    """Arrow does not look at the bytes of a string; a reader of them must."""
-    for bad in (b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f"):
-        binary = pa.array([b"fine", bad], pa.binary())
-        column = pa.Array.from_buffers(pa.string(), 2, binary.buffers())
-        with pytest.raises(InputError, match="UTF-8"):
-            CUTTERS[name](column)
 
 
 def test_published_squad_normalisations(data_folder: Path) -> None:

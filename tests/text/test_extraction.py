@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.text.extraction import EXTRACTORS, extracted, extractor
+from fastmetrics.text.extraction import EXTRACTORS, extracted
 from tests.reference import extraction as reference
 from tests.support import strategies
 
@@ -154,23 +153,6 @@ def test_the_first_extractor_that_finds_one_counts_and_none_is_an_empty_text():
         assert extracted(column, ["hashes", "answer"]).to_pylist() == ["1", "2", "", "", None]
     assert extracted(pa.array(texts), ["hashes", "whole"]).to_pylist() == ["1", "The answer is 2.", "neither", "", None]
     assert extracted(pa.array([1]), ["hashes"]).to_pylist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("spec", "error", "words"),
-    [
-        ("strip_thoughts+boxd", UnknownNameError, "did you mean 'boxed'"),
-        ("boxd", UnknownNameError, "did you mean 'boxed'"),
-        ("regex:(", OptionError, "regular expression"),
-        ("regex:abc", OptionError, "has no group"),
-        (r"regex:(a)\1", OptionError, "no backreferences"),
-        ("regex:(?<=a)(b)", OptionError, "no look-around"),
-        ("json", UnknownNameError, "json:PATH"),
-    ],
-)
-def test_bad_extractors_say_what_is_expected(spec, error, words):
-    with pytest.raises(error, match=words):
-        extractor(spec)
 
 
 @pytest.mark.parametrize("levels", [*range(900, 1000, 7), 100_000])

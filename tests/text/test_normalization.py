@@ -97,8 +97,6 @@ def test_metrics_and_runs_compare_normalised_texts(tmp_path):
     assert (done.code, "normalize was ['digits', 'arabic', 'casefold'], is 'nfc'" in done.err) == (4, True)
     done = program(*words, "--overwrite", "--normalize", "ascii")
     assert (done.code, "'nfkc'" in done.err) == (2, True)
-    with pytest.raises(fm.errors.OptionError, match="option 'normalize' expects 'all'"):
-        fm.exact_match(["a"], ["a"], normalize=["nfc", 3])
 
 
 def test_texts_of_many_rows_are_the_same_bits_for_any_batches_and_threads():

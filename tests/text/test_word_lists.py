@@ -4,7 +4,6 @@ from importlib import resources
 
 import pytest
 
-from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.text.lexicons import LANGUAGES, lexicon, lexicons
 from tests.reference.marks import WORD_LISTS, entries
 
@@ -31,8 +30,3 @@ def test_folder_file_replaces_a_single_list(tmp_path):
     (tmp_path / "stop_en.txt").write_text("the  # an article\n\n# nothing else\nthe\n")
     assert lexicon("stop_en", str(tmp_path)) == ("the",)
     assert lexicon("stop_ru", str(tmp_path)) == lexicon("stop_ru")
-
-
-def test_unknown_list_error_names_the_nearest():
-    with pytest.raises(UnknownNameError, match="stop_en"):
-        lexicon("stop_enn")
