@@ -113,7 +113,7 @@ def gate_command(
     if not (arguments.get("require") or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
-    place = None if junit is None else page_target(junit, inputs, overwrite=True)
+    place = None if junit is None else page_target(junit, inputs, ".xml", overwrite=True)
     verdict = arguments.call(gate)
     if place is not None:
         place.write(verdict.to_junit())

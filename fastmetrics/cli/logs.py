@@ -36,7 +36,7 @@ class LogOptions:
 
     def place(self, *inputs: Any) -> Target | None:
         """The place of the output, checked before anything is read; raises ``OutputError`` if it may not be written."""
-        return None if self.output is None else page_target(self.output, inputs, overwrite=self.overwrite)
+        return None if self.output is None else page_target(self.output, inputs, ".json", overwrite=self.overwrite)
 
 
 def logs_check_command(

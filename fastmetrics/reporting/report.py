@@ -139,7 +139,7 @@ def report(
     if rows == "all":
         place = folder_target(output, inputs, MARK, overwrite=overwrite)
     else:
-        place = page_target(output, inputs, overwrite=overwrite)
+        place = page_target(output, inputs, ".html", overwrite=overwrite)
     options = ReportOptions(
         baseline,
         texts,

@@ -82,12 +82,15 @@ def table_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> T
     return _checked(target(path, beside=() if output_format(path)[0] == "parquet" else (META,)), inputs, overwrite)
 
 
-def page_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> Target:
+def page_target(path: str | Path, inputs: Any, suffix: str = "", *, overwrite: bool = False) -> Target:
     """The target of a page, which may also go into a pipe or a device, for ``Target.write``.
 
-    Raises ``OutputError`` if it may not be written there.
+    Raises ``OutputError`` if it may not be written there, or has the suffix of another format than ``suffix``.
     """
-    return _checked(target(path, stream=True), inputs, overwrite)
+    place = _checked(target(path, stream=True), inputs, overwrite)
+    if suffix and os.path.splitext(str(path))[1].lower() not in ("", suffix):
+        raise OutputError(f"output {str(path)!r}: expected a name ending in {suffix}, as that is what is written")
+    return place
 
 
 def folder_target(path: str | Path, inputs: Any, mark: str, *, overwrite: bool = False) -> Target:
