@@ -297,11 +297,14 @@ def described_rows(
     rows: PairedRows, chosen: Sequence[int], texts: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Each row in the form that the script reads: position, id, texts, scores, and the baseline's scores and answer."""
-    systems = [[None if one is None else shorts(one) for one in columns] for columns in rows.scores(chosen)]
+    lacking = [None] * len(chosen)
+    systems = [
+        list(zip(*(lacking if one is None else shorts(one) for one in columns), strict=True)) or [()] * len(chosen)
+        for columns in rows.scores(chosen)
+    ]
     described = rows.described(chosen, texts, rows.earlier_answers(chosen))
-    for place, (at, row) in enumerate(zip(chosen, described, strict=True)):
-        after, before, *further = [[None if one is None else one[place] for one in columns] for columns in systems]
-        row |= {"at": at, "id": rows.label(at), "s": after} | ({"x": further} if further else {})
+    for at, row, after, before, *further in zip(chosen, described, *systems, strict=True):
+        row |= {"at": at, "s": after} | ({"x": further} if further else {})
         yield row | ({"b": before} if rows.base is not None else {})
 
 

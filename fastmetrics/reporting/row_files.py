@@ -172,10 +172,9 @@ class RowFiles:
             self._write_part(start, described, kind)
         shutil.rmtree(work)
 
-    def _write_part(self, start: int, row_data: Sequence[Mapping[str, Any]], kind: str) -> None:
+    def _write_part(self, start: int, row_data: Sequence[dict[str, Any]], kind: str) -> None:
         lines = [
-            [self.rows.label(start + at), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]]
-            for at, row in enumerate(row_data)
+            [row.pop("id"), str(row["t"].get("question") or row["t"].get("answer") or "")[:_LINE]] for row in row_data
         ]
         for first in range(0, len(lines), SIZES.report_lines):
             self._write(

@@ -333,7 +333,8 @@ def cut(value: Any) -> str:
     characters.
     """
     text = json.dumps(strict(value), ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
-    beginning = visible(text[:_LONG_TEXT])
+    beginning = text[:_LONG_TEXT]
+    beginning = beginning if beginning.isprintable() else visible(beginning)
     return beginning if len(text) <= _LONG_TEXT else f"{beginning} … [+{len(text) - _LONG_TEXT:,}]"
 
 

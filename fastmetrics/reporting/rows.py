@@ -394,7 +394,7 @@ class PairedRows:
         beside = zip(self.others.to(places), self.shown_columns.to(places), judged, strict=True)
         rows = []
         for at, own, before, parts in zip(places, texts, earlier, beside, strict=True):
-            row = {**self.exact_id(at), "t": own} | {key: part for key, part in zip("okj", parts, strict=True) if part}
+            row = {**self.named(at), "t": own} | {key: part for key, part in zip("okj", parts, strict=True) if part}
             row |= {} if self.base is None else {"other": before}
             rows.append(row | ({"g": self.segments.of_row(at)} if self.segments.codes else {}))
         return rows
@@ -418,10 +418,10 @@ class PairedRows:
         ids = [] if self.labels is None else self.labels.cast(pa.large_string()).fill_null("").to_pylist()
         return hashlib.sha256(json.dumps([self.main.name, self.n, ids]).encode()).hexdigest()[:16]
 
-    def exact_id(self, row: int) -> dict[str, str]:
-        """The id of a row as it is in the run, as JSON of plain characters, where its label differs."""
-        exact = None if self.labels is None else self.labels[row].as_py()
-        return {} if exact is None or str(exact) == self.label(row) else {"key": json.dumps(str(exact))}
+    def named(self, row: int) -> dict[str, str]:
+        """The label of a row, and where that differs its id as it is in the run, as JSON of plain characters."""
+        label, exact = self.label(row), None if self.labels is None else self.labels[row].as_py()
+        return {"id": label} | ({} if exact is None or str(exact) == label else {"key": json.dumps(str(exact))})
 
     def earlier_answers(self, rows: Sequence[int]) -> list[str | None]:
         """The baseline's answers to the rows, if known."""
