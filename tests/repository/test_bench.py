@@ -5,15 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from bench import compare, data, limits, peers
-from bench.instructions import instructions
 from bench.kernels import BENCHES, Rows
 from tests.reference import lexical
 from tests.support.optional_parts import NO_COMPILER
@@ -27,18 +24,6 @@ def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
     assert Path(one).read_bytes() == Path(two).read_bytes()
     assert pq.read_table(one).equals(data.table(300, seed=3))
     assert not data.table(300, seed=4)["answer"].equals(data.table(300, seed=3)["answer"])
-
-
-def test_committed_results_contain_no_local_paths() -> None:
-    for path in compare.RESULTS.iterdir():
-        assert re.findall(r'(?<![\w.])/\w+/[^"]*', path.read_text(encoding="utf-8")) == [], path
-
-
-def test_process_labels_do_not_depend_on_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "run", lambda command: compare.Ran(1.0, 0.5, 2.0))
-    made = compare.processes("name", ["-m", "ours", "score"], ["-m", "theirs", str(tmp_path / "rows")], (1, 1), 1)
-    assert (made["ours"]["label"], made["peer"]["label"]) == ("-m ours score", "-m theirs rows")
-    assert made["ours"]["processor_seconds"] == [0.5]
 
 
 def test_shape_of_the_rows() -> None:
@@ -91,19 +76,6 @@ def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
     for path in (scores, copied):
         assert pq.read_metadata(path).num_rows == 500
         assert pq.read_schema(path).names == list(peers.METRICS)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts with ptrace")
-def test_instructions_are_those_of_the_call() -> None:
-    numbers = np.arange(4096)
-    few, many = (partial(np.bitwise_xor.reduce, numbers[:size]) for size in (1024, 4096))
-    try:
-        counts = [instructions(call) for call in (few, few, many, many)]
-    except OSError as reason:
-        pytest.skip(f"this system does not let a process count its instructions: {reason}")
-    assert counts[0] == pytest.approx(counts[1], abs=500)
-    assert counts[2] - counts[0] == pytest.approx(counts[3] - counts[1], abs=1000)
-    assert 3072 / 32 < counts[2] - counts[0] < 3072 * 10
 
 
 @pytest.mark.full

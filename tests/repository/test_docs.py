@@ -1,7 +1,6 @@
 """The docs name everything there is, their examples run, and their links lead somewhere."""
 
 import inspect
-import json
 import re
 import shlex
 import shutil
@@ -21,11 +20,10 @@ from fastmetrics.base.public_names import HOMES
 from fastmetrics.cli.commands import SECTIONS, TOP, all_commands
 from fastmetrics.cli.options import FURTHER
 from fastmetrics.metrics import lexical
-from fastmetrics.metrics.metric import REGISTRY, SOURCES
+from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.models.prompts import FIELDS, read_rubric
 from scripts import docs, throughput
 from tests.support.program import program
-from tests.support.public_functions import public
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.parent.name != "reference")
@@ -219,14 +217,6 @@ def test_links_to_metrics_lead_to_them() -> None:
     assert {name: places[anchor] for name, anchor in lines} == {name: name for name in REGISTRY}
 
 
-def test_users_read_the_names_of_sources_in_words() -> None:
-    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES} | REFERENCE
-    texts |= {name: inspect.getdoc(function) or "" for name, function in public().items()}
-    texts |= {name: inspect.getdoc(command) or "" for name, command in all_commands().items()}
-    assert [name for name, text in texts.items() if re.search(r"\bS[0-4]\b(?! or Google Cloud)", text)] == []
-    assert all(words in texts["docs/reference/metrics.md"] for words, _ in SOURCES.values())
-
-
 def test_imports_of_pages_name_what_exists() -> None:
     text = "\n".join([*(page.read_text(encoding="utf-8") for page in PAGES), *REFERENCE.values()])
     lines = re.findall(r"^ *((?:from|import) fastmetrics\b.*)$", text, re.MULTILINE)
@@ -242,11 +232,6 @@ def test_no_file_contains_local_paths() -> None:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".txt", ".md", ".toml", ".json", "") and path.is_file():
                 assert private.search(path.read_text(encoding="utf-8")) is None, path
-
-
-def test_markdown_of_a_docstring() -> None:
-    made = docs.markdown("One ``two`` of :func:`three`.\n\n::\n\n    tree\n      leaf\n\n>>> 1 + 1\n2\n\nEnd.")
-    assert made == ("One `two` of `three`.\n\n```text\ntree\n  leaf\n```\n\n```python\n>>> 1 + 1\n2\n```\n\nEnd.")
 
 
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
@@ -280,34 +265,6 @@ def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-def contest(name: str, ours: int, peer: int) -> dict:
-    sides = {
-        side: {"label": side, "rows": 1000, "rows_per_second": speed, "peak_mb": None}
-        for side, speed in (("ours", ours), ("peer", peer))
-    }
-    return {"name": name, **sides, "ratio": round(ours / peer, 2)}
-
-
-def test_throughput_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    many = [contest(name, 1_000_000 * (i + 1), 10_000) for i, name in enumerate(("other", "squad_f1", "token_f1"))]
-    for name, results in (("score", [contest("score against pyarrow alone", 300_000, 10_000)]), ("a_text", many)):
-        machine = {"processor": "A chip", "cores": 2, "python": "3.12.1", "commit": "abc1234"}
-        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "machine": machine, "results": results}))
-    (tmp_path / "other.json").write_text('{"results": [{"seconds": 3}]}')
-    (tmp_path / "list.json").write_text("[]")
-    reports = throughput.read_reports(tmp_path)
-    assert "other.json: contains no benchmarks" in capsys.readouterr().out
-    assert [report.name for report in reports] == ["score", "a_text"]
-    lines = throughput.headline(reports).splitlines()
-    assert lines[2:5] == [
-        "| score against pyarrow alone | 300,000 | 10,000 | 30.00× |",
-        "| token_f1 | 3,000,000 | 10,000 | 300.00× |",
-        "| squad_f1 | 2,000,000 | 10,000 | 200.00× |",
-    ]
-    assert "measured on A chip, 2 cores, Python 3.12.1, commit abc1234" in lines[-1]
-    assert all(f"| {one['name']} |" in throughput.page(reports) for one in many)
-
-
 def test_the_limits_are_those_of_the_results() -> None:
     reports = [report for report in throughput.read_reports(ROOT / "bench" / "results") if report.name == "limits"]
     steps = {step["name"]: step for step in reports[0].alone}
@@ -315,11 +272,6 @@ def test_the_limits_are_those_of_the_results() -> None:
     for name in ("words folded, cut and numbered", "C: words cut at spaces", "snappy: pages decompressed"):
         step = steps[name]
         assert f"{step['instructions_per_word']:.0f} instructions and {step['nanoseconds_per_word']:.1f} ns" in text
-
-
-def test_throughput_without_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert throughput.headline(throughput.read_reports(tmp_path)) == throughput.NOTHING
-    assert "no results yet" in capsys.readouterr().out
 
 
 def test_first_screen_installs_what_its_commands_need() -> None:

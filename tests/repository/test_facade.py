@@ -131,14 +131,6 @@ def test_options_are_keyword_only() -> None:
         assert sum(one not in data for one in names) <= 1 + (name in ("JudgeSettings", "embed")), name
 
 
-def test_many_parameters_say_what_they_mean() -> None:
-    """Each of more than six parameters has its text in its annotation."""
-    for name in set(FUNCTIONS) - set(REGISTRY):
-        function = FUNCTIONS[name]
-        parameters = inspect.signature(function).parameters
-        assert len(parameters) <= 6 or set(parameters) <= set(helps(function)), name
-
-
 @pytest.mark.parametrize("name", sorted(HOMES))
 def test_help_shows_plain_types_and_each_parameter_once(name: str) -> None:
     function = load(name)

@@ -95,11 +95,6 @@ def test_only_the_walled_folder_imports_parts_of_the_compiler(imports: dict[str,
     assert {file for file, names in parts.items() if names and not file.startswith(WALLED)} == set()
 
 
-def test_imports_in_modules_and_functions_are_read() -> None:
-    source = "import fastmetrics.cli\ndef f():\n    from fastmetrics import text\n    from fastmetrics.stats.a import b"
-    assert rooms(imported(source)) == {"cli", "text", "stats"}
-
-
 def test_no_room_has_the_name_of_a_public_function():
     """Importing a room would replace the function in the package."""
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")}.isdisjoint(fm.__all__)
