@@ -17,8 +17,6 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from tests.support.program import program
 
-NAN = math.nan
-
 
 def rows_of(seed: int, n: int = 60) -> list[dict[str, Any]]:
     """The turns of a log in any order, some without a session, a success or a latency."""

@@ -58,11 +58,6 @@ def expected_overlap(answer, references):
     return max(shares) if shares else float("nan")
 
 
-def differences_of(answer, references):
-    """How much longer or shorter the answer is than each reference."""
-    return [abs(len(answer) - len(one)) for one in references or () if one is not None and answer is not None]
-
-
 @pytest.fixture
 def own(tmp_path):
     """A file of metrics."""

@@ -18,13 +18,3 @@ def tau_b(x, y, weights=None):
         in_x += weight * across**2
         in_y += weight * up**2
     return both / math.sqrt(in_x * in_y) if in_x and in_y else math.nan
-
-
-def tau_b_error(x, y):
-    """The infinitesimal jackknife (Efron 1982): what a change of each row's weight does to tau-b, by numbers."""
-    n, step = len(x), 1e-4
-    answers = []
-    for row in range(n):
-        more, less = ([1.0 + way * step * (place == row) for place in range(n)] for way in (1, -1))
-        answers.append((tau_b(x, y, more) - tau_b(x, y, less)) / (2 * step))
-    return math.sqrt(math.fsum(answer**2 for answer in answers))

@@ -23,7 +23,6 @@ SAYS = {form: (kind, float(value)) for kind, value, *forms in map(str.split, ent
 
 CURRENCIES = {"$": 1, "€": 2, "£": 3, "¥": 4, "₽": 5, "₹": 6}
 HYPHENS = "-‐‑‒–—−"
-SPACES = r"[^\S\n]"
 
 
 class Word:

@@ -164,8 +164,6 @@ TWO_VECTORS = {"a": VECTORS.tolist(), "b": VECTORS[::-1, :3].tolist()}
 CHUNKS = {"id": list("abcdefgh"), "other": list("ijkdcbae"), "source": list("xxxxxyyy"), "file": list("mnmnmnmn")}
 CLASSES = {"predicted": "predicted", "expected": "expected"}
 PERCENTILE = {"interval": "percentile"}
-TIMES = {**SCORED, "latency_ms": drawn(5.0, 900.0)}
-NAMED = {**SCORED, "mine": SCORED["jaccard"]}
 CONTESTS = [("x", "y", "x"), ("y", "z", "z"), ("z", "x", "x"), ("x", "y", "y"), ("y", "z", "y"), ("x", "z", "z")]
 TOPICS = {"id": IDS, "topic": drawn("x", "y")}
 

@@ -20,7 +20,6 @@ from tests.support.program import ENVIRONMENT, ROOT
 pytestmark = pytest.mark.slow
 
 FEW = ("answer_length", "repeated_ids")
-SOME = (*FEW, "token_f1", "rougeL_f1", "ndcg", "semantic_similarity", "hallucination")
 ROWS = 30
 SCORES = f"import json; from tests.support.every_metric import bits; print(json.dumps(bits({ROWS}, {FEW})))"
 HEAVY = ("numba", "numpy", "pyarrow", "sklearn", "faiss", "scipy", "pandas", "polars", "rich", "typer", "sacrebleu")

@@ -15,7 +15,6 @@ from tests.support.optional_parts import needs
 
 ANSWERS = ["It opened in Paris.", "The running cats", "Rome\nin spring", "", "a b c d e f", "Über Straße 3.5 %"]
 REFERENCES = ["Paris opened it", "the cat runs", "in Rome\nspring came", "x", "a b c d e g", "über 3.5 % straße"]
-TYPES = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
 
 
 def rankings(*, ties: bool) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:

@@ -6,13 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from fastmetrics.stats.association import associate
 from tests.reference.association import tau_b
-
-FEW = st.integers(0, 2).map(float)
-MANY = st.integers(-20, 20).map(float)
 
 
 @pytest.mark.slow

@@ -79,9 +79,6 @@ SPECS = (
 )
 """Every metric, but for kinds of ROUGE that are counted as others are, and every option that changes the way."""
 
-QUADRATIC = ("rougeL",)
-"""What takes as many steps as there are pairs of words, 64 at a time: longest common subsequences."""
-
 
 def embedder() -> Embedder:
     """A model that costs next to nothing."""

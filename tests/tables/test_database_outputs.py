@@ -1,8 +1,6 @@
 """Tables of databases as outputs: whole or not at all, with metadata, and read back as scores."""
 
 import sqlite3
-from collections.abc import Callable
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -20,7 +18,6 @@ from tests.support.program import program
 
 ROWS = pa.table({"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]})
 METRICS = ["token_f1", "keyword_recall"]
-Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
