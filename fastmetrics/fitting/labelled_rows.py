@@ -17,8 +17,8 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNa
 from fastmetrics.metrics.fitted_file import RowScores
 from fastmetrics.metrics.score_names import canonical_name, parse, part_of
 from fastmetrics.plans.plan import ScoreRequest, plan
+from fastmetrics.results.opening_scores import read_table
 from fastmetrics.results.score_columns import check_scores
-from fastmetrics.results.score_table import read_table
 from fastmetrics.scoring.score import score
 from fastmetrics.stats.labels import RowLabels
 from fastmetrics.tables.opening import open_table

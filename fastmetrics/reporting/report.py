@@ -20,7 +20,7 @@ from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_content import SECTIONS, ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_files import MARK
-from fastmetrics.results.score_table import are_several
+from fastmetrics.results.opening_scores import are_several
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.outputs import folder_target, page_target, whole_folder
 

@@ -43,9 +43,10 @@ from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.heat_maps import HeatMap
 from fastmetrics.results.main_metric import concerns_of, first_metrics
+from fastmetrics.results.opening_scores import open_runs, open_scores, run_of
 from fastmetrics.results.primary import primary_of
 from fastmetrics.results.score_columns import declared_better
-from fastmetrics.results.score_table import ScoreTable, is_unscored, open_runs, open_scores, run_of
+from fastmetrics.results.score_table import ScoreTable, is_unscored
 from fastmetrics.results.summary import SideBySide, Summary, summaries_of
 from fastmetrics.results.worst_rows import TextSource
 

@@ -22,7 +22,8 @@ from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.results.main_metric import known_metric
-from fastmetrics.results.score_table import ScoreTable, are_several
+from fastmetrics.results.opening_scores import are_several
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.scoring.metric_functions import anchors
 from fastmetrics.tables.opening import open_table

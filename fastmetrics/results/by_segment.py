@@ -20,6 +20,7 @@ from fastmetrics.base.threads import cores
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import units_of
 from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.row_groups import (
     FEW_ROWS,
@@ -28,7 +29,7 @@ from fastmetrics.results.row_groups import (
     worst_first,
 )
 from fastmetrics.results.score_columns import declared_bounds, directions
-from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
+from fastmetrics.results.score_table import bounds_of, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 
 

@@ -24,19 +24,10 @@ from fastmetrics.base.threads import cores
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concerns_of, first_metrics
+from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_of, unknown_run
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.score_columns import directions
-from fastmetrics.results.score_table import (
-    ScoreTable,
-    bounds_of,
-    first_declared,
-    open_runs,
-    open_scores,
-    read_table,
-    run_of,
-    shared_metrics,
-    unknown_run,
-)
+from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,

@@ -17,8 +17,9 @@ from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, 
 from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.specs import Better
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.score_columns import declared_better, declared_bounds
-from fastmetrics.results.score_table import ScoreTable, open_scores, shared_metrics
+from fastmetrics.results.score_table import ScoreTable, shared_metrics
 from fastmetrics.stats.association import correlate
 
 # Correlations between the metrics of a run.

@@ -12,8 +12,8 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.columns import index_columns
 from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
 from fastmetrics.base.shared_parameters import Help
+from fastmetrics.results.opening_scores import as_table, read_table
 from fastmetrics.results.score_columns import check_scores, score_columns
-from fastmetrics.results.score_table import as_table, read_table
 from fastmetrics.stats.labels import RowLabels
 from fastmetrics.stats.prediction_powered import PoweredMean, powered_mean
 from fastmetrics.tables.opening import is_paths

@@ -36,11 +36,12 @@ from fastmetrics.results.gate_metrics import (
     columns_read,
 )
 from fastmetrics.results.gate_rules import UNPAIRED, Rule, parse_rules, read_rules
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.quantities import Method
 from fastmetrics.results.row_groups import Segment
 from fastmetrics.results.run_folders import latest_run, mean_of_runs
 from fastmetrics.results.score_columns import column_named
-from fastmetrics.results.score_table import ScoreTable, open_scores
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.estimates import Interval
 from fastmetrics.stats.mean_interval import (
     FEWER,

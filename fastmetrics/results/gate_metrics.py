@@ -33,9 +33,10 @@ from fastmetrics.base.notes import Note
 from fastmetrics.base.specs import Better
 from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_values
 from fastmetrics.plans.stored_metadata import Stored
-from fastmetrics.results.aligned_scores import AlignedScores, ScoreStates, by_position
+from fastmetrics.results.aligned_scores import AlignedScores, by_position
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
 from fastmetrics.results.quantities import NO_INTERVAL, Counts, Method, PairedMeans, figure_of
+from fastmetrics.results.questions import ScoreStates
 from fastmetrics.results.row_groups import DISTINCT, Segment, segments_of
 from fastmetrics.results.score_columns import (
     column_named,

@@ -18,8 +18,9 @@ from fastmetrics.base.notes import interval_notes, mark_of
 from fastmetrics.base.options import Real, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align
+from fastmetrics.results.opening_scores import open_runs, two_runs
 from fastmetrics.results.quantities import NO_INTERVAL
-from fastmetrics.results.score_table import bounds_of, open_runs, shared_metrics, two_runs
+from fastmetrics.results.score_table import bounds_of, shared_metrics
 from fastmetrics.stats.attempts import variance
 from fastmetrics.stats.estimates import Bounds, Interval, Sample
 from fastmetrics.stats.significance import Aim, variance_interval

@@ -15,7 +15,8 @@ from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.results.aligned_scores import align, by_position, units_of
-from fastmetrics.results.score_table import ScoreTable, are_several, open_runs
+from fastmetrics.results.opening_scores import are_several, open_runs
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.summary import Summary, summaries_of
 from fastmetrics.stats.sums import exact_mean
 

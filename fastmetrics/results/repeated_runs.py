@@ -16,8 +16,10 @@ from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.base.notes import interval_notes
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.aligned_scores import RepeatedRun, units_of
-from fastmetrics.results.score_table import bounds_of, open_scores, shared_metrics
+from fastmetrics.results.aligned_scores import units_of
+from fastmetrics.results.opening_scores import open_scores
+from fastmetrics.results.questions import RepeatedRun
+from fastmetrics.results.score_table import bounds_of, shared_metrics
 from fastmetrics.stats.attempts import pass_at_k, pass_hat_k, question_scores
 from fastmetrics.stats.estimates import Estimate, Sample
 from fastmetrics.stats.mean_interval import mean_interval

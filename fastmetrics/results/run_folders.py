@@ -25,8 +25,9 @@ from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import check_settings
 from fastmetrics.results.by_segment import summarize_by
+from fastmetrics.results.opening_scores import metadata_of, open_scores
 from fastmetrics.results.score_columns import column_named
-from fastmetrics.results.score_table import ScoreTable, metadata_of, open_scores
+from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, parse, shown_address, within
 from fastmetrics.tables.formats import FORMATS
 from fastmetrics.tables.input_files import reading

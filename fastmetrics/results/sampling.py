@@ -17,8 +17,8 @@ from fastmetrics.base.options import Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align, with_row_ids
 from fastmetrics.results.estimation import score_of
+from fastmetrics.results.opening_scores import are_several, open_scores
 from fastmetrics.results.row_groups import segments_of
-from fastmetrics.results.score_table import are_several, open_scores
 from fastmetrics.results.worst_rows import TextSource
 from fastmetrics.stats.labels import ROW
 

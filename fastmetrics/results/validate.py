@@ -21,6 +21,7 @@ from fastmetrics.base.notes import interval_notes, mark_of
 from fastmetrics.base.options import Choice, Real, argument, by_name, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
+from fastmetrics.results.opening_scores import as_table, read_table
 from fastmetrics.results.score_columns import (
     check_scores,
     column_named,
@@ -29,7 +30,6 @@ from fastmetrics.results.score_columns import (
     score_columns,
     with_score_types,
 )
-from fastmetrics.results.score_table import as_table, read_table
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.labels import ROW, RowLabels, clusters_of, positive_from

@@ -19,9 +19,10 @@ from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_n
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_json
 from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
+from fastmetrics.results.opening_scores import open_runs, open_scores, two_runs
 from fastmetrics.results.row_groups import Segment, segments_of
 from fastmetrics.results.score_columns import direction_of
-from fastmetrics.results.score_table import ScoreTable, first_declared, open_runs, open_scores, shared_metrics, two_runs
+from fastmetrics.results.score_table import ScoreTable, first_declared, shared_metrics
 from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read

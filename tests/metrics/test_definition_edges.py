@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import fastmetrics as fm
 from fastmetrics.base.arrays import floats_of_arrow
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.results.score_table import column_of
+from fastmetrics.results.opening_scores import column_of
 from fastmetrics.stats.raters import agreement
 from fastmetrics.tables.opening import open_source
 from fastmetrics.text import statements

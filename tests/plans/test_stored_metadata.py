@@ -15,8 +15,8 @@ from fastmetrics.base.errors import OptionError
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.metrics.suites import lookup
 from fastmetrics.reporting.readings import reading
+from fastmetrics.results.opening_scores import read_table
 from fastmetrics.results.score_columns import stored_declarations
-from fastmetrics.results.score_table import read_table
 from tests.support.program import ENVIRONMENT, alone, jsonl, program, unfolded
 
 PLUGIN = """

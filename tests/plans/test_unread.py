@@ -12,7 +12,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import ScoreWarning
 from fastmetrics.metrics.batch import Raw, Unread
 from fastmetrics.metrics.metric import Corpus
-from fastmetrics.results.score_table import open_file
+from fastmetrics.results.opening_scores import open_file
 from fastmetrics.results.summary import summarize
 from tests.support.program import program, unfolded
 

@@ -10,7 +10,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 
 LANGUAGES = ["de", "en", "ru"]
 METRICS = {"token_f1": 1, "hallucination": -1}

@@ -29,7 +29,7 @@ from fastmetrics.reporting import page as page_module
 from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.tables.good_rows import read_in_turn, whole_table
 from fastmetrics.tables.opening import open_source
 from tests.support.program import program

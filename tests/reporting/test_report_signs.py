@@ -14,7 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import labels
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 
 ROWS = 120
 OPTIONS = SimpleNamespace(resamples=2_000, by=["language"], main=None, allow_differences=False, seed=0, threads=1)

@@ -13,7 +13,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.reporting.compared_systems import compared
 from fastmetrics.reporting.labels import figures, labels
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 from tests.reporting.test_report import read
 
 ROWS = 60

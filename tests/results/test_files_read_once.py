@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.results import score_table
+from fastmetrics.results import opening_scores
 from fastmetrics.tables.sources import FileSource
 
 METRICS = [f"m{number}" for number in range(20)]
@@ -87,18 +87,18 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     opened: Counter[str] = Counter()
     read: Counter[str] = Counter()
-    chunks, of = FileSource.chunks, score_table._of_source
+    chunks, of = FileSource.chunks, opening_scores._of_source
 
     def counted_chunks(self: FileSource, *options: Any, **named: Any) -> Any:
         read.update(file.name for file in self.files)
         return chunks(self, *options, **named)
 
-    def counted_of(address: str, *rest: Any) -> score_table.ScoreTable:
+    def counted_of(address: str, *rest: Any) -> opening_scores.ScoreTable:
         opened[address] += 1
         return of(address, *rest)
 
     monkeypatch.setattr(FileSource, "chunks", counted_chunks)
-    monkeypatch.setattr(score_table, "_of_source", counted_of)
+    monkeypatch.setattr(opening_scores, "_of_source", counted_of)
     CALLS[name](*files)
     assert set(opened.values()) <= {1}
     # CSV has no types: the counts of corpus metrics are read as lists by the summary that needs them; the first rows of

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 
 
 def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:

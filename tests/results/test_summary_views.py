@@ -17,7 +17,7 @@ from scipy.stats import pearsonr, spearmanr
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.results.distributions import MetricPair, histograms_of
-from fastmetrics.results.score_table import open_scores
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.stats.association import correlate
 from tests.support.program import program
 

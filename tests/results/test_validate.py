@@ -17,7 +17,7 @@ from sklearn import metrics as sk
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, InputError, OptionError
-from fastmetrics.results.score_table import read_table
+from fastmetrics.results.opening_scores import read_table
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha

@@ -8,7 +8,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OutputError
-from fastmetrics.results.score_table import read_table
+from fastmetrics.results.opening_scores import read_table
 from tests.support.program import program
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_table import open_file
+from fastmetrics.results.opening_scores import open_file
 from tests.support.fitted_models import CUTS, features, written
 
 N = 400

@@ -10,7 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.results.score_table import open_file
+from fastmetrics.results.opening_scores import open_file
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_source
 from tests.support.table_files import column_bytes

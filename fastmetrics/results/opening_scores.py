@@ -1,0 +1,453 @@
+"""Opening scores in any form: a file, a folder of parts, an address, a frame, one run or several."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fastmetrics.base.arrays import (
+    floats_of_arrow,
+    is_list,
+    is_number,
+    is_text,
+    plain_table,
+)
+from fastmetrics.base.column_names import COLUMNS, is_id
+from fastmetrics.base.columns import (
+    aligned_table,
+    as_arrow,
+    index_columns,
+    is_column,
+    open_frame,
+    tells_rows,
+    with_index,
+)
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FastmetricsError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    UnknownNameError,
+    some,
+)
+from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
+from fastmetrics.plans.stored_metadata import Declared
+from fastmetrics.results.row_groups import Piece
+from fastmetrics.results.score_columns import (
+    check_bounds,
+    declared,
+    score_columns,
+    stored_declarations,
+    untyped_scores,
+    with_score_types,
+)
+from fastmetrics.results.score_table import UNSCORED, ScoreTable, has_answers, kinds_of
+from fastmetrics.stats.labels import are_flags
+from fastmetrics.tables.addresses import as_local, last_name, shown_address
+from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.formats import without_suffix
+from fastmetrics.tables.good_rows import good_batches, read_in_turn, whole_table
+from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.opening import is_paths, open_each, open_source
+from fastmetrics.tables.outputs import find_metadata
+from fastmetrics.tables.sources import FileSource
+
+_INPUT = frozenset(
+    name
+    for column in COLUMNS.values()
+    if column.kind not in ("number", "amounts", "flag")
+    for name in (column.name, *column.aliases)
+)
+"""The input columns that hold no numbers, though an answer or a reference may look like one."""
+_FEW = 6
+"""Maximum number of columns of a large Parquet file to read at once."""
+_FEW_CELLS = 2_500_000
+"""A table with this number of cells is read at once: its numbers take 20 MB."""
+_MOST_NAMED = 5
+"""Maximum number of runs that an error names."""
+_NUMBERS = {str(type_): type_ for type_ in (pa.bool_(), pa.int64(), pa.int32(), pa.float64(), pa.float32())}
+"""The types of scores by their names in metadata."""
+
+
+# Opening tables of scores: one run, several runs, one table whose column names the systems.
+
+
+def open_scores(scores: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreTable:
+    """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
+
+    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    """
+    if isinstance(scores, ScoreTable):
+        return replace(scores, name=name or scores.name)
+    if not is_paths(scores):
+        return _of_table(getattr(scores, "per_query", scores), name or table)
+    if not isinstance(scores, str | Path):
+        raise InputError(f"{table}: expected one run, got {len(scores)} paths; name them by a folder or a pattern")
+    opened = open_file(scores)
+    files = () if opened.source is None or opened.metadata.stored else opened.source.files
+    each = ((file.shown, metadata_of(file.path, [file])) for file in files if len(files) > 1)
+    runs = [shown for shown, metadata in each if metadata is not None and metadata.metrics is not None]
+    if len(runs) > 1:  # files without the metadata of a run are parts of one table
+        ways = (", or take the last one with ", Argument("latest", True)) if latest else ()
+        many = f"{opened.address} holds {len(runs):,} runs: {some(runs, _MOST_NAMED)}; name one of them"
+        raise OptionError(many, *ways)
+    return opened if name is None else replace(opened, name=name)
+
+
+def open_runs(runs: Any, system: str | None = None, least: int = 2, of: str = "runs") -> list[ScoreTable]:
+    """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
+
+    Two files with the same name are named by their paths.  Raises ``InputError``, about the argument ``of``, for fewer
+    than ``least`` runs.
+    """
+    if system is not None:
+        opened = _by_system(open_scores(runs), system)
+    elif isinstance(runs, Mapping):
+        opened = [open_scores(run, str(name)) for name, run in runs.items()]
+    elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
+        opened = [open_scores(run, table=f"run {place}") for place, run in enumerate(runs, 1)]
+    else:
+        ways = ": expected at least two runs: a list, a dict of names and runs, or one table with "
+        raise InputError(Argument(of, otherwise=f"the {of}"), ways, Argument("system"))
+    if not opened and least == 1:
+        raise InputError("there are no runs")
+    if len(opened) < least:
+        got = f": expected at least two runs, got {'one' if opened else 'none'}; "
+        way = "add another, or name the column of systems of one table with "
+        raise InputError(Argument(of, otherwise=f"the {of}"), got, way, Argument("system"))
+    counts, seen = Counter(run.name for run in opened), Counter[str]()
+    apart = []
+    for run in opened:
+        name = str(run.address) if counts[run.name] > 1 and run.address else run.name
+        seen[name] += 1
+        apart.append(replace(run, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return apart
+
+
+def are_several(runs: Any) -> bool:
+    """Whether these are several runs, in a list or by name in a dict, rather than one path or table.
+
+    A dict of columns is one table, and so is a list of record batches or of rows: dicts that do not contain columns
+    only.
+
+    >>> table = {"id": [1, 2], "token_f1": [0.5, 1.0]}
+    >>> are_several([table, table]), are_several({"old": table, "new": "new.parquet"}), are_several(table)
+    (True, True, False)
+    >>> are_several([{"id": 1, "token_f1": 0.5}])
+    False
+    """
+    if isinstance(runs, Mapping):
+        return bool(runs) and not any(map(is_column, runs.values()))
+    if not isinstance(runs, list | tuple) or (runs and isinstance(runs[0], pa.RecordBatch)):
+        return False
+    return not runs or not isinstance(runs[0], Mapping) or all(map(is_column, runs[0].values()))
+
+
+def run_of(runs: Sequence[ScoreTable], wanted: Any) -> ScoreTable | None:
+    """The run of this name, or of the file at this path; None if it is none of them."""
+    if not isinstance(wanted, str | Path):
+        return None
+    file = shown_address(as_local(wanted))
+    return next((run for run in runs if str(wanted) == run.name or run.address == file), None)
+
+
+def unknown_run(of: str, wanted: Any, runs: Sequence[ScoreTable]) -> FastmetricsError:
+    """The error of a run that is none of them, the value of the argument ``of``."""
+    if not isinstance(wanted, str | Path):
+        return OptionError(Argument(of, wanted), ": expected the name or the file of a run")
+    return UnknownNameError.of("run", str(wanted), [run.name for run in runs])
+
+
+def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None) -> tuple[ScoreTable, ScoreTable]:
+    """The baseline and the compared run: by name or file, or the first and the second of two.
+
+    Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
+    """
+    named, second = (None if wanted is None else run_of(runs, wanted) for wanted in (baseline, other))
+    for of, wanted, found in (("baseline", baseline, named), ("other", other, second)):
+        if wanted is not None and found is None:
+            raise unknown_run(of, wanted, runs)
+    first = named or next(run for run in runs if run is not second)
+    left = [run for run in runs if run is not first]
+    if other is None and len(left) > 1:
+        names, both = ", ".join(run.name for run in left), (Argument("baseline"), " and ", Argument("other"))
+        raise OptionError(f"there are {len(runs)} runs; choose two of them with ", *both, f": {first.name}, {names}")
+    second = second or left[0]
+    if second is first:
+        raise OptionError(Argument("other", other), ": this run is the baseline; choose another run")
+    return first, second
+
+
+def open_file(path: str | Path) -> ScoreTable:
+    """The table in a file, a folder of parts or at an address.
+
+    Raises ``FileFormatError`` if it cannot be read or contains no scores.
+    """
+    text = as_local(path)
+    source = open_source(text)
+    return _of_source(shown_address(text), source, metadata_of(text, source.files))
+
+
+def open_parts(path: str | Path) -> list[ScoreTable]:
+    """The table at a path, or each file of a folder or pattern, with its own metadata."""
+    text = as_local(path)
+    source = open_source(text)
+    if len(source.files) == 1 or find_metadata(text) is not None:
+        return [_of_source(shown_address(text), source, metadata_of(text, source.files))]
+    return _of_files(source.files)
+
+
+def parts_of(table: ScoreTable) -> list[ScoreTable]:
+    """The table, or each of its files, if these have no metadata in common."""
+    if table.source is None or len(table.source.files) == 1 or table.metadata.stored:
+        return [table]
+    return _of_files(table.source.files)
+
+
+def _of_files(files: Sequence[DataFile]) -> list[ScoreTable]:
+    each = ((source, source.files[0]) for source in open_each(files))
+    return [_of_source(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
+
+
+def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -> ScoreTable:
+    """The table in an opened source; columns of Parquet are read one by one, unless all together are small."""
+    metadata, names, listed = stored or ScoreMetadata(), source.schema.names, stored_scores(stored)
+    looks = {} if listed is not None or source.has_types else _looks(source)
+    schema = pa.schema(looks.items()) if looks else source.schema
+    known = {*score_columns(schema), *untyped_scores(schema)} if listed is None else listed
+    scores = [name for name in names if name in known]
+    if not (scores or metadata.metrics is not None):
+        what = f" {UNSCORED}" if has_answers(names) else ": no column of scores (numbers or booleans)"
+        raise FileFormatError(f"{address}{what}")
+    kinds_of_looks = {name: pa.bool_() if pa.types.is_boolean(looks[name]) else pa.float64() for name in looks}
+    looks = {name: kinds_of_looks[name] for name in scores if name in looks}
+    cells = math.inf if source.rows is None else source.rows * len(source.schema)
+    by_column = cells > _FEW_CELLS and {part.format for part in source.files} <= {"parquet"}
+    few = _FEW if by_column else len(source.schema)
+
+    def plain(names: Sequence[str]) -> pa.Table:
+        table = read_in_turn(source, kinds_of(source, names, scores, looks), few)
+        for at, name in enumerate(table.column_names):
+            if not source.has_types and (name not in scores or name in looks) and not is_id(name):
+                table = table.set_column(at, name, as_it_looks(table.column(at), comma=source.has_decimal_comma))
+        return table
+
+    types = None
+    if by_column:
+        selected = source.select(kinds_of(source, names, scores, looks)).schema
+        types = dict(zip(selected.names, selected.types, strict=True))
+    name = metadata.name or without_suffix(last_name(address))
+    declarations, read = _within_bounds(plain, name, scores, metadata)
+    return ScoreTable(name, names, scores, metadata, declarations, read, source, address, looks, types=types)
+
+
+def _looks(source: FileSource) -> dict[str, pa.DataType]:
+    """The types of the columns of text that hold numbers or booleans only, or nothing; empty if there are none."""
+    types: dict[str, set[pa.DataType]] = {name: set() for name in source.schema.names if name.lower() not in _INPUT}
+    for batch in good_batches(source, source.select(dict.fromkeys(types, "any")), any_length=True):
+        for name, found in list(types.items()):
+            type_ = as_it_looks(pa.chunked_array([batch.column(name)]), comma=source.has_decimal_comma).type
+            found |= set() if pa.types.is_null(type_) else {pa.float64() if is_number(type_) else type_}
+            if not found <= {pa.float64()} and found != {pa.bool_()}:
+                del types[name]
+        if not types:
+            break
+    return {name: next(iter(found), pa.null()) for name, found in types.items()}
+
+
+def _of_table(table: Any, name: str) -> ScoreTable:
+    frame, metadata = open_frame(table, name), ScoreMetadata()
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        try:
+            metadata = ScoreMetadata.of_schema(table.schema)
+        except FileFormatError as error:
+            raise FileFormatError(f"{name}: {error}") from error
+    whole = with_score_types(pa.concat_tables(frame.read(list(dict.fromkeys(frame.names)))[1]))
+    if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+        whole = whole.replace_schema_metadata({METADATA: stored})
+    if frame.index is not None and tells_rows(frame.index):
+        try:
+            whole = with_index(whole, frame.index)
+        except ColumnError:  # labels of several types
+            whole = with_index(whole, frame.index.map(str))
+    scores = stored_scores(metadata) or score_columns(whole.schema)
+    scores = [score for score in scores if score in whole.column_names]
+    known, read = _within_bounds(whole.select, name, scores, metadata)
+    index = tuple(sorted(index_columns(whole.schema)))
+    return ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index)
+
+
+def _within_bounds(
+    read: Callable[[Sequence[str]], pa.Table], run: str, scores: Sequence[str], metadata: ScoreMetadata
+) -> tuple[dict[str, Declared], Callable[[Sequence[str]], pa.Table]]:
+    """The declarations of scores, and a reader that checks each column of them once: its values lie within its bounds.
+
+    The reader raises ``InputError`` for a score outside them: a mean, an interval or a rule would be of another scale.
+    """
+    stored = stored_declarations(metadata)
+    known = {**stored, **declared(scores, stored)}
+    bounds = {name: known[name].bounds for name in scores if name in known}
+
+    def checked(names: Sequence[str]) -> pa.Table:
+        table = read(names)
+        for name in bounds.keys() & set(names):
+            check_bounds(table.column(name), name, bounds.pop(name), 0, run)
+        return table
+
+    return known, checked
+
+
+def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
+    """A run for each value of a column, in order of first occurrence."""
+    column = whole.column(system, "that names the systems")
+    if pa.types.is_nested(column.type):
+        raise ColumnError(f"column {system!r} holds {column.type}, which cannot name systems")
+    names, missing = column.cast(pa.large_string()), column.is_null(nan_is_null=True)
+    if pc.any(missing).as_py():
+        row = int(np.flatnonzero(missing.to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"column {system!r}, row {row}: the system is missing (null)")
+
+    def run(name: str) -> ScoreTable:
+        rows = pc.equal(names, name)
+        # the missing queries of one ranking, since those of the whole table are the sum of all
+        metadata = replace(whole.metadata, missing_queries=(whole.metadata.missing_by_ranking or {}).get(name))
+        scores = [score for score in whole.scores if score != system]
+        read = lambda columns: whole.read(columns).filter(rows)  # noqa: E731
+        return ScoreTable(name, whole.columns, scores, metadata, whole.declared, read, is_part=True)
+
+    return [run(name) for name in pc.unique(names).to_pylist()]
+
+
+def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:
+    """The metadata beside a path, or in its single file, or None if there are none.
+
+    Raises a ``FileFormatError`` with the file's name if they cannot be read.
+    """
+    stored = find_metadata(path, files)
+    try:
+        return None if stored is None else ScoreMetadata.of(stored)
+    except FileFormatError as error:
+        raise FileFormatError(f"{shown_address(as_local(path))}: {error}") from error
+
+
+def stored_scores(metadata: ScoreMetadata | None) -> list[str] | None:
+    """The score columns of a file according to its metadata, or None if unknown."""
+    if metadata is None:
+        return None
+    if metadata.metrics is not None:
+        return list(metadata.metrics)  # the other numeric columns are copied input
+    output = metadata.stored.get("output")
+    if not isinstance(output, Mapping):
+        return None
+    return score_columns(pa.schema([(name, _NUMBERS.get(str(type_), pa.string())) for name, type_ in output.items()]))
+
+
+# Tables of any kind as one Arrow table, or piece by piece.
+
+
+def column_of(path: str | Path, name: str) -> Iterator[Any]:
+    """The scores of one column of an output, or the lists stored in it, at each call."""
+    for batch in open_file(path).batches([name]):
+        yield batch.column(0) if is_list(batch.schema.field(0).type) else floats_of_arrow(batch.column(0), name)
+
+
+def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | None = None) -> pa.Table:
+    """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
+
+    In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
+    inferred.  The metadata of the table contain the stored declarations of the scores.
+    """
+    source = open_source(path)
+    # several files are read as tables of any kind
+    metadata = metadata_of(path, source.files) if isinstance(path, str | Path) else None
+    scores = stored_scores(metadata) or ()
+    table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
+    if metadata is not None and metadata.declared is not None:
+        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+    if text is None or source.has_types:
+        return table
+    for at, name in enumerate(table.column_names):
+        if name not in text and name not in scores and not is_id(name):
+            table = table.set_column(at, name, as_it_looks(table.column(at)))
+    return table
+
+
+def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
+    """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
+
+    The table includes the pandas index if no column identifies the rows.  ``columns`` is as in ``pieces_of``, and
+    ``name`` is what errors call the data.
+    """
+    given = data
+    if is_column(data):
+        labels = as_arrow(data, "label")
+        if is_text(labels.type) and not are_flags(labels):
+            advice = "several files are named by Path objects"
+            raise ColumnError(f"{name}: expected numbers or booleans, got {labels.type}; {advice}")
+        given = {"label": labels}
+    read, _, notes = pieces_of(given, columns, name)
+    pieces = [piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece]) for piece in read()]
+    table = pa.concat_tables(pieces) if pieces else pa.table({})
+    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
+    return with_index(table, data.index) if by_row else table, notes
+
+
+def pieces_of(
+    scores: Any, needed: Collection[str] = (), name: str = "scores"
+) -> tuple[Callable[[], Iterable[Piece]], bool, list[str]]:
+    """What reads a table of any kind piece by piece, whether it can do so again, and notes on columns left out.
+
+    A column that cannot be read, such as mixed objects, is left out unless it is ``needed``.  Raises ``InputError`` for
+    anything but a table or an iterable of parts of one.
+    """
+    if isinstance(scores, ScoreTable):
+        return scores.pieces, True, []
+    if type(scores).__module__.startswith(("ray.data", "pyspark.")):
+        way = "write it as Parquet, and name the folder"
+        raise InputError(f"{name}: a {type(scores).__name__} is in the workers of a cluster; {way}")
+    if isinstance(scores, pa.Table | pa.RecordBatch):
+        return lambda: _plain([scores]), True, []
+    if isinstance(scores, pa.RecordBatchReader):
+        return lambda: _plain([scores]), False, []
+    if callable(scores):
+        return lambda: _plain(scores()), True, []
+    is_frame = any(hasattr(type(scores), attribute) for attribute in ("columns", "__arrow_c_stream__"))
+    has_rows = isinstance(scores, list | tuple) and scores and isinstance(scores[0], Mapping)
+    if isinstance(scores, Mapping) or is_frame or has_rows:
+        frame, columns, notes = open_frame(scores), {}, []
+        for column in dict.fromkeys(frame.names):
+            try:
+                columns[column] = pa.concat_tables(frame.read([column])[1]).column(0)
+            except ColumnError as error:
+                if column in needed:
+                    raise
+                notes.append(f"left out: {error}")
+        table = aligned_table(columns)
+        if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+            table = table.replace_schema_metadata({METADATA: stored})
+        return lambda: [table], True, notes
+    if isinstance(scores, Iterable) and not isinstance(scores, str | bytes):
+        once = isinstance(scores, Iterator) or any(isinstance(item, pa.RecordBatchReader) for item in scores)
+        return lambda: _plain(scores), not once, []
+    raise InputError(f"{name}: expected a table of scores, got {type(scores).__name__}")
+
+
+def _plain(items: Iterable[Any]) -> Iterator[Piece]:
+    for place, item in enumerate(items):
+        if isinstance(item, pa.RecordBatchReader):
+            yield plain_table(item.schema.empty_table())
+            yield from map(plain_table, item)
+        elif isinstance(item, pa.Table | pa.RecordBatch):
+            yield plain_table(item)
+        else:
+            raise InputError(f"item {place}: expected an Arrow table or record batch, got {type(item).__name__}")
