@@ -578,7 +578,8 @@ def _of_plans(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials:
     enough = fm.power(between=float(np.var(many[1] - many[0])), delta=delta)[0].n
     tables = [_table(values, paired.bounded, _ids(n)) for values in paired.draw(rng, (trials, n), 0.0)]
     for plan in fm.power(tables, metrics=_metrics(tables[0]), delta=delta).plans:
-        tally["plan"].add(plan.high is None or not (plan.low or 0) <= enough <= plan.high, plan.note)
+        high = math.inf if plan.high is None else plan.high  # which claims nothing
+        tally["plan"].add(not (plan.low or 0) <= enough <= high, plan.note)
 
 
 def _of_shares(kind: str, n: int, tally: Tally, rng: np.random.Generator, trials: int) -> None:

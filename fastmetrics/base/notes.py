@@ -89,7 +89,7 @@ def joined(first: str | None, second: str | None) -> str | None:
 def mark_of(note: str | None) -> str:
     """The sign of a figure with this note; without one, none.
 
-    >>> mark_of(None), mark_of(Note("no_bounds"))
+    >>> mark_of(None), mark_of(Note("no_spread", least=2, what="rows"))
     ('', '†')
     """
     return "" if note is None else getattr(note, "mark", MARK)
