@@ -13,13 +13,13 @@ from fastmetrics.base.options import Choice, Level
 from fastmetrics.metrics.batch import Batch, Caution, Options, need
 from fastmetrics.retrieval import measures as ranked
 from fastmetrics.retrieval.rankings import (
+    GradedGroups,
     GradedRankings,
-    GroupHits,
     Groups,
     Rankings,
     graded,
+    graded_groups,
     grades_of,
-    group_hits,
     groups_of,
     rankings,
 )
@@ -57,8 +57,8 @@ class Judged:
     rankings: GradedRankings
     level: float
     no_relevant: float
-    groups: GroupHits | None = None
-    """The documents found of each group, if the relevant documents are in groups."""
+    groups: GradedGroups | None = None
+    """The grades of each group, if the relevant documents are in groups."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class JudgedOptions:
 
 def judged_in(batch: Batch, column: str, options: Options) -> Judged:
     """Rankings with the grades of the relevant documents of the same batch."""
-    groups, hits = _groups(batch), None
+    groups, judged = _groups(batch), None
     if groups is not None:
         retrieved = rankings_in(batch, "retrieved_ids", options)
-        hits = batch.remember(("group hits", column), lambda: group_hits(retrieved, groups))
-    return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]], hits)
+        judged = batch.remember(("graded groups", column), lambda: graded_groups(retrieved, groups))
+    return Judged(_graded(batch, options), float(options["relevance_level"]), ELSE[options["no_relevant"]], judged)
 
 
 RankedAndJudged = Annotated[Judged, need(judged_in, options=JudgedOptions, columns={"relevance": Grades})]

@@ -39,7 +39,7 @@ from fastmetrics.metrics.ranking_inputs import (
 )
 from fastmetrics.retrieval import measures as ranked
 from fastmetrics.retrieval.measures import names_of
-from fastmetrics.retrieval.rankings import GroupHits, graded
+from fastmetrics.retrieval.rankings import graded
 
 
 def _binary(formula: Callable[..., Floats], judged: Judged, **options: Any) -> Floats:
@@ -47,9 +47,12 @@ def _binary(formula: Callable[..., Floats], judged: Judged, **options: Any) -> F
     return _scored(formula(judged.rankings, level=judged.level, **options), judged)
 
 
-def _grouped(formula: Callable[..., Floats], of_groups: Callable[..., Floats], judged: Judged, k: Cutoff) -> Floats:
-    """The formula, or that of groups of relevant documents, as AutoRAG defines it."""
-    return _binary(formula, judged, k=k) if judged.groups is None else _scored(of_groups(judged.groups, k), judged)
+def _grouped(formula: Callable[..., Floats], of_group: Callable[..., Floats], judged: Judged, k: Cutoff) -> Floats:
+    """The formula, or the mean over the groups of relevant documents of that of a group, as AutoRAG defines it."""
+    groups = judged.groups
+    if groups is None:
+        return _binary(formula, judged, k=k)
+    return _scored(groups.mean(of_group(groups.rankings, k=k)), judged)
 
 
 def _scored(scores: Floats, judged: Judged) -> Floats:
@@ -94,7 +97,7 @@ def reciprocal_rank(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: 
     >>> fm.reciprocal_rank([["a", "b"], ["c"], []], [["b"], ["c"], ["d"]])
     array([0.5, 1. , 0. ])
     """
-    return _grouped(ranked.reciprocal_rank, GroupHits.reciprocal_rank, retrieved_ids, k)
+    return _grouped(ranked.reciprocal_rank, ranked.reciprocal_rank, retrieved_ids, k)
 
 
 @metric(
@@ -115,7 +118,7 @@ def retrieval_recall(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k:
     >>> fm.retrieval_recall([[7, 8, 9]], [[9, 7, 5, 4]], k=2)
     array([0.25])
     """
-    return _grouped(ranked.recall, GroupHits.recall, retrieved_ids, k)
+    return _grouped(ranked.recall, ranked.success, retrieved_ids, k)
 
 
 @metric(
@@ -158,7 +161,7 @@ def retrieval_f1(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k: Cut
     if retrieved_ids.groups is None:
         return _binary(ranked.f1, retrieved_ids, k=k)
     precision = ranked.precision(retrieved_ids.rankings, k=k, level=retrieved_ids.level)
-    recall = retrieved_ids.groups.recall(k)
+    recall = retrieved_ids.groups.mean(ranked.success(retrieved_ids.groups.rankings, k=k))
     return _scored(ranked.ratio(2 * precision * recall, precision + recall), retrieved_ids)
 
 
@@ -177,7 +180,7 @@ def average_precision(retrieved_ids: RankedAndJudged, relevant_ids: Ranked, *, k
     >>> fm.average_precision([["a", "x", "b"]], [["a", "b"]]).round(4)
     array([0.8333])
     """
-    return _grouped(ranked.average_precision, GroupHits.average_precision, retrieved_ids, k)
+    return _grouped(ranked.average_precision, ranked.mean_precision, retrieved_ids, k)
 
 
 @metric(

@@ -20,7 +20,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.base.column_names import resolve
-from fastmetrics.base.columns import as_array, as_text, check_type
+from fastmetrics.base.columns import as_array, as_text
 from fastmetrics.base.display import NearestRows
 from fastmetrics.base.errors import ColumnError, InputError, quoted
 from fastmetrics.base.options import Neighbours, argument
@@ -204,19 +204,8 @@ class StrictMatchBot:
     settings: Mapping[str, Any] = MappingProxyType({"bot": "strict match"})
 
     def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
-        if not hasattr(faq, "keys") and not hasattr(faq, "columns"):
-            raise ColumnError(f"faq: expected a table, got {type(faq).__name__}")
-        names = (
-            list(faq.column_names) if isinstance(faq, pa.Table | pa.RecordBatch) else list(getattr(faq, "columns", faq))
-        )
-        mapping = resolve([str(name) for name in names], columns, needed={"question", "answer"})
-        for needed in ("question", "answer"):
-            if needed not in mapping:
-                raise ColumnError(f"faq: needs the column {needed!r}; it has: {', '.join(map(repr, names)) or 'none'}")
-        questions, answers = (as_array(faq[mapping[name]], name) for name in ("question", "answer"))
-        if len(questions) != len(answers):
-            raise InputError(f"faq: {len(questions)} questions and {len(answers)} answers")
-        check_type("", mapping["question"], "text", questions.type)
+        table = _columns_of(open_table(faq, name="faq"), "faq", columns or {}, ("question", "answer"), ())
+        questions, answers = (table[name].combine_chunks() for name in ("question", "answer"))
         self._matcher = Matcher(questions)
         self._matcher.match([""], threads=1)  # compiles the kernels, whose time would count as the first latency
         self._answers = answers
@@ -303,18 +292,21 @@ def _matched(questions: TableSource, faq: TableSource, columns: Mapping[str, str
     """The table of answers."""
     mapping = {canonical: str(column) for canonical, column in (columns or {}).items()}
     resolve(dict.fromkeys([*questions.names, *faq.names]), mapping, needed=())  # raises for a column that neither has
-    question_columns = _columns_of(questions, "questions", mapping, ("question",), ("id",))
-    answers = _columns_of(faq, "faq", mapping, ("question", "answer"), ())
-    answered = StrictMatchBot(answers).answer_all(question_columns["question"], threads=threads)
+    question_columns = _columns_of(questions, "questions", _in(questions, mapping), ("question",), ("id",))
+    bot = StrictMatchBot(faq, columns=_in(faq, mapping))
+    answered = bot.answer_all(question_columns["question"], threads=threads)
     return pa.table({name: table[name] for table in (question_columns, answered) for name in table.column_names})
 
 
 def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
-    """The strict match bot of a FAQ in files, which are read as in :func:`match`.
+    """The strict match bot of a FAQ in files; only the entries of ``columns={canonical: yours}`` that it has count."""
+    source = open_table(path)
+    return StrictMatchBot(source, columns=_in(source, columns or {}))
 
-    Only the entries of ``columns={canonical: yours}`` that the FAQ has are used.  Raises the errors of ``match``.
-    """
-    return StrictMatchBot(_columns_of(open_table(path), "faq", dict(columns or {}), ("question", "answer"), ()))
+
+def _in(source: TableSource, columns: Mapping[str, str]) -> dict[str, str]:
+    """The entries for columns of a table."""
+    return {canonical: column for canonical, column in columns.items() if column in source.names}
 
 
 def _columns_of(
@@ -322,8 +314,7 @@ def _columns_of(
 ) -> pa.Table:
     """The columns of a source by their canonical names, the question as text and the others unchanged."""
     names = source.names
-    own = {canonical: column for canonical, column in mapping.items() if column in names}
-    resolved = resolve(names, own, needed={*needed, *optional})
+    resolved = resolve(names, mapping, needed={*needed, *optional})
     for column in needed:
         if column not in resolved:
             raise ColumnError(f"{name}: needs the column {column!r}; it has: {quoted(names)}")

@@ -60,8 +60,6 @@ _NUMBERS = Real(float(-MOST), float(MOST))
 _MOST_GAINS = 1_000
 
 Gains = Annotated[Mapping[float, float] | None, _GainsOfGrades(), "gains that replace those of some grades"]
-"""Gains that replace those of some grades."""
-
 Number = Annotated[float, _NUMBERS]
 """Any number of reasonable size."""
 
@@ -78,12 +76,9 @@ Multiple = Annotated[float, Real(0.0, 1e6)]
 """A factor."""
 
 TopGrade = Annotated[float, Real(0.0, 1_000.0), "the highest grade that a document can have"]
-"""The highest grade."""
-
 OptionalLevel = Annotated[
     float | None, Real(0.0, float(MOST), above=True), "the lowest relevant grade; None for no such limit"
 ]
-"""The lowest relevant grade; None for no such limit."""
 
 _EVERYTHING = np.iinfo(np.int64).max // 2
 _SMALLEST = 0.00001
@@ -168,14 +163,9 @@ def average_precision(judged: GradedRankings, *, k: Cutoff = None, level: Level 
     return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), relevant(judged, level))
 
 
-def geometric_average_precision(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
-    """Average precision, at least 0.00001; the mean over the queries is geometric."""
-    return np.maximum(average_precision(judged, level=level), _SMALLEST)
-
-
-def geometric_bpref(judged: GradedRankings, *, level: Level = 1.0) -> Floats:
-    """Binary preference, at least 0.00001; the mean over the queries is geometric."""
-    return np.maximum(bpref(judged, level=level), _SMALLEST)
+def mean_precision(judged: GradedRankings, *, k: Cutoff = None, level: Level = 1.0) -> Floats:
+    """Mean of the precisions at the retrieved relevant documents; 0 without any."""
+    return ratio(kernels.precision_sum(judged.grades, judged.starts, cuts(judged, k), level), _hits(judged, k, level))
 
 
 def dcg(judged: GradedRankings, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None) -> Floats:
@@ -447,6 +437,8 @@ class Family:
         defaults = inspect.signature(self.formula).parameters
         fixed = [f"{name}={value!r}" for name, value in self.fixed.items() if value != defaults[name].default]
         first = (self.formula.__doc__ or "").strip().split("\n")[0]
+        if self.mean == "geometric":
+            return f"{first}  At least {_SMALLEST:.5f}; the mean over the queries is geometric."
         return f"{first}  With {', '.join(fixed)}." if fixed else first
 
 
@@ -471,8 +463,8 @@ FAMILIES = (
     Family(rank_biased_residual, ("rbp_resid",), needs="", better="lower"),
     Family(judged_share, ("judged",), "k", ""),
     Family(unjudged_share, ("unj", "unjudged"), "k", "", better="lower"),
-    Family(geometric_average_precision, ("gm_map",), mean="geometric"),
-    Family(geometric_bpref, ("gm_bpref",), mean="geometric"),
+    Family(average_precision, ("gm_map",), mean="geometric", fixed={"k": None}),
+    Family(bpref, ("gm_bpref",), mean="geometric"),
     Family(num_queries, ("num_q",), needs="", mean="sum", better=None),
     Family(num_retrieved, ("num_ret",), needs="", mean="sum", better=None),
     Family(num_relevant, ("num_rel",), needs="", mean="sum", better=None),
@@ -540,7 +532,8 @@ class Measure:
     def __call__(self, judged: GradedRankings, *, level: float = 1.0) -> Floats:
         """One value per query; ``level`` is the relevance level unless the measure sets its own."""
         options = self.family.fixed | self._leveled(level)
-        return self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
+        values = self.family.formula(only_judged(judged) if self.judged_only else judged, **options)
+        return np.maximum(values, _SMALLEST) if self.family.mean == "geometric" else values
 
     def defined(self, judged: GradedRankings, *, level: float = 1.0) -> Flags:
         """The queries with the relevant documents that the measure needs; all for one that needs none."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, floats_of_arrow, numpy_values
+from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, floats_of_arrow, numpy_values
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
@@ -157,31 +157,18 @@ def described(
     by_ranking: Mapping[str, MissingQueries] | None = None,
 ) -> pa.Table:
     """The values per query with the metadata of a score file: settings, counts of nulls, missing queries."""
-    columns = {measure.name: table[measure.name] for measure in measures}
+    scores: dict[str, Mapping[str, Any]] = {}
+    counts: dict[str, RowCounts] = {}
+    for measure in measures:
+        own = {"judged_only": True} if measure.judged_only else {}
+        scores[measure.name] = {"measure": measure.family.names[0], **measure.options, **own, **asdict(settings)}
+        column = table[measure.name]
+        undefined = int(np.isnan(column.drop_null().to_numpy()).sum())
+        counts[measure.name] = RowCounts(len(column), column.null_count, undefined, 0)
     metadata = ScoreMetadata(
-        version=__version__,
-        scores={measure.name: _settings(measure, settings) for measure in measures},
-        metrics={name: _counts(column) for name, column in columns.items()},
-        missing_queries=missing,
-        missing_by_ranking=by_ranking,
+        version=__version__, scores=scores, metrics=counts, missing_queries=missing, missing_by_ranking=by_ranking
     )
     return table.replace_schema_metadata(metadata.for_schema())
-
-
-def metadata_of(result: RankResult | RankReport, per_query: pa.Table) -> dict[str, Any]:
-    """The metadata of a file of values per query."""
-    figures = {"rankings": result.to_dict()} if isinstance(result, RankReport) else result.to_dict()
-    return {**ScoreMetadata.of_schema(per_query.schema).stored, **figures}
-
-
-def _settings(measure: Measure, settings: Settings) -> Mapping[str, Any]:
-    own = {"judged_only": True} if measure.judged_only else {}
-    return {"measure": measure.family.names[0], **measure.options, **own, **asdict(settings)}
-
-
-def _counts(column: pa.ChunkedArray) -> RowCounts:
-    undefined = sum(int(np.isnan(numpy_values(chunk.drop_null())).sum()) for chunk in column.chunks)
-    return RowCounts(len(column), column.null_count, undefined, 0)
 
 
 @dataclass(frozen=True)
@@ -295,144 +282,117 @@ def together(rows: Triples) -> list[pa.RecordBatch]:
     return table.take(pa.array(np.argsort(numpy_values(codes), kind="stable"))).to_batches(rows.sizes.rows)
 
 
-@dataclass(frozen=True)
-class RankPlan:
-    """The settings of the evaluation of every block."""
-
-    judged: Judgements
-    measures: list[Measure]
-    settings: Settings
-    name: str
-
-
-@dataclass
-class _Results:
-    """The results so far: a value per measure and judged query."""
-
-    values: Floats
-    seen: Flags
-    unjudged: dict[str, None] = field(default_factory=dict)
-    n_duplicates: int = 0
-    deepest: int = 0
-
-
 class _NotGroupedError(Exception):
     """The rows of a query are not adjacent."""
 
 
+class Evaluation:
+    """A ranking, block by block, against judgements: a value for each measure and judged query."""
+
+    def __init__(self, judged: Judgements, measures: list[Measure], settings: Settings, name: str) -> None:
+        self.judged, self.measures, self.settings, self.name = judged, measures, settings, name
+        self.values = np.full((len(measures), len(judged)), np.nan)
+        self.seen = np.zeros(len(judged), np.bool_)
+        self.unjudged: dict[str, None] = {}
+        self.n_duplicates = self.deepest = 0
+
+    def run(self, batches: Iterable[pa.RecordBatch], workers: int) -> None:
+        """Score blocks of queries in ``workers`` threads while the next ones are read."""
+
+        def score(block: QueryBlock) -> tuple[Ints, Floats, int]:
+            return block.places, *self.evaluated(block, text_ids(block.docs))
+
+        for places, values, repeated in ordered(score, self._once(grouped(batches, self.judged)), workers):
+            self.values[:, places[places >= 0]] = values[:, places >= 0]
+            self.n_duplicates += repeated
+
+    def _once(self, blocks: Iterable[QueryBlock]) -> Iterator[QueryBlock]:
+        """The blocks; raises if a query occurs in two of them."""
+        for block in blocks:
+            places = block.places[block.places >= 0]
+            before = np.count_nonzero(self.seen)
+            self.seen[places] = True
+            self.deepest = max(self.deepest, int(np.diff(block.starts).max(initial=0)))
+            if np.count_nonzero(self.seen) < before + places.size:
+                raise _NotGroupedError
+            unknown = block.names.filter(arrow_numbers(block.places < 0, pa.bool_()))
+            self.unjudged.update(dict.fromkeys(unknown.to_pylist()))
+            yield block
+
+    def evaluated(self, block: QueryBlock, ids: Ids) -> tuple[Floats, int]:
+        """One row per measure, one column per query of the block; and the number of documents listed again."""
+        again = np.flatnonzero(id_kernels.repeats(ids, block.starts))
+        if again.size and self.settings.duplicates == "error":
+            row = int(again[0])
+            query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
+            raise InputError(
+                f"{self.name}: document {block.docs[row]} is listed twice for query {query}; ",
+                Argument("duplicates", "first"),
+                " keeps the better",
+            )
+        starts = block.starts
+        is_ranked = all_ranked(block.scores, ids, starts)
+        if again.size and not is_ranked:  # of a document's places the best counts, so it is looked up in their order
+            places = frozen(np.arange(float(block.scores.size)))
+            ids = take_ids(ids, in_rank_order(places, block.scores, ids, starts).astype(np.int64))
+        ranked = Rankings(ids, starts, np.ones(starts.size - 1, np.bool_), "text")
+        judged = graded(ranked, *self.judged.of(block.places))
+        if not (is_ranked or again.size):
+            grades = frozen(in_rank_order(judged.grades, block.scores, ids, starts))
+            judged = GradedRankings(grades, starts, judged.ideal, judged.ideal_starts)
+        if self.settings.depth is not None:
+            sizes = np.minimum(np.diff(starts), self.settings.depth)
+            top = frozen(judged.grades[spans(starts[:-1], sizes)])
+            judged = GradedRankings(top, offsets(sizes), judged.ideal, judged.ideal_starts)
+        level = self.settings.relevance_level
+        return np.array([measure(judged, level=level) for measure in self.measures]), again.size
+
+    def result(self) -> RankResult:
+        """The values of all queries, and the figures over them."""
+        settings, level, queries = self.settings, self.settings.relevance_level, self.judged.queries
+        absent = np.flatnonzero(~self.seen)
+        skip = settings.missing == "skip"
+        if absent.size and not skip:
+            empty = self.judged.of_nothing(absent)
+            values = np.array([measure(empty, level=level) for measure in self.measures])
+            self.values[:, absent] = np.nan_to_num(values)
+        scored = self.seen | (not skip)
+        columns: dict[str, Any] = {"query_id": queries.cast(pa.string())}
+        mean, undefined = {}, {}
+        judged = self.judged.of_nothing(np.arange(scored.size))
+        for measure, values in zip(self.measures, self.values, strict=True):
+            defined = measure.defined(judged, level=level)
+            undefined[measure.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
+            if settings.no_relevant == "undefined":
+                values = np.where(defined, values, np.nan)
+            columns[measure.name] = arrow_numbers(values, pa.float64(), ~scored)
+            mean[measure.name] = measure.over(values[scored & ~np.isnan(values)])
+        names = queries.take(arrow_numbers(absent, pa.int64())).to_pylist()
+        missing = MissingQueries(len(names), scored.size, settings.missing)
+        per_query = described(pa.table(columns), self.measures, missing, settings)
+        counts = undefined, self.n_duplicates
+        deepest = min(self.deepest, settings.depth or self.deepest)
+        return RankResult(per_query, mean, names, list(self.unjudged), *counts, settings, self.measures, deepest)
+
+
 def evaluated_ranking(
-    ranking: Any,
-    qrels: Any,
-    measures: str | Sequence[str],
-    settings: Settings,
-    threads: int,
+    ranking: Any, qrels: Any, measures: str | Sequence[str], settings: Settings, threads: int
 ) -> RankResult:
     """The result of one ranking in any form, or of its opened rows; ``settings`` are checked."""
     rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score")
     rows.drop_self = settings.drop_self
     judged = judgements(qrels, settings.duplicates)
-    plan = RankPlan(judged, parse_measures(measures), settings, rows.name)
+    chosen = judged, parse_measures(measures), settings, rows.name
     try:
-        results = _evaluate(rows.batches(), plan, threads)
+        (evaluation := Evaluation(*chosen)).run(rows.batches(), threads)
     except _NotGroupedError:
-        results = _evaluate(together(rows), plan, threads)
-    if results.unjudged and not results.seen.any():
+        (evaluation := Evaluation(*chosen)).run(together(rows), threads)
+    if evaluation.unjudged and not evaluation.seen.any():
         raise InputError(
-            f"{rows.name}: no query is judged: the ranking has the query {next(iter(results.unjudged))!r}, the "
+            f"{rows.name}: no query is judged: the ranking has the query {next(iter(evaluation.unjudged))!r}, the "
             f"judgements have {judged.queries[0].as_py()!r}"
         )
-    return _result(results, plan)
-
-
-def _evaluate(batches: Iterable[pa.RecordBatch], plan: RankPlan, workers: int) -> _Results:
-    """Score blocks of queries in ``workers`` threads while the next ones are read."""
-    count = len(plan.judged)
-    results = _Results(np.full((len(plan.measures), count), np.nan), np.zeros(count, np.bool_))
-
-    def score(block: QueryBlock) -> tuple[Ints, Floats, int]:
-        return block.places, *evaluated(block, text_ids(block.docs), plan)
-
-    for places, values, repeated in ordered(score, _seen_once(grouped(batches, plan.judged), results), workers):
-        results.values[:, places[places >= 0]] = values[:, places >= 0]
-        results.n_duplicates += repeated
-    return results
-
-
-def _seen_once(blocks: Iterable[QueryBlock], results: _Results) -> Iterator[QueryBlock]:
-    """The blocks; raises if a query occurs in two of them."""
-    for block in blocks:
-        places = block.places[block.places >= 0]
-        before = np.count_nonzero(results.seen)
-        results.seen[places] = True
-        results.deepest = max(results.deepest, int(np.diff(block.starts).max(initial=0)))
-        if np.count_nonzero(results.seen) < before + places.size:
-            raise _NotGroupedError
-        results.unjudged.update(
-            dict.fromkeys(block.names.filter(arrow_numbers(block.places < 0, pa.bool_())).to_pylist())
-        )
-        yield block
-
-
-def evaluated(block: QueryBlock, ids: Ids, plan: RankPlan) -> tuple[Floats, int]:
-    """One row per measure, one column per query of the block; and the number of documents listed again."""
-    again = id_kernels.repeats(ids, block.starts)
-    repeated = int(np.count_nonzero(again))
-    if repeated and plan.settings.duplicates == "error":
-        row = int(np.flatnonzero(again)[0])
-        query = block.names[int(np.searchsorted(block.starts, row, side="right")) - 1]
-        raise InputError(
-            f"{plan.name}: document {block.docs[row]} is listed twice for query {query}; ",
-            Argument("duplicates", "first"),
-            " keeps the better",
-        )
-    judged = _judged(block, ids, plan, in_order=bool(repeated))
-    if plan.settings.depth is not None:
-        sizes = np.minimum(np.diff(judged.starts), plan.settings.depth)
-        top = frozen(judged.grades[spans(judged.starts[:-1], sizes)])
-        judged = GradedRankings(top, offsets(sizes), judged.ideal, judged.ideal_starts)
-    return np.array([measure(judged, level=plan.settings.relevance_level) for measure in plan.measures]), repeated
-
-
-def _judged(block: QueryBlock, ids: Ids, plan: RankPlan, *, in_order: bool) -> GradedRankings:
-    """The block's grades in rank order; ``in_order`` looks them up in that order, as duplicates require."""
-    starts, everyone = block.starts, np.ones(block.starts.size - 1, np.bool_)
-    scores, docs = block.scores, ids
-    if in_order:
-        places = frozen(np.arange(float(scores.size)))
-        order = in_rank_order(places, scores, docs, starts).astype(np.int64)
-        scores, docs = frozen(scores[order]), take_ids(docs, order)
-    judged = graded(Rankings(docs, starts, everyone, "text"), *plan.judged.of(block.places))
-    if all_ranked(scores, docs, starts):
-        return judged
-    ranked = frozen(in_rank_order(judged.grades, scores, docs, starts))
-    return GradedRankings(ranked, starts, judged.ideal, judged.ideal_starts)
-
-
-def _result(results: _Results, plan: RankPlan) -> RankResult:
-    settings, level = plan.settings, plan.settings.relevance_level
-    absent = np.flatnonzero(~results.seen)
-    skip = settings.missing == "skip"
-    if absent.size and not skip:
-        empty = plan.judged.of_nothing(absent)
-        values = np.array([measure(empty, level=level) for measure in plan.measures])
-        results.values[:, absent] = np.nan_to_num(values)
-    scored = results.seen | (not skip)
-    columns: dict[str, Any] = {"query_id": plan.judged.queries.cast(pa.string())}
-    mean, undefined = {}, {}
-    judged = plan.judged.of_nothing(np.arange(scored.size))
-    for measure, values in zip(plan.measures, results.values, strict=True):
-        defined = measure.defined(judged, level=level)
-        undefined[measure.name] = int(np.count_nonzero(scored & ~(defined & ~np.isnan(values))))
-        if settings.no_relevant == "undefined":
-            values = np.where(defined, values, np.nan)
-        columns[measure.name] = arrow_numbers(values, pa.float64(), ~scored)
-        mean[measure.name] = measure.over(values[scored & ~np.isnan(values)])
-    names = plan.judged.queries.take(arrow_numbers(absent, pa.int64())).to_pylist()
-    missing = MissingQueries(len(names), scored.size, settings.missing)
-    per_query = described(pa.table(columns), plan.measures, missing, settings)
-    counts = undefined, results.n_duplicates
-    deepest = min(results.deepest, settings.depth or results.deepest)
-    return RankResult(per_query, mean, names, list(results.unjudged), *counts, settings, plan.measures, deepest)
+    return evaluation.result()
 
 
 # ``fm.rank``: rankings against judgements, in memory or in files.
@@ -516,8 +476,9 @@ def rank(
     result = RankReport(results) if by_name is not None else results[""]
     if place is not None:
         written = next(iter(results.values())) if single else result
-        table = written.per_query
-        write_whole(table, place, metadata_of(written, table), {"query_id"})
+        table, figures = written.per_query, written.to_dict()
+        stored = ScoreMetadata.of_schema(table.schema).stored
+        write_whole(table, place, {**stored, **(figures if single else {"rankings": figures})}, {"query_id"})
     return result
 
 

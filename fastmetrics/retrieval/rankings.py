@@ -49,7 +49,13 @@ def ids_of(values: pa.Array, name: str) -> tuple[Ids, str]:
     if pa.types.is_null(kind) or len(values) == 0:
         return fixed_ids(np.zeros(0, np.uint64)), "none"
     if pa.types.is_integer(kind):
-        return integer_ids(values, name), "integer"
+        try:
+            whole = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            expected = f"column {name!r}: expected integer ids below 2**63; give larger ones as strings"
+            raise ColumnError(expected) from None
+        # multiples of the integers, which differ as these do
+        return fixed_ids(np.ascontiguousarray(whole).view(np.uint64) * (_SEED | np.uint64(1))), "integer"
     if kind == pa.string_view():
         values = values.cast(pa.large_string())
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -65,15 +71,6 @@ def text_ids(values: pa.Array) -> Ids:
     text = _NO_BYTES if data is None else np.frombuffer(data, np.uint8)
     begins, ends = frozen(edges[:-1]), frozen(edges[1:])
     return fixed_ids(kernels.hash_texts(text, begins, ends, _SEED), text, begins, ends)
-
-
-def integer_ids(values: pa.Array, name: str) -> Ids:
-    """Keys of an Arrow integer array: multiples of the integers, which differ as these do."""
-    try:
-        whole = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        raise ColumnError(f"column {name!r}: expected integer ids below 2**63; give larger ones as strings") from None
-    return fixed_ids(np.ascontiguousarray(whole).view(np.uint64) * (_SEED | np.uint64(1)))
 
 
 def take_ids(ids: Ids, places: Ints) -> Ids:
@@ -180,12 +177,12 @@ def rankings(column: Any, name: str = "ids") -> Rankings:
 class Groups:
     """The relevant ids of each row in groups, of each of which any document is enough.
 
-    ``flat`` are all ids of a row as one list, ``of_id`` is the group of each, numbered over all rows, and
-    ``starts[r]:starts[r + 1]`` are the groups of row r.  Groups without an id, or with empty texts only, are none.
+    ``flat`` are all ids of a row as one list, ``lists`` those of each group, and ``starts[r]:starts[r + 1]`` are the
+    groups of row r.  Groups without an id, or with empty texts only, are none.
     """
 
     flat: pa.Array
-    of_id: Ints
+    lists: Rankings
     starts: Ints
 
 
@@ -205,77 +202,37 @@ def groups_of(column: Any, name: str = "relevant_ids") -> Groups | None:
     if not pa.types.is_integer(ids.type) and not pa.types.is_null(ids.type):
         filled = ~numpy_values(pc.equal(ids, "").fill_null(False))
         ids, group_of_id = ids.filter(pa.array(filled)), group_of_id[filled]
-    has_ids = np.bincount(group_of_id, minlength=len(groups)) > 0
-    sizes = np.bincount(row_of_group[group_of_id], minlength=len(array))
-    mask = array.is_null() if array.null_count else None
-    flat = pa.ListArray.from_arrays(pa.array(offsets(sizes), pa.int32()), ids, mask=mask)
-    numbers = np.cumsum(has_ids) - 1
-    return Groups(flat, numbers[group_of_id], offsets(np.bincount(row_of_group[has_ids], minlength=len(array))))
+    sizes = np.bincount(group_of_id, minlength=len(groups))
+
+    def split(sizes: Ints, mask: pa.Array | None = None) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array(offsets(sizes), pa.int32()), ids, mask=mask)
+
+    flat = split(
+        np.bincount(row_of_group[group_of_id], minlength=len(array)), array.is_null() if array.null_count else None
+    )
+    starts = offsets(np.bincount(row_of_group[sizes > 0], minlength=len(array)))
+    return Groups(flat, rankings(split(sizes[sizes > 0]), name), starts)
 
 
 @dataclass(frozen=True)
-class GroupHits:
-    """Which retrieved documents are of which group: pairs in order of group and rank; ``starts`` as in ``Groups``."""
+class GradedGroups:
+    """The rankings of rows with the grades of each group, as if it were a query; ``starts`` as in ``Groups``."""
 
-    group: Ints
-    rank: Ints
+    rankings: GradedRankings
     starts: Ints
 
-    def recall(self, k: int | None) -> Floats:
-        """Share of the groups of a row of which a document is among the first ``k``."""
-        group, _ = self._first(k)
-        return self._mean(np.unique(group), None)
-
-    def reciprocal_rank(self, k: int | None) -> Floats:
-        """Mean over the groups of 1 / rank of the first document of the group; 0 for a group without one."""
-        group, rank = self._first(k)
-        found, first = np.unique(group, return_index=True)
-        return self._mean(found, 1.0 / rank[first])
-
-    def average_precision(self, k: int | None) -> Floats:
-        """Mean over the groups of the mean precision at the retrieved documents of the group."""
-        group, rank = self._first(k)
-        found, first, counts = np.unique(group, return_index=True, return_counts=True)
-        place = np.arange(len(group)) - np.repeat(first, counts) + 1
-        totals = np.add.reduceat(place / rank, first) if len(first) else np.zeros(0)
-        return self._mean(found, totals / counts)
-
-    def _first(self, k: int | None) -> tuple[Ints, Ints]:
-        kept = np.ones(len(self.rank), np.bool_) if k is None else self.rank <= k
-        return self.group[kept], self.rank[kept]
-
-    def _mean(self, found: Ints, values: Floats | None) -> Floats:
-        """The mean over the groups of each row of the values of the ``found`` ones, which are 1 by default."""
-        rows = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        totals = np.bincount(rows[found], values, len(self.starts) - 1)
+    def mean(self, values: Floats) -> Floats:
+        """The mean of a value of each group over the groups of each row; 0 for a row without any."""
         sizes = np.diff(self.starts)
+        totals = np.bincount(np.repeat(np.arange(len(sizes)), sizes), values, len(sizes))
         return np.divide(totals, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
-def group_hits(retrieved: Rankings, groups: Groups) -> GroupHits:
-    """Look up every retrieved id among the groups of its row; an id may be in several groups.
-
-    An id retrieved twice counts at its first position.
-    """
-    flat = rankings(groups.flat, "relevant_ids")
-    if len(retrieved) != len(flat):
-        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(flat)}")
-    if {retrieved.kind, flat.kind} == {"text", "integer"}:
-        raise ColumnError(f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {flat.kind} ids")
-    ids, starts, of_id = flat.ids, flat.starts, groups.of_id
-    ranks = np.arange(retrieved.ids.keys.size) - np.repeat(retrieved.starts[:-1], retrieved.sizes) + 1
-    found: list[Ints] = [np.zeros((0, 2), np.int64)]
-    while ids.keys.size:  # once for each time that a row has an id again
-        marks, repeated = ranked_grades(retrieved.ids, retrieved.starts, ids, starts, frozen(of_id.astype(np.float64)))
-        places = np.flatnonzero(~np.isnan(marks))
-        found.append(np.column_stack([marks[places].astype(np.int64), ranks[places]]))
-        if not repeated:
-            break
-        again = kernels.repeats(ids, starts)
-        counted = np.concatenate(([0], np.cumsum(again)))
-        ids, of_id, starts = take_ids(ids, np.flatnonzero(again)), of_id[again], frozen(counted[starts])
-    pairs = np.unique(np.concatenate(found), axis=0)
-    return GroupHits(pairs[:, 0], pairs[:, 1], groups.starts)
+def graded_groups(retrieved: Rankings, groups: Groups) -> GradedGroups:
+    """Look up every retrieved id in each group of its row; an id may be in several groups."""
+    sizes = np.diff(groups.starts)
+    _check_rows(retrieved, len(sizes))
+    return GradedGroups(graded(retrieved.take(np.repeat(np.arange(len(sizes)), sizes)), groups.lists), groups.starts)
 
 
 def grades_of(column: Any, relevant: Any, name: str = "relevance") -> Floats:
@@ -314,8 +271,7 @@ def graded(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None
     for earlier, marks, judged in retrieved.memory:
         if earlier is relevant and marks is grades:
             return judged
-    if len(retrieved) != len(relevant):
-        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {len(relevant)}")
+    _check_rows(retrieved, len(relevant))
     if {retrieved.kind, relevant.kind} == {"text", "integer"}:
         raise ColumnError(
             f"column 'retrieved_ids' holds {retrieved.kind} ids, column 'relevant_ids' {relevant.kind} ids"
@@ -332,6 +288,12 @@ def graded(retrieved: Rankings, relevant: Rankings, grades: Floats | None = None
     judged = GradedRankings(frozen(doc_grades), retrieved.starts, frozen(ideal), frozen(ideal_starts))
     retrieved.memory[:] = [(relevant, grades, judged)]
     return judged
+
+
+def _check_rows(retrieved: Rankings, rows: int) -> None:
+    """Raise ``ColumnError`` unless there are as many rankings as rows of relevant documents."""
+    if len(retrieved) != rows:
+        raise ColumnError(f"column 'retrieved_ids' has {len(retrieved)} rows, column 'relevant_ids' {rows}")
 
 
 def descending(grades: Floats, starts: Ints) -> Floats:
@@ -399,20 +361,9 @@ class Judgements:
 
     def of(self, places: Ints) -> tuple[Rankings, Floats]:
         """The documents and grades of the queries at ``places``; empty for -1."""
-        if places.size and places[0] >= 0 and (np.diff(places) == 1).all():
-            return self._between(int(places[0]), int(places[-1]) + 1)
         sizes = np.where(places < 0, 0, self.documents.sizes[places])
         picked = spans(self.documents.starts[places], sizes)
         return self.documents.take(places), frozen(self.grades[picked])
-
-    def _between(self, first: int, last: int) -> tuple[Rankings, Floats]:
-        """The queries at ``first:last``, without a copy."""
-        starts = self.documents.starts[first : last + 1]
-        some = slice(int(starts[0]), int(starts[-1]))
-        ids = self.documents.ids
-        part = fixed_ids(ids.keys[some], ids.data, ids.starts[some], ids.stops[some])
-        rankings = Rankings(part, frozen(starts - starts[0]), self.documents.valid[first:last], self.documents.kind)
-        return rankings, frozen(self.grades[some])
 
     def of_nothing(self, places: Ints) -> GradedRankings:
         """Empty rankings of the queries at ``places``."""

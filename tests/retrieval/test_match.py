@@ -153,8 +153,8 @@ def test_errors_name_what_is_wrong():
         match_faq(["a"], [["b"]])
     with pytest.raises(ColumnError, match="needs the column 'answer'"):
         StrictMatchBot({"question": ["a"]})
-    with pytest.raises(ColumnError, match="expected a table, got str"):
-        StrictMatchBot("faq")
+    with pytest.raises(ColumnError, match="faq: expected a table"):
+        StrictMatchBot(7)
 
 
 def test_the_bot_answers_with_the_stored_answer():
