@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -141,7 +142,7 @@ class Grid:
         """The table in GitHub's Markdown; bars in cells are escaped."""
 
         def line(cells: Sequence[str]) -> str:
-            return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+            return f"| {' | '.join(inert(' '.join(cell.split())).replace('|', chr(92) + '|') for cell in cells)} |"
 
         rule = ["---", *["---:"] * (len(self.header) - 1)]
         return "\n".join(map(line, [self.header, rule, *self.rows]))
@@ -397,9 +398,9 @@ class Shown(NotebookTables):
 
     def to_markdown(self) -> str:
         """The headline and the tables in GitHub's Markdown, and the notes as a list."""
-        first = "".join(f"**{line}**\n\n" for line in self._first_line())
+        first = "".join(f"**{inert(line)}**\n\n" for line in self._first_line())
         tables = "".join(f"{grid.markdown()}\n\n" for grid in self.grids())
-        return first + tables + "".join(f"- {note}\n" for note in self._notes())
+        return first + tables + "".join(f"- {inert(note)}\n" for note in self._notes())
 
     def __rich__(self) -> Group:
         """The tables and notes for a terminal, to the width of its window."""
@@ -410,6 +411,15 @@ class Shown(NotebookTables):
         parts += [part for grid in self.grids() for part in (grid, "")]
         notes = [Text(note) for note in self._notes()]
         return Group(*parts, *notes) if notes else Group(*parts[:-1])
+
+
+def inert(text: str) -> str:
+    """A text for Markdown that loads no picture, follows no link, holds no HTML and mentions nobody.
+
+    >>> inert("![x](http://a.b) <img src=x> [0.1, 0.2] <= 1")
+    '![x]\\\\(http://a.b) &lt;img src=x> [0.1, 0.2] <= 1'
+    """
+    return re.sub(r"@(?=\w)", "@\u2060", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.replace("](", r"]\(")))
 
 
 HIDDEN = {"plain": False}

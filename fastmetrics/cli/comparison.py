@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fastmetrics.base.errors import OptionError
+from fastmetrics.base.errors import FastmetricsError, OptionError
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
-    AsMarkdown,
     FromText,
     Names,
     OptionsOf,
@@ -30,7 +29,7 @@ from fastmetrics.cli.options import (
 from fastmetrics.cli.terminal import ResultOfCheck
 from fastmetrics.fitting.fit import fit
 from fastmetrics.results.compare import compare
-from fastmetrics.results.gate import gate
+from fastmetrics.results.gate import gate, junit_of_error
 from fastmetrics.results.main_metric import main_of_project
 from fastmetrics.results.power import power
 from fastmetrics.results.ranking_comparison import compare_rankings
@@ -104,20 +103,36 @@ def gate_command(
     scores: Scores,
     *,
     arguments: Annotated[Arguments, OptionsOf(gate)],
+    json: Annotated[str | None, typer.Option(help="Also write JSON to this file; - prints it.", metavar="FILE")] = None,
+    markdown: Annotated[
+        str | None, typer.Option(help="Also write Markdown to this file; - prints it.", metavar="FILE")
+    ] = None,
     junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     plugin: Plugins = None,
-    as_json: AsJson = False,
-    as_markdown: AsMarkdown = False,
 ) -> Any:
-    """The exit code is 0 if all rules are met, and 1 if one is broken."""
+    """The exit code is 0 if all rules are met, 1 if one is broken, 6 if only rows are too few to tell."""
     if not (arguments.get("require") or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
+    if json == markdown == "-":
+        raise OptionError("choose one of --json - and --markdown -")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
-    place = None if junit is None else page_target(junit, inputs, ".xml", overwrite=True)
-    verdict = arguments.call(gate)
-    if place is not None:
-        place.write(verdict.to_junit())
-    return ResultOfCheck(verdict, verdict.passed)
+    files = {".json": json, ".md": markdown, ".xml": junit}
+    places = {
+        suffix: page_target(path, inputs, suffix, overwrite=True)
+        for suffix, path in files.items()
+        if path not in (None, "-")
+    }
+    try:
+        verdict = arguments.call(gate)
+    except FastmetricsError as error:
+        if ".xml" in places:
+            places[".xml"].write(junit_of_error(scores, error))
+        raise
+    write = {".json": verdict.to_json, ".md": verdict.to_markdown, ".xml": verdict.to_junit}
+    for suffix, place in places.items():
+        place.write(write[suffix]().rstrip("\n") + "\n")
+    code = 0 if verdict.passed else 6 if verdict.too_few else 1
+    return ResultOfCheck(verdict, code, {"as_json": json == "-", "as_markdown": markdown == "-"})
 
 
 def power_command(

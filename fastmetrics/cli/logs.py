@@ -48,7 +48,7 @@ def logs_check_command(
 ) -> Any:
     """Doubled rows and ids, leaks, empty contexts, truncated answers, other languages, contradicting labels."""
     figures = options.analysed(arguments, "check_dataset", table)
-    return ResultOfCheck(figures, figures.clean or not strict)
+    return ResultOfCheck(figures, int(strict and not figures.clean))
 
 
 def logs_chunks_command(

@@ -11,7 +11,7 @@ import textwrap
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -133,10 +133,11 @@ FORMS = ("as_json", "as_markdown", "as_latex")
 
 @dataclass(frozen=True)
 class ResultOfCheck:
-    """A result that the command prints, to exit with code 1 if it is not ``passed``."""
+    """A result that the command prints, in the form of its own options if it has any, to exit with a code."""
 
     result: Any
-    passed: bool
+    code: int
+    forms: Mapping[str, bool] = field(default_factory=dict)
 
 
 def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
@@ -162,9 +163,9 @@ def print_result(result: Any, chosen: Mapping[str, bool] = MappingProxyType({}))
     if result is None:
         return
     if isinstance(result, ResultOfCheck):
-        print_result(result.result, chosen)
-        if not result.passed:
-            raise typer.Exit(1)
+        print_result(result.result, {**chosen, **result.forms})
+        if result.code:
+            raise typer.Exit(result.code)
     elif chosen.get("as_json"):
         echo(result.to_json())
     elif chosen.get("as_latex"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
-from fastmetrics.base.display import Grid, ShownSequence, interval, lines_of, number, row_count
+from fastmetrics.base.display import Grid, ShownSequence, inert, interval, lines_of, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.notes import NAMES, Note, interval_notes, joined, mark_of
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
@@ -83,6 +83,8 @@ class CheckedRule:
     """Rows that only the scores have; no change includes them."""
     why: str | None = None
     """Why there is nothing to compare with the limit."""
+    few: bool = False
+    """Whether there are fewer rows, or clusters, than the rule needs."""
     places: WorstPlaces = NOWHERE
     """Of a rule that is not met, the worst rows and the worst segment."""
 
@@ -263,6 +265,11 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         return [check for check in self.checks if not check.met]
 
     @property
+    def too_few(self) -> bool:
+        """Whether all rules that are not met have too few rows."""
+        return bool(self.failures) and all(check.few for check in self.failures)
+
+    @property
     def verdict(self) -> str:
         """The number of rules that are met."""
         failed = len(self.failures)
@@ -328,14 +335,12 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
 
     def to_markdown(self) -> str:
         """The verdict, the table and the notes in GitHub's Markdown."""
-        verdict = f"### {'✅' if self.passed else '❌'} {' '.join(self._first_line())}"
-        notes = [f"- {note}" for note in self._notes()]
-        return "\n".join([verdict, "", self.grids()[0].markdown(), *(["", *notes] if notes else []), ""])
+        _, _, rest = super().to_markdown().partition("\n\n")
+        return f"### {'✅' if self.passed else '❌'} {inert(self.headline)}\n\n{rest}"
 
     def to_junit(self) -> str:
         """JUnit XML: a test case for each rule, with a failure if it is not met."""
-        counts = {"tests": str(len(self.checks)), "failures": str(len(self.failures)), "errors": "0"}
-        suite = ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(self.scores)}", **counts})
+        suite = _suite(self.scores, tests=len(self.checks), failures=len(self.failures), errors=0)
         for check in self.checks:
             names = {"classname": _plain(check.metric), "name": _plain(check.title)}
             case = ElementTree.SubElement(suite, "testcase", names)
@@ -343,8 +348,25 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
                 failure = ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
                 failure.text = _plain(f"worst: {check.places.text}") if check.places.text else None
             ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
-        ElementTree.indent(suite)
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+        return _xml(suite)
+
+
+def junit_of_error(scores: str, error: Exception) -> str:
+    """JUnit XML of a gate that could not read its input: one test case, with the error."""
+    suite = _suite(scores, tests=1, failures=0, errors=1)
+    case = ElementTree.SubElement(suite, "testcase", {"classname": "gate", "name": "input"})
+    ElementTree.SubElement(case, "error", {"message": _plain(str(error))})
+    return _xml(suite)
+
+
+def _suite(scores: str, **counts: int) -> ElementTree.Element:
+    numbers = {name: str(count) for name, count in counts.items()}
+    return ElementTree.Element("testsuite", {"name": f"fastmetrics gate {_plain(scores)}", **numbers})
+
+
+def _xml(suite: ElementTree.Element) -> str:
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
 def _unscored(check: CheckedRule) -> Iterator[str]:
@@ -440,6 +462,7 @@ class GateChecks:
         figures: dict[str, Any] = {name: getattr(value, name) for name in names}
         interval = value.interval
         figures |= {"low": interval.low, "high": interval.high, "interval": interval.kind, "why": why}
+        figures["few"] = not value.lacks_worst and self._is_few(rule, value)
         of = (rule, metric.name, metric.better, segment.name)
         checked = CheckedRule(*of, **figures, met=False, confidence=method.confidence, interval_note=interval.note)
         note = joined(interval.note, _tail_note(checked, interval))
@@ -447,6 +470,11 @@ class GateChecks:
         if not met and why is None and isinstance(metric, RowMetric) and not rule.is_count:
             places = metric.worst_places(rule, segment.rows, value.worst)
         return replace(checked, met=met, interval_note=note, places=places)
+
+    def _is_few(self, rule: Rule, value: Value) -> bool:
+        """Whether a rule has fewer rows with a score than it needs, or clusters."""
+        least, clusters = self.least(rule), value.n_clusters if rule.reads_interval else None
+        return value.n < least or (clusters is not None and clusters < min(LEAST_CLUSTERS, least))
 
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""

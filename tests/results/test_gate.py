@@ -253,7 +253,7 @@ def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
 
 def test_the_program_prints_json_and_markdown(files):
     arguments = ("gate", "worse.parquet", "--baseline", "scores.parquet", "-r", "drop <= 0.019")
-    told = program(*arguments, "--json")
+    told = program(*arguments, "--json", "-")
     assert told.code == 1
     found = json.loads(told.out)
     assert (found["passed"], len(found["checks"])) == (False, 2)
@@ -264,7 +264,7 @@ def test_the_program_prints_json_and_markdown(files):
     assert {(one["verdict"], one["met"]) for one in found["checks"]} == {("met", True), ("not met", False)}
     assert lines["token_f1"]["interval"] == "skew_t"
     assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
-    markdown = program(*arguments, "--markdown")
+    markdown = program(*arguments, "--markdown", "-")
     assert markdown.out.startswith(
         "### ❌ worse FAILED: 1 of 2 checks not met\n\n| rule | verdict | value | n | no score |\n"
     )

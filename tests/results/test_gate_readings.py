@@ -202,7 +202,16 @@ def test_json_has_verdict_direction_interval_n_and_clusters(tmp_path):
         pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
     files = (tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet")
     done = program(
-        "gate", *files, "-r", "token_f1.drop <= 0.02", "-r", "hallucination <= 0.9", "--cluster", "session", "--json"
+        "gate",
+        *files,
+        "-r",
+        "token_f1.drop <= 0.02",
+        "-r",
+        "hallucination <= 0.9",
+        "--cluster",
+        "session",
+        "--json",
+        "-",
     )
     told = json.loads(done.out)
     assert (done.code, told["passed"], told["verdict"]) == (1, False, "FAILED: 1 of 2 checks not met")

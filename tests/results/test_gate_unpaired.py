@@ -275,7 +275,7 @@ def test_the_program_ignores_unpaired_rows_on_request(tmp_path):
     )
     assert "token_f1: 50 rows that only the baseline scores count as 0" in failed.out
     assert "are ignored (unpaired=ignore)" in " ".join(ignored.out.split())
-    told = json.loads(program(*command, "--json").out)["checks"][0]
+    told = json.loads(program(*command, "--json", "-").out)["checks"][0]
     assert (told["n"], told["n_worst"], told["worst"], told["n_ignored"]) == (50, 50, 0.0, 0)
     (tmp_path / "rules.toml").write_text('[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "ignore"\n')
     assert (

@@ -131,8 +131,8 @@ def test_a_rule_without_large_segments_is_no_pass():
 def test_the_program_fails_a_rule_that_met_no_rows(tmp_path):
     _, new = tables(pa.array([f"s{n // 4}" for n in range(N)]))
     pq.write_table(new, tmp_path / "new.parquet")
-    done = program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=*", "--json")
-    assert done.code == 1
+    done = program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=*", "--json", "-")
+    assert done.code == 6
     told = json.loads(done.out)
     assert (told["passed"], told["checks"][0]["reason"]) == (False, "no segment has at least 5 rows")
     done = program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=*", "--min-n", "4")
