@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import operator
@@ -17,7 +18,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from fastmetrics.base.errors import MissingExtraError, escaped_json, one_line, visible
-from fastmetrics.base.notes import Note, mark_of, said, told
+from fastmetrics.base.notes import Figure, Note, mark_of, said, told
 
 if TYPE_CHECKING:
     import pandas
@@ -187,17 +188,22 @@ Reader: TypeAlias = "str | Callable[[Any], Any]"
 def lines_of(lines: Iterable[Any], *columns: str | tuple[str, Reader], labels: int = 1) -> Grid:
     """A table with a line for each object, and columns of a heading and what reads the object; see :func:`cell`.
 
-    A heading alone is also the name of the attribute, or the key; ``1.mean`` is one of the second part of a pair.  The
-    first ``labels`` columns name a line.
+    A text is a heading and the path of an attribute or key, ``half=mean``, or alone the name of both; ``1.mean`` is one
+    of the second part of a pair.  The first ``labels`` columns name a line.
 
     >>> from types import SimpleNamespace as Line
     >>> print(lines_of([Line(n=1200, mean=0.5)], "n", ("half", lambda line: line.mean / 2)))
     n        half
     1,200  0.2500
     """
-    named = [(column, column) if isinstance(column, str) else column for column in columns]
+    named = [_headed(column) if isinstance(column, str) else column for column in columns]
     readers = [_reader(read) if isinstance(read, str) else read for _, read in named]
     return Grid([head for head, _ in named], [[cell(read(line)) for read in readers] for line in lines], labels)
+
+
+def _headed(column: str) -> tuple[str, str]:
+    head, _, path = column.partition("=")
+    return head, path or head
 
 
 def _reader(path: str) -> Callable[[Any], Any]:
@@ -241,6 +247,12 @@ class Tabular:
         """The rows of the table, each by column: one row of all figures, unless a class has others."""
         return [flat(self)]
 
+    def record(self) -> Sequence[Figure]:
+        """The figures one by one: figure, system, segment, value, low, high, kind of interval, n and note."""
+        own: Any = self
+        named = ((field.name, getattr(self, field.name)) for field in fields(own))
+        return [Figure.of(name, value) for name, value in named if hasattr(value, "value") and hasattr(value, "low")]
+
     def to_arrow(self) -> pa.Table:
         """The result as a table of Arrow, with the columns of segments behind its own."""
         import pyarrow as pa
@@ -272,7 +284,7 @@ def _types_of(item: type | None) -> dict[str, pa.DataType]:
     """The types of Arrow of the fields that a dataclass declares as numbers, flags and texts."""
     import pyarrow as pa
 
-    types = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
+    types = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(), "Better": pa.string()}
     declared = {} if item is None else {one.name: str(one.type).removesuffix(" | None") for one in fields(item)}
     return {name: types[kind] for name, kind in declared.items() if kind in types}
 
@@ -463,6 +475,11 @@ class _ShownItems(Shown):
     def __getitem__(self, key: Any) -> Any:
         return self._items[key]
 
+    def record(self) -> Sequence[Figure]:
+        """The figure of each item."""
+        named = self._items.items() if isinstance(self._items, Mapping) else ((one.metric, one) for one in self._items)
+        return list(itertools.starmap(Figure.of, named))
+
     def records(self) -> Sequence[Mapping[str, Any]]:
         """A row for each item."""
         return list(map(flat, self._items.values() if isinstance(self._items, Mapping) else self._items))
@@ -554,7 +571,8 @@ def row_count(n: int) -> str:
 
 def head_of(table: pa.Table, most: int = FIRST) -> Grid:
     """The first rows of a table of Arrow."""
-    return lines_of(table.slice(0, most).to_pylist(), *table.column_names)
+    columns = [(name, operator.itemgetter(name)) for name in table.column_names]
+    return lines_of(table.slice(0, most).to_pylist(), *columns)
 
 
 def rows_note(n: int) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastmetrics.base.errors import some
 
@@ -24,12 +25,14 @@ def _texts() -> dict[str, tuple[str, str]]:
 
 
 class _Words(Formatter):
-    """Texts with counted nouns, ``{n:row}``, and lists, of which ``{names:4}`` has the first."""
+    """Texts with counted nouns, ``{n:row}``, their verbs, ``{n:is|are}``, and lists, ``{names:4}`` the first of one."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if "|" in format_spec:
+            return format_spec.split("|")[value != 1]
         if format_spec.replace(" ", "").isalpha() and len(format_spec) > 1:
             return f"{value:,} {format_spec}{'s' * (value != 1)}"
-        if isinstance(value, list | dict):
+        if isinstance(value, list | tuple | dict):
             return some(value, int(format_spec)) if format_spec else ", ".join(map(str, value))
         return str(super().format_field(value, format_spec))
 
@@ -64,6 +67,33 @@ class Note(str):
     def mark(self) -> str:
         """The sign beside the figure: † unless the interval is only wider than it needs."""
         return MARK if self.group in ("approximate", "none") else ""
+
+
+class Figure(NamedTuple):
+    """A row of the record of a result: a figure, with its interval, the number of rows behind it and its note."""
+
+    figure: str
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    kind: str = "none"
+    """The kind of interval: a key of :data:`NAMES`."""
+    note: str | None = None
+    n: int | None = None
+    system: str | None = None
+    segment: str | None = None
+
+    @classmethod
+    def of(cls, figure: str, found: Any, **keys: Any) -> Figure:
+        """The row of an estimate, of a dataclass with bounds, or of a note alone.
+
+        >>> Figure.of("f1", Note("few_differ")).note
+        'wider than its level needs: few rows differ'
+        """
+        kind, note = told(found)
+        value = next((getattr(found, name) for name in ("value", "mean", "delta") if hasattr(found, name)), math.nan)
+        own = {name: getattr(found, name) for name in ("low", "high", "n", "segment") if hasattr(found, name)}
+        return cls(figure, **{"value": value, **own, "kind": kind, "note": note, **keys})
 
 
 def said(*notes: Any) -> list[str]:
@@ -121,24 +151,28 @@ def told(figure: Any) -> tuple[str, str | None]:
     """The kind of the interval of a figure, and the note on it; of a note alone, no kind."""
     if figure is None or isinstance(figure, str):
         return "none", figure
-    kind = figure.kind if hasattr(figure, "kind") else figure.interval
-    return kind, figure.note if hasattr(figure, "note") else figure.interval_note
+    kind, note = (
+        getattr(figure, own, getattr(figure, other, None))
+        for own, other in (("kind", "interval"), ("note", "interval_note"))
+    )
+    return kind or "none", note
 
 
-def interval_notes(figures: Iterable[tuple[str, Any]], confidence: float, of: str = "") -> list[str]:
-    """The notes on the intervals of figures, each given with its name.
+def interval_notes(record: Iterable[Figure], confidence: float, of: str = "") -> list[str]:
+    """The notes on the intervals of figures, each with the names of its figures.
 
-    >>> interval_notes([("f1", Note("few_differ")), ("em", Note("no_bounds"))], 0.95)[0]
+    >>> few, none = (Figure.of(name, Note(note)) for name, note in (("f1", "few_differ"), ("em", "no_bounds")))
+    >>> interval_notes([few, none], 0.95)[0]
     'wider than its level needs: few rows differ (f1)'
     """
     kinds: dict[str, dict[str, None]] = {}
     notes: dict[str, dict[str, None]] = {}
-    for name, figure in figures:
-        kind, note = told(figure)
-        if kind != "none":
-            kinds.setdefault(kind, {})[name] = None
-        if note is not None:
-            notes.setdefault(note, {})[name] = None
+    for row in record:
+        if row.kind != "none":
+            kinds.setdefault(row.kind, {})[row.figure] = None
+        if row.note is not None:
+            notes.setdefault(row.note, {})[row.figure] = None
     ways = [NAMES[kind] + (f" ({some(names, _MANY)})" if len(kinds) > 1 else "") for kind, names in kinds.items()]
-    lines = [f"{confidence * 100:g} % intervals{of}: {', '.join(ways)}"] if ways else []
-    return [*lines, *(f"{mark_of(note)} {note} ({some(names, _MANY)})".lstrip() for note, names in notes.items())]
+    lines = said(ways and Note("intervals", level=confidence * 100, of=of, kinds=ways))
+    marks = {note: f"{mark_of(note)} ".lstrip() for note in notes}
+    return [*lines, *(Note("of_figures", mark=marks[note], note=note, names=names) for note, names in notes.items())]

@@ -13,7 +13,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, lines_of, plain
-from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn, label
+from fastmetrics.base.drawing import Curves, Picture, Plotted, label
 from fastmetrics.base.notes import Note, said
 from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
 from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
@@ -317,7 +317,7 @@ _PERFECT = 1 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult(Shown):
+class FitResult(Shown, Plotted):
     """A fitted score, its evaluation, and the text of its file."""
 
     model: FittedModel
@@ -345,19 +345,15 @@ class FitResult(Shown):
         against = [single for single in declared if (own[single.name] == self.model.better) == single.reversed]
         return self.evaluation.best_beats_chance and best in against and 2 * len(against) > len(declared)
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the calibration on held-out rows, the mean label over the mean score, with intervals.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
-        figure = canvas(figure, 4.6, 4.4)
-        axes = figure.add_subplot()
-        scores, labels, low, high = np.array([astuple(part)[1:] for part in self.evaluation.curve]).T
-        axes.errorbar(scores, labels, [labels - low, high - labels], color=PALETTE[0], fmt="o-", markersize=4)
-        axes.axline((scores[0], scores[0]), slope=1, color=GREY, linewidth=0.8, zorder=0)
-        axes.set_xlabel(f"mean {label(self.model.name)}")
-        axes.set_ylabel(f"mean {label(self.model.labels['column'])}")
-        return drawn(figure)
+    def picture(self) -> Picture:
+        """The calibration on held-out rows: the mean label over the mean score, with intervals."""
+        curve = np.array([astuple(part)[1:] for part in self.evaluation.curve]).T
+        first = curve[0][0]
+        return Curves(
+            curves={"": tuple(curve)},
+            axis_names=(f"mean {label(self.model.name)}", f"mean {label(self.model.labels['column'])}"),
+            lines={"axline": {"xy1": (first, first), "slope": 1}},
+        )
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """The held-out ranking and error of the fitted score, then of each metric alone, which the fit gains on."""

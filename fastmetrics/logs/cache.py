@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
 from fastmetrics.base.display import Grid, Shown, lines_of
-from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
+from fastmetrics.base.drawing import Curves, Picture, Plotted
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, argument
@@ -71,7 +71,7 @@ TAUS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
-class CacheHits(Shown):
+class CacheHits(Shown, Plotted):
     """Simulation of a cache of the best-rated answers for the questions of a log, in order of time."""
 
     questions: int
@@ -94,22 +94,18 @@ class CacheHits(Shown):
     table: pa.Table = field(repr=False)
     """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the hit rate and the share of wrong hits over τ.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
-        figure = canvas(figure, 4.5, 3.0)
-        axes = figure.add_subplot()
+    def picture(self) -> Picture:
+        """The hit rate and the share of wrong hits over τ."""
         taus = [point["tau"] for point in self.curve]
-        for at, (name, title) in enumerate((("cache_hit_rate", "hit rate"), ("wrong_share", "wrong share of hits"))):
-            values = [math.nan if point[name] is None else point[name] for point in self.curve]
-            axes.plot(taus, values, ("o-", "s--")[at], color=PALETTE[at], markersize=4, label=title)
-        axes.axvline(self.tau, color=GREY, linewidth=0.8)
-        axes.set_xlabel("τ, the cosine above which an earlier question counts")
-        axes.set_ylim(-0.02, 1.02)
-        axes.legend(frameon=False)
-        return drawn(figure)
+        named = {"hit rate": "cache_hit_rate", "wrong share of hits": "wrong_share"}
+        values = {
+            title: [math.nan if (v := one[name]) is None else v for one in self.curve] for title, name in named.items()
+        }
+        return Curves(
+            curves={title: (taus, line) for title, line in values.items()},
+            axis_names=("τ, the cosine above which an earlier question counts", ""),
+            lines={"axvline": {"x": self.tau}},
+        )
 
     def grids(self) -> list[Grid]:
         """The figures, and the curve."""

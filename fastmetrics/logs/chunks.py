@@ -17,7 +17,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
-from fastmetrics.base.display import Grid, Shown, lines_of, plain
+from fastmetrics.base.display import Grid, Shown, head_of, lines_of, plain
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Rows, argument
@@ -411,10 +411,9 @@ class ChunkUse(Shown):
         """The figures, and the chunks used most."""
         hubs = ("hubs", len(self.hubs))
         figures = [item for item in plain(self).items() if isinstance(item[1], int | float)]
-        head = self.table.slice(0, _SHOWN)
         return [
-            lines_of([*figures, hubs], ("figure", "0"), ("value", "1")),
-            lines_of(head.to_pylist(), *head.column_names),
+            lines_of([*figures, hubs], "figure=0", "value=1"),
+            head_of(self.table, _SHOWN),
         ]
 
     def remarks(self) -> list[str]:

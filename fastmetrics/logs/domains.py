@@ -191,7 +191,7 @@ class Domain(Shown):
         """The figures, then words and counts, the most frequent first."""
         every = plain(self)
         single = [item for item in every.items() if isinstance(item[1], int | float | str)]
-        grids = [lines_of(single, ("figure", "0"), ("value", "1"))]
+        grids = [lines_of(single, "figure=0", "value=1")]
         for name, value in every.items():
             is_words = name.startswith(("words", "telling"))
             if value and name != "days" and (is_words or isinstance(value, Mapping)):

@@ -22,7 +22,7 @@ from fastmetrics.base.column_names import COLUMNS, distinct, is_price, listed, r
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
-from fastmetrics.base.notes import Note, said
+from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.logs.log import Columns, open_log, order_of_turns
@@ -56,6 +56,10 @@ class SessionReport(Shown):
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per mean."""
         return self.means.records()
+
+    def record(self) -> Sequence[Figure]:
+        """The means over sessions."""
+        return self.means.record()
 
     def to_dict(self) -> dict[str, Any]:
         """``{"sessions", "left_out", "means": [{"metric", "segment", "mean", "low", "high", …}, …], "notes": […]}``."""

@@ -185,14 +185,14 @@ class Topics(Shown):
         scores = [
             (name, lambda one, name=name: one.scores[name]) for name in (self.topics[0].scores if self.topics else ())
         ]
-        rates = (("abstain", "abstain_rate"), ("unanswered", "unanswered_rate"))
+        rates = ("abstain=abstain_rate", "unanswered=unanswered_rate")
         words = ("words", lambda one: " ".join(one.words[:_WORDS]))
         number = ("topic", lambda one: str(one.topic))
         grids = [lines_of(self.topics, number, "questions", "chunks", "sources", *rates, *scores, words)]
         worst = [next(topic for topic in self.topics if topic.topic == gap) for gap in self.gaps]
         example = ("for example", lambda one: (one.failed or [""])[0])
         head = ("gap: topic", number[1])
-        return [*grids, *([lines_of(worst, head, ("failures", "gap"), example)] if worst else [])]
+        return [*grids, *([lines_of(worst, head, "failures=gap", example)] if worst else [])]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.notes import Figure, interval_notes
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
@@ -225,7 +225,7 @@ class PageComparison:
 
     def marks(self, some: Sequence[Compared]) -> list[str]:
         """What the marks of the intervals and p values of these differences mean."""
-        notes = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
+        notes = [Figure.of(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
         return interval_notes(notes, self.found.confidence)
 
     # Several systems: each against each, letters, and heat maps of their segments.

@@ -11,15 +11,15 @@ import numpy as np
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number
-from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
+from fastmetrics.base.notes import Note, interval_notes, said
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.progress import reported
 from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import units_of
-from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
+from fastmetrics.results.heat_maps import HeatMap, heat_map, heat_picture, scale_of
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.row_groups import (
@@ -54,7 +54,7 @@ class MeanInterval:
 
 
 @dataclass(frozen=True)
-class IntervalSummary(ShownSequence[MeanInterval], of="means"):
+class IntervalSummary(ShownSequence[MeanInterval], Plotted, of="means"):
     """Means with intervals; prints as a table for each metric, the worst segment first."""
 
     scores: str
@@ -79,49 +79,42 @@ class IntervalSummary(ShownSequence[MeanInterval], of="means"):
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the number of small segments."""
-        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        kinds = interval_notes(((mean.metric, mean) for mean in self.means), self.confidence, of)
-        small = few_rows_note({mean.segment for mean in self.means if mean.segment and mean.n < FEW_ROWS})
-        return [f"means of {self.scores}", *kinds, *self.notes, *small]
+        of = "" if self.cluster is None else Note("clustered", column=self.cluster)
+        small = {mean.segment for mean in self.means if mean.segment and mean.n < FEW_ROWS}
+        kinds = interval_notes(self.record(), self.confidence, of)
+        return said(Note("means_of", scores=self.scores), kinds, self.notes, few_rows_note(small))
 
     def heat_map(self, stored: Stored | None = None) -> HeatMap | None:
         """The means by segment and metric, coloured by their difference from the mean of all rows."""
-        whole = {interval.metric: interval.mean for interval in self if interval.segment is None}
+        whole = {mean.metric: mean.mean for mean in self if mean.segment is None}
+        parts = [(one, whole[one.metric]) for one in self if one.segment is not None]
         cells = {
-            (str(interval.segment), interval.metric): (
-                interval.mean - whole[interval.metric],
-                number(interval.mean),
-                interval.n,
-                interval.low > whole[interval.metric] or interval.high < whole[interval.metric],
+            (str(one.segment), one.metric): (
+                one.mean - mean,
+                number(one.mean),
+                one.n,
+                one.low > mean or one.high < mean,
             )
-            for interval in self
-            if interval.segment is not None
+            for one, mean in parts
         }
-        every = [(metric, delta) for (_, metric), (delta, *_) in cells.items()]
+        every = [(one.metric, one.mean - mean) for one, mean in parts]
         return heat_map(cells, self.better, declared_bounds(whole, stored or {}), every)
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the means with their intervals, or a heat map of the segments of several metrics.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
+    def picture(self) -> Picture:
+        """The means with their intervals, or a heat map of the segments of several metrics."""
         heat = self.heat_map()
         if heat is not None and heat.n_metrics > 1:
-            return drawn(*draw_heat_maps(figure, {"": heat}, "the interval leaves out the mean of all rows"))
-        return drawn(_draw_means(figure, self.means), left_out(self.means, "metrics" if heat is None else "means"))
-
-
-def _draw_means(figure: Any, means: Sequence[MeanInterval]) -> Any:
-    """A row for each metric, or for each segment of the one metric."""
-    bounds = declared_bounds([mean.metric for mean in means], {})
-    divided = any(mean.segment is not None for mean in means)
-    rows, scales = [], {}
-    for mean in means[:MOST]:
-        name = f"{(mean.segment or 'all rows') if divided else mean.metric}, n = {mean.n:,}"
-        rows.append(ForestRow(name, "", mean.mean, mean.low, mean.high))
-        scales[name] = scale_of(mean.metric, bounds)
-    title = f"{means[0].metric}: means with their intervals" if divided else "means with their intervals"
-    return forest(figure, rows, title, scales)
+            return heat_picture({"": heat}, "the interval leaves out the mean of all rows")
+        bounds = declared_bounds([mean.metric for mean in self.means], {})
+        names = [
+            f"{mean.metric if heat is None else mean.segment or 'all rows'}, n = {mean.n:,}" for mean in self.means
+        ]
+        return Forest(
+            rows=[row._replace(figure=name) for name, row in zip(names, self.record()[:MOST], strict=False)],
+            scales={name: scale_of(mean.metric, bounds) for name, mean in zip(names, self.means, strict=True)},
+            title=("" if heat is None else f"{self.means[0].metric}: ") + "means with their intervals",
+            notes=left_out(self.means, "metrics" if heat is None else "means"),
+        )
 
 
 def _rows(mean: MeanInterval) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -16,10 +16,9 @@ from fastmetrics.base.arrays import Flags, Ints, arrow_texts, is_number, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.display import Grid, Shown, lines_of, number, row_count
-from fastmetrics.base.drawing import canvas, drawn
-from fastmetrics.base.drawing import label as drawn_label
+from fastmetrics.base.drawing import Cells, Matrices, Picture, Plotted
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError, some
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_texts
@@ -67,7 +66,7 @@ class LabelFigures:
 
 
 @dataclass(frozen=True)
-class Classification(LabelFigures, Shown):
+class Classification(LabelFigures, Shown, Plotted):
     """The figures of all rows, and of each segment; prints as tables with the confusion matrix."""
 
     segments: Sequence[LabelFigures]
@@ -85,29 +84,20 @@ class Classification(LabelFigures, Shown):
             for part, name, one in found
         ]
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the confusion matrix, coloured by the share of the rows that expect a label.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a row.
-        """
+    def picture(self) -> Picture:
+        """The confusion matrix, coloured by the share of the rows that expect a label."""
         if not self.n:
             raise InputError("no row has a predicted and an expected label to draw")
         names, counts = self.confusion.folded()
+        texts = [[number(count) if count else "" for count in line] for line in counts.tolist()]
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        side = 2 + 0.5 * len(names)
-        figure = canvas(figure, side + 1, side)
-        axes = figure.add_subplot()
-        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-        for row, column in np.argwhere(counts).tolist():
-            ink = "white" if shares[row, column] > 0.5 else "black"
-            axes.text(column, row, number(int(counts[row, column])), ha="center", va="center", color=ink, fontsize=8)
-        labels = [drawn_label(name) for name in names]
-        axes.set_xticks(range(len(names)), labels, rotation=45, ha="right")
-        axes.set_yticks(range(len(names)), labels)
-        axes.set_xlabel("predicted")
-        axes.set_ylabel("expected")
-        axes.set_title(f"accuracy {number(self.accuracy.value)}, {row_count(self.n)}", fontsize=9)
-        return drawn(figure)
+        return Matrices(
+            panels={f"accuracy {number(self.accuracy.value)}, {row_count(self.n)}": Cells(names, names, texts, shares)},
+            colors=("Blues", 0, 1),
+            dark=0.5,
+            axis_names=("predicted", "expected"),
+            cell_inches=(0.5, 0.5),
+        )
 
     def _parts(self) -> list[LabelFigures]:
         return [self, *self.segments]
@@ -115,14 +105,14 @@ class Classification(LabelFigures, Shown):
     def grids(self) -> Sequence[Grid]:
         """The figures, the classes, the matrix, of many classes the most frequent errors, and the segments."""
         figures = [(label, getattr(self, name)) for name, label in FIGURES.items()]
-        head = (("all rows", "0"), ("value", "1.value"), ("interval", "1"))
+        head = ("all rows=0", "value=1.value", "interval=1")
         grids = [lines_of(figures, *head), *([self._class_grid(), self.confusion.grid()] if self.n else [])]
         if len(self.confusion.labels) > SHOWN:
             grids.append(self.confusion.errors())
         if self.segments:
-            accuracy = (("accuracy", "accuracy.value"), ("interval", "accuracy"))
-            macro = (("macro F1", "macro_f1.value"), ("interval", "macro_f1"))
-            others = (("kappa", "kappa.value"), ("MCC", "mcc.value"))
+            accuracy = ("accuracy=accuracy.value", "interval=accuracy")
+            macro = ("macro F1=macro_f1.value", "interval=macro_f1")
+            others = ("kappa=kappa.value", "MCC=mcc.value")
             ordered = worst_first(self.segments, "accuracy.value", "higher")
             grids.append(lines_of(ordered, "segment", "n", *accuracy, *macro, *others))
         return grids
@@ -132,27 +122,31 @@ class Classification(LabelFigures, Shown):
         classes = self.classes
         if len(classes) > _MANY:
             classes = sorted(classes, key=lambda one: -one.n)[:_MANY]
-        counts = (("label", lambda one: short(one.label)), ("expected", "n"), ("predicted", "n_predicted"))
-        shares = (("precision", "precision.value"), ("recall", "recall.value"), ("F1", "f1.value"), ("interval", "f1"))
+        counts = (("label", lambda one: short(one.label)), "expected=n", "predicted=n_predicted")
+        shares = ("precision=precision.value", "recall=recall.value", "F1=f1.value", "interval=f1")
         return lines_of(classes, *counts, *shares)
 
     def remarks(self) -> Sequence[str]:
         """What was compared, rows left out, kinds of intervals, and labels that only one side has."""
-        notes = [f"{self.predicted} against {self.expected}: {row_count(self.n)}"]
-        if self.n_no_prediction:
-            without = f"{row_count(self.n_no_prediction)} without a prediction left out"
-            notes.append(f"{without}; a label of its own there, such as none, is wrong")
-        notes += [f"{row_count(self.n_no_label)} without an expected label left out"] if self.n_no_label else []
-        if len(self.classes) > _MANY:
-            notes.append(f"the {_MANY} most frequent of {len(self.classes):,} labels; to_dict() and --json have all")
-        return [*notes, *self.notes, *interval_notes(self._intervals(), self.confidence)]
+        return said(
+            Note("labels_against", predicted=self.predicted, expected=self.expected, n=self.n),
+            self.n_no_prediction and Note("no_prediction", n=self.n_no_prediction),
+            self.n_no_label and Note("left_out", n=self.n_no_label, why="an expected label"),
+            len(self.classes) > _MANY and Note("most_frequent", most=_MANY, n=len(self.classes)),
+            self.notes,
+            interval_notes(self.record(), self.confidence),
+        )
 
-    def _intervals(self) -> Iterator[tuple[str, Estimate]]:
-        """The figures of the printed intervals."""
-        yield from ((label, getattr(self, name)) for name, label in FIGURES.items())
-        yield from (("F1 of labels", one.f1) for one in self.classes[:_MANY])
-        for part in self.segments:
-            yield from ((f"{FIGURES[name]} of segments", getattr(part, name)) for name in ("accuracy", "macro_f1"))
+    def record(self) -> Sequence[Figure]:
+        """The figures of all rows, of the most frequent labels and of the segments."""
+        shown: list[tuple[str, Estimate, LabelFigures]]
+        shown = [(label, getattr(self, name), self) for name, label in FIGURES.items()]
+        shown += [("F1 of labels", one.f1, self) for one in self.classes[:_MANY]]
+        names = ("accuracy", "macro_f1")
+        shown += [
+            (f"{FIGURES[name]} of segments", getattr(part, name), part) for part in self.segments for name in names
+        ]
+        return [Figure.of(name, one, n=part.n, segment=part.segment) for name, one, part in shown]
 
 
 # The columns, and their labels as texts.
@@ -398,20 +392,13 @@ def _notes(labels: _Labels, confusion: Confusion) -> list[str]:
     """Labels that only one side has, and whether their case makes them so."""
     unknown = confusion.predicted * (confusion.expected == 0)
     never = confusion.expected * (confusion.predicted == 0)
-    notes = []
-    if unknown.any():
-        some_of = _most(confusion.labels, unknown)
-        notes.append(
-            f"{row_count(int(unknown.sum()))} with a predicted label that no row expects, all wrong: {some_of}"
-        )
-    if never.any():
-        notes.append(f"never predicted: {_most(confusion.labels, never)}")
     asked = {label.casefold() for label, n in zip(confusion.labels, confusion.expected.tolist(), strict=True) if n}
     cased = [code for code in np.flatnonzero(unknown).tolist() if confusion.labels[code].casefold() in asked]
-    if cased:
-        rows = row_count(int(unknown[cased].sum()))
-        notes.append(f"{rows} with an expected label in another case; {Argument('lowercase', True)} ignores case")
-    return notes
+    return said(
+        unknown.any() and Note("unexpected_labels", n=int(unknown.sum()), labels=_most(confusion.labels, unknown)),
+        never.any() and Note("never_predicted", labels=_most(confusion.labels, never)),
+        cased and Note("other_case", n=int(unknown[cased].sum()), how=str(Argument("lowercase", True))),
+    )
 
 
 def _most(labels: Sequence[str], counts: Ints) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number
-from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, label, left_out
+from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, label, left_out
 from fastmetrics.base.errors import one_line
-from fastmetrics.base.notes import Note, interval_notes, mark_of
+from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.score_metadata import MissingQueries
 from fastmetrics.base.specs import Better
-from fastmetrics.results.heat_maps import HeatMap, draw_heat_maps, heat_map, scale_of
+from fastmetrics.results.heat_maps import HeatMap, heat_map, heat_picture, scale_of
 from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, headline
 from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
 from fastmetrics.stats.significance import least_p
@@ -131,16 +131,13 @@ def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None
     alone = pair.n_only_baseline + pair.n_only_other
     if not alone or not pair.n_paired or pair.delta == 0:
         return None
-    where = f"{pair.metric}{'' if pair.segment is None else f' ({pair.segment})'}, {pair.other} against {pair.baseline}"
-    counts = (
-        f"{pair.n_only_baseline:,} rows with a score of {pair.baseline} alone, {pair.n_only_other:,} of {pair.other}"
-    )
+    where = {"metric": pair.metric, "part": "" if pair.segment is None else f" ({pair.segment})"}
+    where |= {"baseline": pair.baseline, "other": pair.other}
+    reversible = Note("reversible", first=pair.n_only_baseline, second=pair.n_only_other, **where)
     if bounds is None or not all(map(math.isfinite, bounds)):
-        return f"{where}: {counts}; they could reverse Δ"
+        return reversible
     low, high = (_extreme(pair, bounds[0], bounds[1]), _extreme(pair, bounds[1], bounds[0]))
-    if low * high > 0:
-        return None
-    return f"{where}: {counts}; they could reverse Δ, to between {low:+.4f} and {high:+.4f}"
+    return None if low * high > 0 else Note("reversible_to", note=reversible, low=low, high=high)
 
 
 def _extreme(pair: Compared, missing_other: float, missing_baseline: float) -> float:
@@ -263,6 +260,7 @@ def _escaped(text: str) -> str:
 
 
 _NOTED = 8
+_CORRECTED = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
 _OF_FAMILY: Mapping[Family, str] = {
     "main metric": "of {main}",
     "all rows": "of other metrics",
@@ -283,7 +281,7 @@ def verdict_word(better: Better, delta: float) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison(ShownSequence[Compared], of="comparisons"):
+class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
     """Systems compared by each metric; prints as tables; indexed by metric name or position."""
 
     systems: Sequence[str]
@@ -452,68 +450,62 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
     @property
     def notes(self) -> list[str]:
         """How rows were paired, missing scores that could reverse a difference, and the correction of p values."""
-        counts = ", ".join(f"{name} {count:,}" for name, count in self.n_rows.items())
-        notes = [f"{'independent rows' if self.unpaired else f'rows paired by {self.joined_by}'}: {counts}"]
-        notes += [f"{name}: {note}" for name, queries in self.missing_queries.items() for note in queries.notes]
-        of = "" if self.cluster is None else f", clustered by {self.cluster!r}"
-        how = {"holm": "corrected by Holm", "bh": "corrected by Benjamini and Hochberg", "none": "not corrected"}
+        of = "" if self.cluster is None else Note("clustered", column=self.cluster)
+        judged = (pair for pair in self._once if pair.segment is not None and self.verdict(pair) != "–")
+        marks = (Figure.of(pair.metric, p_mark(pair)) for pair in (*self._whole, *judged))
         tests = list(dict.fromkeys(pair.test for pair in self.comparisons))
-        notes += self._intervals(of)
         sizes = self.families
         family = sum(sizes.values())
-        over = f"{family:,} comparison{'s' * (family != 1)}"
+        over = Note("over", n=family)
         if len(sizes) > 1:
-            parts = (f"{size:,} {_OF_FAMILY[name].format(main=self.main)}" for name, size in sizes.items())
-            over = f"the number of comparisons, each group by itself: {', '.join(parts)}"
-        by = f"by the test{'s' * (len(tests) != 1)} {', '.join(tests)}"
-        by = "by Welch's t where the interval is Welch's, else from the interval" if self.unpaired else by
-        notes.append(f"p {by}, {how[self.correction]} for {over}{of}")
-        if family > 1 and self.correction != "none":
-            notes.append(
-                "each interval has its level by itself, not all of them together; detectable is at the corrected level"
+            over = Note(
+                "over_groups", parts=[f"{n:,} {_OF_FAMILY[name].format(main=self.main)}" for name, n in sizes.items()]
             )
-        if self.margin is not None:
-            notes.append(
-                f"equivalent: Δ within ±{self.margin:g} by two one-sided tests; not worse: by less than {self.margin:g}"
-            )
-        notes += self.turned[:_NOTED]
-        notes += [f"{more:,} more verdicts that depend on it"] if (more := len(self.turned) - _NOTED) > 0 else []
-        if self.missing == "worst":
-            uncounted = [name for name, better in self.better.items() if better is None or not self._is_bounded(name)]
-            notes.append("rows that one run alone scores count as the worst score of the other (missing=worst)")
-            notes += [f"left out of {', '.join(uncounted)}, without bounds or a direction"] if uncounted else []
-        elif not self.unpaired:
-            notes += self._turned()
-        notes += self._out_of_reach()
-        notes += few_rows_note(
-            {str(pair.segment) for pair in self._once if pair.segment and least_rows(pair) < FEW_ROWS}
+        by = Note("by_interval") if self.unpaired else Note("by_test" if len(tests) == 1 else "by_tests", tests=tests)
+        uncounted = [name for name, better in self.better.items() if better is None or not self._is_bounded(name)]
+        worst = self.missing == "worst"
+        few = {str(pair.segment) for pair in self._once if pair.segment and least_rows(pair) < FEW_ROWS}
+        undirected = [name for name, better in self.better.items() if better is None]
+        return said(
+            Note(
+                "independent_rows" if self.unpaired else "rows_paired",
+                by=self.joined_by,
+                counts=[f"{name} {count:,}" for name, count in self.n_rows.items()],
+            ),
+            [Note("of_run", run=name, note=note) for name, one in self.missing_queries.items() for note in one.notes],
+            interval_notes((*self.record(), *marks), self.confidence, of),
+            Note("p_values", by=by, how=_CORRECTED[self.correction], over=over, of=of),
+            family > 1 and self.correction != "none" and Note("levels_alone"),
+            self.margin is not None and Note("margin", margin=self.margin),
+            self.turned[:_NOTED],
+            len(self.turned) > _NOTED and Note("more_turned", n=len(self.turned) - _NOTED),
+            worst and Note("missing_worst"),
+            worst and uncounted and Note("missing_uncounted", names=uncounted),
+            not worst and not self.unpaired and self._turned(),
+            self._out_of_reach(),
+            few_rows_note(few),
+            undirected and Note("undirected", names=undirected),
+            self.counted and Note("counted", names=list(self.counted)),
+            list(self.differences),
         )
-        unsaid = [name for name, better in self.better.items() if better is None]
-        notes += [f"neither better nor worse, as no direction is declared: {', '.join(unsaid)}"] if unsaid else []
-        if self.counted:
-            notes.append(
-                f"computed from the counts of all rows, which are swapped for p: "
-                f"{', '.join(self.counted)}; wins, d_z, ranking and other tests do not exist for them"
-            )
-        return [*notes, *self.differences]
+
+    def remarks(self) -> Sequence[str]:
+        """How rows were paired, what could reverse a difference, and how p values are corrected."""
+        return self.notes
 
     def _is_bounded(self, metric: str) -> bool:
         """Whether the worst score of a metric is known."""
         limits = self.bounds.get(metric)
         return limits is not None and math.isfinite(limits[0 if self.better[metric] == "higher" else 1])
 
-    def _intervals(self, of: str = "") -> list[str]:
-        """The kinds of intervals, and the notes on them and on p."""
-        named: list[tuple[str, Any]] = [(pair.metric, pair) for pair in self._once]
-        judged = (pair for pair in self._once if pair.segment is not None and self.verdict(pair) != "–")
-        named += [(pair.metric, p_mark(pair)) for pair in (*self._whole, *judged)]
-        return interval_notes(named, self.confidence, of)
+    def record(self) -> Sequence[Figure]:
+        """The differences of the systems, by the first test."""
+        return [Figure.of(one.metric, one, n=one.n_paired, system=one.other) for one in self._once]
 
     def _turned(self) -> list[str]:
         """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
         notes = [note for pair in self._once if (note := could_turn(pair, self.bounds.get(pair.metric))) is not None]
-        more = len(notes) - _NOTED
-        return [*notes[:_NOTED], *([f"{more:,} more differences that unpaired rows could reverse"] if more > 0 else [])]
+        return said(notes[:_NOTED], len(notes) > _NOTED and Note("more_reversible", n=len(notes) - _NOTED))
 
     def _out_of_reach(self) -> list[str]:
         """The numbers of rows that can have no verdict, since the smallest p that the test can give is not significant.
@@ -526,10 +518,15 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
             p, times = smallest_p(pair, self.resamples), sizes.get(family_of(pair, self.main), 1)
             if p * times > self.alpha:
                 reached.setdefault((pair.test, times), {})[pair.n_clusters or least_rows(pair)] = p
-        what = "clusters" if self.cluster else "rows"
+        unit = "clusters" if self.cluster else "rows"
         return [
-            f"{' to '.join(f'{n:,}' for n in sorted({min(few), max(few)}))} {what}: the smallest possible p of {test} "
-            f"is {min(few.values()):.4g}{f', times {times:,} comparisons' if times > 1 else ''}: no verdict can come"
+            Note(
+                "out_of_reach",
+                rows=f"{' to '.join(f'{n:,}' for n in sorted({min(few), max(few)}))} {unit}",
+                test=test,
+                p=min(few.values()),
+                times=Note("times", n=times) if times > 1 else "",
+            )
             for (test, times), few in reached.items()
         ]
 
@@ -557,51 +554,36 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         The maps of all pairs have one scale of colours, and metrics without a row of both are left out.
         """
         pair = pair or (self.systems[0], self.systems[1])
-        segments = [difference for difference in self if difference.segment is not None]
-        some = [difference for difference in segments if (difference.baseline, difference.other) == pair]
-        scored = {difference.metric for difference in some if difference.n_paired}
+        own = [one for one in self if (one.baseline, one.other) == pair]
+        scored = {one.metric for one in own if one.segment is not None and one.n_paired}
         cells = {
-            (str(difference.segment), difference.metric): (
-                difference.delta,
-                ("+" if difference.delta > 0 else "") + number(difference.delta),
-                difference.n_paired,
-                self.verdict(difference) != "–",
-            )
-            for difference in some
-            if difference.metric in scored
+            (one.segment, one.metric): (one.delta, signed(one.delta), one.n_paired, self.verdict(one) != "–")
+            for one in own
+            if one.segment is not None and one.metric in scored
         }
-        every = [(difference.metric, difference.delta) for difference in segments]
-        decided = {
-            difference.metric
-            for difference in self
-            if (difference.baseline, difference.other) == pair and self.verdict(difference) != "–"
-        }
+        every = [(one.metric, one.delta) for one in self if one.segment is not None]
+        decided = {one.metric for one in own if self.verdict(one) != "–"}
         return heat_map(cells, self.better, self.bounds, every, decided)
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the differences of all systems from the first with intervals, or heat maps of segments.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
+    def picture(self) -> Picture:
+        """The differences of all systems from the first with intervals, or heat maps of segments."""
         baseline, *others = self.systems
-        notes = [] if len(others) < 2 else [f"all are compared with {label(baseline)}, and not with each other"]
+        notes = said(len(others) > 1 and Note("all_with", baseline=label(baseline)))
         heats = {other: heat for other in others if (heat := self.heat_map((baseline, other))) is not None}
         if heats:
-            titles = {f"{label(other)} – {label(baseline)}": heat for other, heat in heats.items()}
-            figure, left = draw_heat_maps(figure, titles, "a verdict")
-            return drawn(figure, [*left, *notes])
-        whole = [change for change in self if change.segment is None and change.baseline == baseline]
+            titles = [f"{label(other)} – {label(baseline)}" if len(heats) > 1 else "" for other in heats]
+            return heat_picture(dict(zip(titles, heats.values(), strict=True)), "a verdict", notes)
+        whole = [change for change in self._whole if change.baseline == baseline]
         metrics = list(dict.fromkeys(change.metric for change in whole))
-        rows = [
-            ForestRow(change.metric, change.other, change.delta, change.low, change.high, self.verdict(change) != "–")
-            for change in whole
-            if change.metric in metrics[:MOST]
-        ]
         title = f"difference of {label(others[0]) if len(others) == 1 else 'each'} from {label(baseline)}"
-        title += f", {self.confidence * 100:g} % intervals; filled: significant"
-        scales = {metric: scale_of(metric, self.bounds) for metric in metrics}
-        figure = forest(figure, rows, title, scales, zero=True)
-        return drawn(figure, [*left_out(metrics, "metrics"), *notes])
+        return Forest(
+            rows=[Figure.of(one.metric, one, system=one.other) for one in whole if one.metric in metrics[:MOST]],
+            scales={metric: scale_of(metric, self.bounds) for metric in metrics},
+            zero=True,
+            hollow={(one.metric, one.other) for one in whole if self.verdict(one) == "–"},
+            title=f"{title}, {self.confidence * 100:g} % intervals; filled: significant",
+            notes=[*left_out(metrics, "metrics"), *notes],
+        )
 
     def to_latex(self) -> str:
         """A table of means by system and metric, with superscript letters of significantly worse systems.
@@ -632,20 +614,15 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
                 beaten.setdefault((pair.other, pair.metric), []).append(pair.baseline)
             elif verdict in ("worse", "lower"):
                 beaten.setdefault((pair.baseline, pair.metric), []).append(pair.other)
-        lacking = [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count]
-        kinds = [(pair.metric, replace(pair, interval_note=None)) for pair in whole]
-        lacking += [
-            f"superscripts: better than these systems, by the test {whole[0].test}, level {self.alpha:g}",
-            *interval_notes(kinds, self.confidence, " of differences"),
-        ]
-        if any(count.endswith("*") for count in rows.values()):
-            lacking.append("* some systems have scores of other rows too")
+        kinds = [row._replace(note=None) for row in self.record() if row.segment is None]
+        notes = said(
+            [f"{name}: {queries.brief}" for name, queries in self.missing_queries.items() if queries.count],
+            Note("superscripts", test=whole[0].test, level=self.alpha),
+            interval_notes(kinds, self.confidence, " of differences"),
+            any(count.endswith("*") for count in rows.values()) and Note("rows_of_others"),
+        )
         metrics = list(dict.fromkeys(pair.metric for pair in whole))
-        return latex_table(self.systems, metrics, means, beaten, rows, self.better, lacking)
-
-    def remarks(self) -> Sequence[str]:
-        """How rows were paired, what could reverse a difference, and how p values are corrected."""
-        return self.notes
+        return latex_table(self.systems, metrics, means, beaten, rows, self.better, notes)
 
     def grids(self) -> list[Grid]:
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
@@ -669,8 +646,8 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
         rankings = [
             lines_of(
                 zip(ranking.systems, ranking.means, ranking.letters, strict=True),
-                *((f"{ranking.metric}, {ranking.n:,} rows of all", "0"), ("mean", "1")),
-                ("group", "2"),
+                *((f"{ranking.metric}, {ranking.n:,} rows of all", "0"), "mean=1"),
+                "group=2",
             )
             for ranking in self.rankings
         ]
@@ -683,10 +660,10 @@ class Comparison(ShownSequence[Compared], of="comparisons"):
 
     def _counts(self, names: Sequence[Any]) -> Grid:
         pairs = {(pair.metric, pair.baseline, pair.other): pair for pair in self._whole}.values()
-        lacking = (("missing base", "n_missing_baseline"), ("missing other", "n_missing_other"))
+        lacking = ("missing base=n_missing_baseline", "missing other=n_missing_other")
         return lines_of(
-            *(pairs, "metric", *names, ("n", "n_paired"), ("only base", "n_only_baseline")),
-            *(("only other", "n_only_other"), *(lacking if self.missing_queries else ())),
+            *(pairs, "metric", *names, "n=n_paired", "only base=n_only_baseline"),
+            *("only other=n_only_other", *(lacking if self.missing_queries else ())),
             *(("won/tied/lost", _won), "d_z", "detectable"),
             labels=3 if names else 1,
         )

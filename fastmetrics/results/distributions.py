@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +12,9 @@ import numpy as np
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import BLOCKS, Grid, ShownMapping, ShownSequence, lines_of, plain
-from fastmetrics.base.drawing import MOST, PALETTE, cells, drawn, label, left_out
+from fastmetrics.base.drawing import MOST, Bars, Picture, Plotted, label, left_out
 from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.specs import Better
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.score_columns import declared_better, declared_bounds
@@ -61,7 +60,7 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
         return [
             lines_of(
                 *(pairs, (head, lambda pair: self._name(pair.a)), ("", lambda pair: self._name(pair.b))),
-                *("n", ("Pearson", "pearson"), ("Spearman", "spearman")),
+                *("n", "Pearson=pearson", "Spearman=spearman"),
             )
             for head, pairs in {"least alike": first, "most alike": last}.items()
             if pairs or head == "least alike"
@@ -69,12 +68,16 @@ class Correlations(ShownSequence[MetricPair], of="pairs"):
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the sign, and the number of omitted pairs."""
-        notes = [f"{self.scores}: {len(self.pairs):,} pairs of metrics, each over the rows with both scores"]
-        if any(way == "lower" for way in self.better.values()):
-            notes.append("(−) lower is better: −1 is full agreement with a metric where higher is better")
-        if constant := sum(math.isnan(pair.agreement) for pair in self.pairs):
-            notes.append(f"{constant:,} pairs are undefined: a score is constant, or there are too few rows")
-        return notes
+        undefined = sum(math.isnan(pair.agreement) for pair in self.pairs)
+        return said(
+            Note("pairs", scores=self.scores, n=len(self.pairs)),
+            "lower" in self.better.values() and Note("lower_is_better"),
+            undefined and Note("undefined_correlations", n=undefined),
+        )
+
+    def record(self) -> Sequence[Figure]:
+        """Spearman's ρ of each pair."""
+        return [Figure(f"{pair.a}, {pair.b}", pair.spearman, n=pair.n) for pair in self.pairs]
 
 
 def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> Correlations:
@@ -136,7 +139,7 @@ _TITLE = 28
 
 
 @dataclass(frozen=True)
-class Histograms(ShownMapping[Histogram], of="metrics"):
+class Histograms(ShownMapping[Histogram], Plotted, of="metrics"):
     """The histogram of each metric, by name; prints one line per metric."""
 
     scores: str
@@ -150,31 +153,24 @@ class Histograms(ShownMapping[Histogram], of="metrics"):
 
     def remarks(self) -> Sequence[str]:
         """The meaning of the blocks."""
-        return [f"{self.scores}: exact counts in {BINS} bins of equal width; · is an empty bin"]
+        return [Note("blocks", scores=self.scores, bins=BINS)]
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: a histogram a metric.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a
-        metric.
-        """
+    def picture(self) -> Picture:
+        """A histogram a metric."""
         some = list(self.metrics.values())[:MOST]
         if not some:
             raise InputError(f"{self.scores}: no scores to draw")
-        figure, places = cells(figure, len(some))
-        for axes, histogram in zip(places, some, strict=True):
-            if histogram.n:
-                widths = np.diff(histogram.edges)
-                axes.bar(histogram.edges[:-1], histogram.counts, widths, align="edge", color=PALETTE[0], linewidth=0)
-            axes.set_title(textwrap.fill(f"{label(histogram.metric)}, n = {histogram.n:,}", _TITLE), fontsize=9)
-        return drawn(figure, left_out(list(self.metrics), "metrics"))
+        panels = {
+            f"{label(one.metric)}, n = {one.n:,}": (one.edges, one.counts) if one.n else ([0.0], []) for one in some
+        }
+        return Bars(panels=panels, notes=left_out(list(self.metrics), "metrics"))
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per metric and bin: its lower and upper edge, and its count."""
         return [
             {"metric": each.metric, "low": low, "high": high, "count": count}
             for each in self.metrics.values()
-            for (low, high), count in zip(itertools.pairwise(each.edges), each.counts, strict=True)
+            for low, high, count in zip(each.edges, each.edges[1:], each.counts, strict=False)
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import islice
 from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, Literal
@@ -18,7 +17,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
 from fastmetrics.base.display import Grid, ShownSequence, inert, interval, lines_of, number, row_count
 from fastmetrics.base.errors import Argument, OptionError
-from fastmetrics.base.notes import NAMES, Note, interval_notes, joined, mark_of
+from fastmetrics.base.notes import NAMES, Figure, Note, interval_notes, joined, mark_of, said
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.base.shared_parameters import Help
@@ -172,10 +171,7 @@ class CheckedRule:
         limits = {self.rule.reading: far + self._reach, self.rule.point: far}
         limits = limits if self.rule.reads_interval else {self.rule.point: far}
         ways = (f"{self.metric}.{name} {self.rule.compare} {sign}{self._number(size)}" for name, size in limits.items())
-        return (
-            f"fails an unchanged system in about {100 * self.false_alarms:.0f} % of such runs; "
-            f"{' or '.join(ways)} in {100 * _SELDOM:.0f} %"
-        )
+        return Note("false_alarms", percent=100 * self.false_alarms, ways=" or ".join(ways), seldom=100 * _SELDOM)
 
     @property
     def crosses(self) -> bool:
@@ -288,41 +284,32 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         verdict = ("verdict", lambda check: "ok" if check.met else "FAILED")
         without = ("no score", lambda check: check.n_worst + check.n_ignored)
         unmet_first = sorted(self.checks, key=lambda check: check.met)
-        return [lines_of(unmet_first, ("rule", "title"), verdict, ("value", "shown"), "n", without)]
+        return [lines_of(unmet_first, "rule=title", verdict, "value=shown", "n", without)]
 
     def remarks(self) -> Sequence[str]:
         """Why rules are not met, how rows without a score count, the intervals, and the notes."""
-        reasons = (f"not met: {check.title}: {check.reason}" for check in self.failures)
-        against = [] if self.baseline is None else [f"changes against {self.baseline}"]
-        return [
-            *_some(reasons),
-            *_some(f"worst for {check.title}: {text}" for check in self.failures if (text := check.places.text)),
-            *against,
-            *_some(dict.fromkeys(text for check in self.checks for text in _unscored(check))),
-            *_some(self._crossed()),
-            *_some(f"{check.title}: {text}" for check in self.checks if (text := check.alarm_advice)),
-            *self._intervals(),
-            *self.notes,
-        ]
-
-    def _crossed(self) -> Iterator[str]:
-        """The rules on means that the rows do not decide."""
-        return (
-            f"{check.title}: the {check.confidence * 100:g} % interval {interval(check.low, check.high)} "
-            f"({NAMES[check.interval]}{'' if check.interval_note is None else f'; {check.interval_note}'}) crosses "
-            f"{check.rule.limit_text}, so these rows do not decide it; {check.metric}."
-            f"{'' if check.rule.figure in (None, 'mean') else f'{check.rule.figure}.'}"
-            f"{'low' if check.rule.compare in ('>', '>=') else 'high'} reads the bound"
-            for check in self.checks
-            if check.crosses
+        failed, checks = self.failures, self.checks
+        return said(
+            _some(Note("not_met", rule=check.title, reason=check.reason) for check in failed),
+            _some(Note("worst_for", rule=check.title, places=text) for check in failed if (text := check.places.text)),
+            self.baseline is not None and Note("changes_against", baseline=self.baseline),
+            _some(dict.fromkeys(text for check in checks for text in _unscored(check))),
+            _some(map(_crossed, (check for check in checks if check.crosses))),
+            _some(Note("of_run", run=check.title, note=text) for check in checks if (text := check.alarm_advice)),
+            self._intervals(),
+            list(self.notes),
         )
+
+    def record(self) -> Sequence[Figure]:
+        """The value of each rule."""
+        return [Figure.of(check.metric, check) for check in self.checks]
 
     def _intervals(self) -> list[str]:
         """The kinds of intervals that are shown."""
-        kinds: dict[float, list[tuple[str, CheckedRule]]] = {}
-        for check in self.checks:
+        kinds: dict[float, list[Figure]] = {}
+        for check, row in zip(self.checks, self.record(), strict=True):
             if check.has_interval:
-                kinds.setdefault(check.confidence, []).append((check.metric, check))
+                kinds.setdefault(check.confidence, []).append(row)
         return [note for level, several in kinds.items() for note in interval_notes(several, level)]
 
     def records(self) -> Sequence[Mapping[str, Any]]:
@@ -369,19 +356,26 @@ def _xml(suite: ElementTree.Element) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def _unscored(check: CheckedRule) -> Iterator[str]:
+def _crossed(check: CheckedRule) -> Note:
+    """That the rows do not decide a rule on a mean."""
+    rule = check.rule
+    figure = "" if rule.figure in (None, "mean") else f"{rule.figure}."
+    reads = f"{check.metric}.{figure}{'low' if rule.compare in ('>', '>=') else 'high'}"
+    note = "" if check.interval_note is None else f"; {check.interval_note}"
+    shown = {"level": check.confidence * 100, "interval": interval(check.low, check.high), "limit": rule.limit_text}
+    return Note("crosses", rule=check.title, kind=NAMES[check.interval] + note, reads=reads, **shown)
+
+
+def _unscored(check: CheckedRule) -> list[str]:
     """How the rows without a score count in a check."""
     where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
-    without = "without a score (failed, or an input is missing)"
-    lacking = "that only the baseline scores" if check.rule.is_change else without
-    if check.n_worst and check.worst is not None:
-        count = f"count{'s' * (check.n_worst == 1)} as {number(check.worst)}; unpaired=ignore leaves them out"
-        yield f"{where}: {row_count(check.n_worst)} {lacking} {count}"
-    if check.n_ignored:
-        yield f"{where}: {row_count(check.n_ignored)} {lacking} {_is(check.n_ignored)} ignored (unpaired=ignore)"
-    if check.n_new:
-        new = row_count(check.n_new)
-        yield f"{where}: {new} that the baseline does not score {_is(check.n_new)} in no change"
+    lacking = Note("baseline_alone" if check.rule.is_change else "without_score")
+    worst = "" if check.worst is None else number(check.worst)
+    return said(
+        check.n_worst and worst and Note("count_as_worst", where=where, n=check.n_worst, lacking=lacking, worst=worst),
+        check.n_ignored and Note("ignored", where=where, n=check.n_ignored, lacking=lacking),
+        check.n_new and Note("new_rows", where=where, n=check.n_new),
+    )
 
 
 def _is(n: int) -> str:
@@ -390,10 +384,8 @@ def _is(n: int) -> str:
 
 def _some(lines: Iterable[str]) -> list[str]:
     """The first lines, and the number of the others."""
-    others = iter(lines)
-    first = list(islice(others, _NOTED))
-    more = sum(1 for _ in others)
-    return [*first, *([f"{more:,} more of this kind"] if more else [])]
+    every = list(lines)
+    return said(every[:_NOTED], len(every) > _NOTED and Note("more_of_kind", n=len(every) - _NOTED))
 
 
 def _plain(text: str) -> str:

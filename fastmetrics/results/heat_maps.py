@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fastmetrics.base.drawing import canvas, label
+from fastmetrics.base.drawing import Cells, Matrices
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.specs import Better
 
 METRICS = 16
@@ -88,31 +89,23 @@ def _cell(cell: tuple[float, str, int, bool] | None, widest: float, better: Bett
     return HeatCell(text, round(3 * sign * delta / widest) if widest else 0, n, marked)
 
 
-def draw_heat_maps(figure: Any, heats: Mapping[str, HeatMap], marked: str) -> tuple[Any, list[str]]:
-    """The figure with the heat maps beside each other, under their titles, with their key and what is left out.
-
-    ``marked`` says what the mark of a cell means.
-    """
+def heat_picture(heats: Mapping[str, HeatMap], marked: str, notes: Sequence[str] = ()) -> Matrices:
+    """Heat maps beside each other, under their titles; ``marked`` says what the mark of a cell means."""
     first = next(iter(heats.values()))
-    widths = 1.1 * len(first.metrics) * len(heats)
-    figure = canvas(figure, 2.4 + widths, 1.2 + 0.28 * max(len(heat.lines) for heat in heats.values()))
-    for axes, (title, heat) in zip(figure.subplots(1, len(heats), squeeze=False)[0], heats.items(), strict=True):
-        same = heat is not first and [name for name, _ in heat.lines] == [name for name, _ in first.lines]
-        _draw(axes, heat, show_segments=not same)
-        axes.set_title(title if len(heats) > 1 else "", fontsize=9)
-    shown = len(first.metrics)
-    cut = [f"the first {shown} of {first.n_metrics} metrics are drawn"] if first.n_metrics > shown else []
-    figure.suptitle(f"purple is better, orange is worse; * {marked}", fontsize=8)
-    return figure, cut
-
-
-def _draw(axes: Any, heat: HeatMap, *, show_segments: bool) -> None:
-    """Segments by metrics; purple is good, orange is bad, grey is neutral; a * marks a significant cell."""
-    levels = np.array([[(cell.level or 0) if cell else 0 for cell in cells] for _, cells in heat.lines], float)
-    axes.imshow(levels, cmap="PuOr", vmin=-_DARKEST, vmax=_DARKEST, aspect="auto")
-    for at, (_, cells) in enumerate(heat.lines):
-        for place, cell in enumerate(cells):
-            if cell is not None:
-                axes.text(place, at, cell.text + "*" * cell.marked, ha="center", va="center", fontsize=8)
-    axes.set_xticks(range(len(heat.metrics)), [label(name) for name in heat.metrics], rotation=30, ha="right")
-    axes.set_yticks(range(len(heat.lines)), [label(name) if show_segments else "" for name, _ in heat.lines])
+    cut = first.n_metrics > len(first.metrics) and Note("drawn", most=METRICS, n=first.n_metrics, what="metrics")
+    return Matrices(
+        panels={
+            title: Cells(
+                rows=[name for name, _ in heat.lines],
+                columns=heat.metrics,
+                texts=[
+                    ["" if one is None else one.text + "*" * one.marked for one in cells] for _, cells in heat.lines
+                ],
+                shades=np.array([[(one.level or 0) if one else 0 for one in cells] for _, cells in heat.lines], float),
+            )
+            for title, heat in heats.items()
+        },
+        colors=("PuOr", -_DARKEST, _DARKEST),
+        title=f"purple is better, orange is worse; * {marked}",
+        notes=said(cut, list(notes)),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -26,9 +26,9 @@ from fastmetrics.base.column_names import (
     distinct,
 )
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers
-from fastmetrics.base.display import Grid, Shown, cell, flat, number
+from fastmetrics.base.display import Grid, Shown, cell, flat, lines_of, number
 from fastmetrics.base.errors import ColumnError, UnknownNameError
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.aligned_scores import align, with_row_ids
@@ -154,86 +154,42 @@ class JudgeReport(Shown):
 
     def grids(self) -> Sequence[Grid]:
         """The judged columns of each judge; then, if any, human labels, means, segments and pairs of judges."""
-        judges = dict.fromkeys(report.judge for report in self.axes)
+        level = f"{self.confidence * 100:g} % intervals"
+
+        def table(having: str, head: str, *columns: str) -> list[Grid]:
+            lines = [(axis, getattr(axis, having)) for axis in self.axes if getattr(axis, having)]
+            return [lines_of(lines, (head, lambda one: self._name(one[0])), *columns)] if lines else []
+
+        quality = (
+            *("rows=n_rows", "scored=n", "mean", "error rate=error_rate"),
+            ("consistency", lambda axis: axis.consistency and axis.consistency.share.value),
+            ("P50 ms", lambda axis: axis.latency and axis.latency.percentiles["p50"]),
+        )
+        judges = dict.fromkeys(axis.judge for axis in self.axes)
+        of_judge = {judge: [axis for axis in self.axes if axis.judge == judge] for judge in judges}
         grids = [
-            Grid((_cut(name), "rows", "scored", "mean", "error rate", "consistency", "P50 ms"), self._quality(name))
-            for name in judges
+            lines_of(axes, (_cut(judge), lambda one: _cut(one.axis)), *quality) for judge, axes in of_judge.items()
         ]
-        people = [(report, report.people) for report in self.axes if report.people is not None]
-        rows = [
-            (self._name(report), number(p.n), *_values(p.accuracy, p.precision, p.recall, p.f1)) for report, p in people
-        ]
-        grids += [Grid(("against people", "n", "accuracy", "precision", "recall", "F1"), rows)] if rows else []
-        rows = [(self._name(report), *_values(p.kappa, p.kappa_quadratic, p.spearman)) for report, p in people]
-        grids += [Grid(("agreement", "kappa", "quadratic kappa", "Spearman"), rows)] if rows else []
-        head = (f"{self.confidence * 100:g} % intervals", "accuracy", "kappa", "Spearman")
-        shown = [(self._name(report), *map(cell, (p.accuracy, p.kappa, p.spearman))) for report, p in people]
-        grids += [Grid(head, shown)] if shown else []
-        grids += [p.confusion.grid(f"{self._name(report)}: label ↓ score →") for report, p in people if p.confusion]
-        rows = [(self._name(report), *_ends(report.powered)) for report in self.axes if report.powered is not None]
-        grids += [Grid(("mean label", "powered", "low", "high", "plain", "low", "high"), rows)] if rows else []
-        rows = [
-            (self._name(report), _cut(s.segment), number(s.n), number(s.mean))
-            for report in self.axes
-            for s in report.segments
-        ]
-        grids += [Grid(("by segment", "segment", "n", "mean"), rows)] if rows else []
-        grids += [*self._orders(), *self._decisions()]
-        rows = [
-            (
-                _cut(p.axis),
-                f"{_short(p.first)} / {_short(p.second)}",
-                number(p.n),
-                *_values(p.kappa, p.alpha_interval, p.spearman),
-            )
-            for p in self.pairs
-        ]
-        return [
-            *grids,
-            *([Grid(("between judges", "judges", "n", "kappa", "alpha", "Spearman"), rows)] if rows else []),
-        ]
-
-    def _orders(self) -> list[Grid]:
-        """Win rates over both orders."""
-        rows = [
-            (
-                self._name(report),
-                number(o.n),
-                *(number(end) for end in (o.win_rate.value, o.win_rate.low, o.win_rate.high)),
-                number(o.flips.value),
-                number(o.first_place.value),
-            )
-            for report in self.axes
-            if (o := report.orders) is not None
-        ]
-        return [Grid(("both orders", "n", "wins", "low", "high", "flips", "first"), rows)] if rows else []
-
-    def _decisions(self) -> list[Grid]:
-        """Confusion tables of decisions."""
-        rows = [
-            (
-                self._name(report),
-                *map(number, (d.tp, d.fp, d.fn, d.tn, d.n_left_out)),
-            )
-            for report in self.axes
-            if (d := report.decisions) is not None
-        ]
-        return [Grid(("decisions", "tp", "fp", "fn", "tn", "left out"), rows)] if rows else []
-
-    def _quality(self, judge: str) -> list[tuple[str, ...]]:
-        return [
-            (
-                _cut(report.axis),
-                number(report.n_rows),
-                number(report.n),
-                number(report.mean),
-                number(report.error_rate),
-                number(math.nan if report.consistency is None else report.consistency.share.value),
-                number(math.nan if report.latency is None else report.latency.percentiles["p50"]),
-            )
-            for report in self.axes
-            if report.judge == judge
-        ]
+        figures: tuple[str, ...]
+        figures = ("accuracy=1.accuracy.value", "precision=1.precision.value", "recall=1.recall.value", "F1=1.f1.value")
+        grids += table("people", "against people", "n=1.n", *figures)
+        figures = ("kappa=1.kappa.value", "quadratic kappa=1.kappa_quadratic.value", "Spearman=1.spearman.value")
+        grids += table("people", "agreement", *figures)
+        grids += table("people", level, "accuracy=1.accuracy", "kappa=1.kappa", "Spearman=1.spearman")
+        confusions = [(axis, axis.people.confusion) for axis in self.axes if axis.people and axis.people.confusion]
+        grids += [confusion.grid(f"{self._name(axis)}: label ↓ score →") for axis, confusion in confusions]
+        figures = ("powered=1.powered.value", "low=1.powered.low", "high=1.powered.high", "plain=1.plain.value")
+        grids += table("powered", "mean label", *figures, "low=1.plain.low", "high=1.plain.high")
+        parts = [(axis, part) for axis in self.axes for part in axis.segments]
+        name = (("by segment", lambda one: self._name(one[0])), ("segment", lambda one: _cut(one[1].segment)))
+        grids += [lines_of(parts, *name, "n=1.n", "mean=1.mean")] if parts else []
+        figures = ("n=1.n", "wins=1.win_rate.value", "low=1.win_rate.low", "high=1.win_rate.high")
+        grids += table("orders", "both orders", *figures, "flips=1.flips.value", "first=1.first_place.value")
+        grids += table("decisions", "decisions", "tp=1.tp", "fp=1.fp", "fn=1.fn", "tn=1.tn", "left out=1.n_left_out")
+        figures = ("n", "kappa=kappa.value", "alpha=alpha_interval.value", "Spearman=spearman.value")
+        both = ("judges", lambda pair: f"{_short(pair.first)} / {_short(pair.second)}")
+        head = ("between judges", lambda pair: _cut(pair.axis))
+        return [*grids, *([lines_of(self.pairs, head, both, *figures)] if self.pairs else [])]
 
     def _name(self, report: AxisReport) -> str:
         several = len({axis.judge for axis in self.axes}) > 1
@@ -242,54 +198,49 @@ class JudgeReport(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
-        lacking = [report for report in self.axes if report.length_spearman is None]
-        of = "" if len(lacking) == len(self.axes) else f" ({', '.join(self._whole_name(report) for report in lacking)})"
-        keep = f"no correlation with the length of the answer: judge with --keep answer for it{of}"
-        notes = [*interval_notes(self._intervals(), self.confidence), *([keep] if lacking else []), *self.notes]
-        return [*[line for report in self.axes for line in self._lines(report)], *notes]
+        lacking = [self._whole_name(report) for report in self.axes if report.length_spearman is None]
+        of = f" ({', '.join(lacking)})" if len(lacking) < len(self.axes) else ""
+        return said(
+            [line for report in self.axes for line in self._lines(report)],
+            interval_notes(self.record(), self.confidence),
+            lacking and Note("no_length", of=of),
+            list(self.notes),
+        )
 
     def _whole_name(self, report: AxisReport) -> str:
         several = len({axis.judge for axis in self.axes}) > 1
         return f"{report.judge}: {report.axis}" if several else report.axis
 
-    def _intervals(self) -> Iterator[tuple[str, Any]]:
-        """The figures of the printed intervals."""
+    def record(self) -> Sequence[Figure]:
+        """The figures of each judged column that are shown with intervals."""
+        shown: list[tuple[AxisReport, str, Any]] = []
         for report in self.axes:
+            people, powered, orders = report.people, report.powered, report.orders
             if report.consistency is not None:
-                yield "consistency", report.consistency.share
-            for figure, label in (("accuracy", "accuracy"), ("kappa", "kappa"), ("spearman", "Spearman")):
-                yield label, None if report.people is None else getattr(report.people, figure)
-            if report.powered:
-                yield from (("powered", report.powered.powered), ("plain", report.powered.plain))
-            yield "wins", None if report.orders is None else report.orders.win_rate
+                shown.append((report, "consistency", report.consistency.share))
+            if people is not None:
+                named = {"accuracy": people.accuracy, "kappa": people.kappa, "Spearman": people.spearman}
+                shown += [(report, name, one) for name, one in named.items()]
+            if powered:
+                shown += [(report, "powered", powered.powered), (report, "plain", powered.plain)]
+            shown += [] if orders is None else [(report, "wins", orders.win_rate)]
+        return [Figure.of(name, one, system=self._whole_name(report), n=report.n) for report, name, one in shown]
 
     def _lines(self, report: AxisReport) -> list[str]:
-        counts = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
-        lines = [f"{self._whole_name(report)}: {counts}"]
-        if report.consistency is not None:
-            share = f"{number(report.consistency.share.value)} {cell(report.consistency.share)}"
-            lines.append(
-                f"  {report.consistency.reading} over {report.consistency.n:,} repeated rows: consistency {share}"
-            )
-        if report.orders is not None:
-            lines.append(f"  wins are those of {report.systems[0]} over {report.systems[1]}")
-        if report.orders is not None and report.orders.n_identical:
-            lines.append(f"  {report.orders.n_identical:,} pairs of identical answers: ties, left out of the flips")
-        if report.length_spearman is not None:
-            lines.append(f"  rank correlation with the length of the answer: {number(report.length_spearman)}")
-        if report.prompt_tokens is not None and report.completion_tokens is not None:
-            cost = "" if report.cost is None else f", cost {report.cost:,.4g} by the table of prices"
-            lines.append(f"  {report.prompt_tokens:,} + {report.completion_tokens:,} tokens{cost}")
-        return lines
-
-
-def _values(*estimates: Estimate) -> list[str]:
-    return [number(estimate.value) for estimate in estimates]
-
-
-def _ends(estimate: PoweredMean) -> list[str]:
-    both = (estimate.powered, estimate.plain)
-    return [number(value) for mean in both for value in (mean.value, mean.low, mean.high)]
+        counts = [f"{count:,} {status}" for status, count in report.statuses.items()]
+        own, orders = report.consistency, report.orders
+        share = "" if own is None else f"{number(own.share.value)} {cell(own.share)}"
+        length = report.length_spearman
+        tokens = report.prompt_tokens is not None and report.completion_tokens is not None
+        cost = "" if report.cost is None else Note("cost", cost=report.cost)
+        return said(
+            Note("of_run", run=self._whole_name(report), note=", ".join(counts)),
+            own and Note("consistent", reading=own.reading, n=own.n, share=share),
+            orders and Note("wins_of", first=report.systems[0], second=report.systems[1]),
+            orders and orders.n_identical and Note("identical_answers", n=orders.n_identical),
+            length is not None and Note("with_length", figure=number(length)),
+            tokens and Note("tokens", read=report.prompt_tokens, written=report.completion_tokens, cost=cost),
+        )
 
 
 def _short(judge: str) -> str:

@@ -14,7 +14,7 @@ from fastmetrics.base.arrays import Ints, rounding_error
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, cell, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.base.notes import interval_notes, mark_of
+from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Real, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import AlignedScores, align
@@ -197,24 +197,39 @@ class PowerReport(ShownSequence[PowerPlan], of="plans"):
         ends = ("from pilot", lambda plan: _ends(plan) + mark_of(plan.note))
         within = ("within σ²/K", lambda plan: (plan.within_baseline + plan.within_other) / plan.repeats)
         columns = (
-            ("Δ", "delta"),
-            ("answers K", "repeats"),
-            ("questions", "n"),
+            "Δ=delta",
+            "answers K=repeats",
+            "questions=n",
             ends,
-            ("between ω²", "between"),
+            "between ω²=between",
             within,
         )
         return [lines_of(self.plans, "metric", *columns)]
 
     def remarks(self) -> Sequence[str]:
         """What is shown by which test, where the variances come from, and the notes on them."""
-        shown = f"Δ is detected with power {self.power:g} by a paired, two-sided test at level {self.aim.level:.3g}"
-        if self.aim.equivalent:
-            shown = f"equivalence within ±Δ is shown with power {self.power:g} at level {self.aim.level:.3g} if Δ is 0"
-        notes = interval_notes(((plan.metric, plan.note) for plan in self.plans), self.confidence)
         what = "questions" if self.planned == "n" else "Δ"
-        ends = f"from pilot: {what} at the ends of the {self.confidence * 100:g} % interval of the variance"
-        return [shown, *self.notes, *([ends] if any(plan.high is not None for plan in self.plans) else []), *notes]
+        piloted = any(plan.high is not None for plan in self.plans)
+        return said(
+            Note("equivalence" if self.aim.equivalent else "detected", power=self.power, level=self.aim.level),
+            self.notes,
+            piloted and Note("from_pilot", what=what, level=self.confidence * 100),
+            interval_notes(self.record(), self.confidence),
+        )
+
+    def record(self) -> Sequence[Figure]:
+        """The questions of each plan, or the difference that they detect, with the ends from the pilot."""
+        of = "n" if self.planned == "n" else "delta"
+        return [
+            Figure(
+                plan.metric, _number(getattr(plan, of)), _number(plan.low), _number(plan.high), note=plan.note, n=plan.n
+            )
+            for plan in self.plans
+        ]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _ends(plan: PowerPlan) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
 from fastmetrics.base.errors import ColumnError, InputError
+from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.results.aligned_scores import align, by_position, units_of
 from fastmetrics.results.opening_scores import are_several, open_runs
 from fastmetrics.results.score_table import ScoreTable
@@ -122,9 +123,9 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         kinds = ("both", "first", "second", "neither")
         columns = [(name, shares(f"only_{name}" if name in ("first", "second") else name)) for name in kinds]
         figures = ("figures", lambda one: f"{one.first}, {one.second}")
-        paired = lines_of(self.paired, ("paired", "run"), figures, *columns, ("rows", "n"), labels=2)
-        rows = (("abstained", "abstained"), ("rows", "n_abstained"), ("answered", "answered"), ("rows", "n_answered"))
-        costs = lines_of(self.abstentions, ("paired", "run"), "figure", *rows, labels=2)
+        paired = lines_of(self.paired, "paired=run", figures, *columns, "rows=n", labels=2)
+        rows = ("abstained", "rows=n_abstained", "answered", "rows=n_answered")
+        costs = lines_of(self.abstentions, "paired=run", "figure", *rows, labels=2)
         return [grid for grid in (paired, costs) if grid.rows]
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
@@ -146,20 +147,28 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         }
         described = [f"{name} = {' or '.join(sources)}" for name, sources in behind.items() if sources]
         absent = [
-            f"{name} needs {_COLUMNS[name][-1].partition('.')[0]}" for name, sources in behind.items() if not sources
+            Note("needs_metric", name=name, metric=_COLUMNS[name][-1].partition(".")[0])
+            for name in behind
+            if not behind[name]
         ]
-        filled = ", ".join(described)
         some = [
-            f"{name} {row.scored[name]:,} of {row.n:,} ({row.run})"
-            for row in self.rows
-            for name in row.scored
-            if row.scored[name] < row.n
+            f"{name} {n:,} of {row.n:,} ({row.run})" for row in self.rows for name, n in row.scored.items() if n < row.n
         ]
-        high = ", ".join(f"{name} {least:g}" for name, least in HIGH.items())
-        paired = [f"paired: shares of the rows that are high in both figures or in one, from {high} on"]
-        starred = [f"* over the rows with a score: {', '.join(some)}"] if some else []
-        missing = [f"not scored: {', '.join(absent)}; the suite primary has all"] if absent else []
-        return [*self.notes, *starred, filled, *missing, *(paired if self.paired else [])]
+        return said(
+            self.notes,
+            some and Note("over_scored", names=some),
+            ", ".join(described),
+            absent and Note("not_scored", names=absent),
+            self.paired and Note("paired_shares", high=[f"{name} {least:g}" for name, least in HIGH.items()]),
+        )
+
+    def record(self) -> Sequence[Figure]:
+        """The figures of each run."""
+        return [
+            Figure(name, value, n=row.scored.get(name, row.n), system=row.run)
+            for row in self.rows
+            for name, value in row.figures.items()
+        ]
 
     def to_arrow(self) -> pa.Table:
         """One row per run: ``run``, ``N`` and a column for each figure, null where the run has none."""

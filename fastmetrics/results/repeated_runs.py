@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, ShownSequence, flat, lines_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.options import Real, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.aligned_scores import units_of
@@ -79,33 +79,39 @@ class RepeatReport(ShownSequence[RepeatedMetric], of="metrics"):
 
     def grids(self) -> list[Grid]:
         """Means and variances, then pass@k and pass^k."""
-        mean = (("mean", "mean.value"), ("interval", "mean"), ("questions", "n_questions"))
+        mean = ("mean=mean.value", "interval=mean", "questions=n_questions")
         rates = [(metric.metric, rate) for metric in self.metrics for rate in metric.passes]
         passes = (
-            *(("metric", "0"), ("k", lambda one: str(one[1].k))),
-            *(("pass@k", "1.pass_at_k.value"), ("interval", "1.pass_at_k")),
-            *(("pass^k", "1.pass_hat_k.value"), ("interval", "1.pass_hat_k")),
-            ("questions", "1.n_questions"),
+            *("metric=0", ("k", lambda one: str(one[1].k))),
+            *("pass@k=1.pass_at_k.value", "interval=1.pass_at_k"),
+            *("pass^k=1.pass_hat_k.value", "interval=1.pass_hat_k"),
+            "questions=1.n_questions",
         )
         grid = lines_of(self.metrics, "metric", *mean, "between", "within")
         return [grid, *([lines_of(rates, *passes)] if rates else [])]
 
     def remarks(self) -> Sequence[str]:
         """The number of answers, missing scores, and the kind of intervals."""
-        notes = [self.answers, "between: the variance of the questions' true means; within: of one answer"]
-        notes += interval_notes(self._intervals(), self.confidence, " over questions")
         missing = sum(metric.n_missing for metric in self.metrics)
-        notes += [f"{missing:,} missing scores are left out of their questions' means"] if missing else []
-        if self.threshold is not None:
-            notes.append(f"an answer is correct from a score of {self.threshold:g}")
-        return notes
+        return said(
+            self.answers,
+            Note("variances"),
+            interval_notes(self.record(), self.confidence, " over questions"),
+            missing and Note("missing_scores", n=missing),
+            self.threshold is not None and Note("correct_from", score=self.threshold),
+        )
 
-    def _intervals(self) -> Iterator[tuple[str, Estimate]]:
+    def record(self) -> Sequence[Figure]:
+        """The mean of each metric, and its rates of passes."""
+        rows = []
         for metric in self.metrics:
-            yield metric.metric, metric.mean
+            rows.append(Figure.of(metric.metric, metric.mean, n=metric.n_questions))
             for rate in metric.passes:
-                yield f"{metric.metric} pass@{rate.k}", rate.pass_at_k
-                yield f"{metric.metric} pass^{rate.k}", rate.pass_hat_k
+                both = (("@", rate.pass_at_k), ("^", rate.pass_hat_k))
+                rows += [
+                    Figure.of(f"{metric.metric} pass{sign}{rate.k}", one, n=rate.n_questions) for sign, one in both
+                ]
+        return rows
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per metric and ``k`` (none without passes)."""

@@ -19,6 +19,7 @@ from fastmetrics.base.column_names import roles
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import SegmentName, number
 from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.specs import Better
 from fastmetrics.stats.fingerprints import text_hashes
 
@@ -258,8 +259,7 @@ def few_rows_note(segments: Collection[str]) -> list[str]:
     >>> few_rows_note({"language=en", "language=ru"}), few_rows_note([])
     (['* fewer than 30 rows: 2 segments'], [])
     """
-    many = len(segments)
-    return [f"* fewer than {FEW_ROWS} rows: {many:,} segment{'s' * (many != 1)}"] if many else []
+    return said(segments and Note("few_rows", least=FEW_ROWS, n=len(segments)))
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import roles
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, sparkline
-from fastmetrics.base.drawing import PALETTE, canvas, drawn, label
+from fastmetrics.base.drawing import Curves, Picture, Plotted, label
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
-from fastmetrics.base.notes import interval_notes
+from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.options import LimitedText, argument
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
@@ -221,7 +221,7 @@ class TrendPoint:
 
 
 @dataclass(frozen=True)
-class Trend(ShownSequence[TrendPoint], of="runs"):
+class Trend(ShownSequence[TrendPoint], Plotted, of="runs"):
     """A metric over runs; prints as a table with the intervals drawn to scale."""
 
     metric: str
@@ -238,29 +238,21 @@ class Trend(ShownSequence[TrendPoint], of="runs"):
 
     def remarks(self) -> Sequence[str]:
         """The kind of intervals, and the runs with different rows."""
-        notes = interval_notes(((run.name or run.file, run) for run in self.runs), self.confidence)
-        line = sparkline(run.mean for run in self.runs)
-        notes += [f"means from the first run to the last: {line}"] if len(self) > 1 else []
-        marked = any(run.other_rows for run in self.runs)
-        return [*notes, *(["* other rows than in the previous run, so the questions differ"] * marked)]
-
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the mean over the runs, with its intervals; * marks other rows than before.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
-        figure = canvas(figure, 6.0, 3.0)
-        axes = figure.add_subplot()
-        places = np.arange(len(self))
-        means, low, high = (
-            np.array([getattr(point, name) for point in self], float) for name in ("mean", "low", "high")
+        return said(
+            interval_notes(self.record(), self.confidence),
+            len(self) > 1 and Note("first_to_last", line=sparkline(run.mean for run in self.runs)),
+            any(run.other_rows for run in self.runs) and Note("other_rows"),
         )
-        axes.fill_between(places, low, high, color=PALETTE[4], alpha=0.4, linewidth=0)
-        axes.plot(places, means, "o-", color=PALETTE[0], markersize=4)
-        names = [label(_name(point)) for point in self]
-        axes.set_xticks(places, names, rotation=30, ha="right")
-        axes.set_ylabel(label(self.metric))
-        return drawn(figure)
+
+    def record(self) -> Sequence[Figure]:
+        """The mean of each run."""
+        return [Figure.of(run.name or run.file, run) for run in self.runs]
+
+    def picture(self) -> Picture:
+        """The mean over the runs, with its intervals; * marks other rows than before."""
+        values = (np.array([getattr(point, name) for point in self], float) for name in ("mean", "low", "high"))
+        curves = {"": (np.arange(len(self)), *values)}
+        return Curves(curves=curves, axis_names=("", label(self.metric)), names=list(map(_name, self)))
 
 
 def _name(run: TrendPoint) -> str:

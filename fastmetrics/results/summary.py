@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,9 @@ import pyarrow as pa
 from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.display import Grid, ShownMapping, lines_of, number, plain
-from fastmetrics.base.drawing import MOST, ForestRow, drawn, forest, left_out
+from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
 from fastmetrics.base.errors import OptionError
+from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.options import by_name
 from fastmetrics.base.score_metadata import (
     BatchSums,
@@ -105,7 +107,7 @@ def _figures(metric: MetricSummary) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Summary(ShownMapping[MetricSummary], of="metrics"):
+class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
     """The figures of each metric, by name; prints as a table."""
 
     n_rows: int
@@ -170,21 +172,25 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
         rows = [{"metric": name, **_figures(metric)} for name, metric in self.metrics.items()]
         return [*rows, *({"metric": name, "corpus": value} for name, value in self.corpus.items())]
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the means; ``summarize_by`` has their intervals and segments.
+    def record(self) -> Sequence[Figure]:
+        """The mean of each metric, and the corpus metrics."""
+        return [*super().record(), *itertools.starmap(Figure, self.corpus.items())]
 
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
-        some = list(self.metrics.items())[:MOST]
-        bounds = declared_bounds([name for name, _ in some], {})
-        named = {f"{name}, n = {metric.n:,}": (name, metric.mean) for name, metric in some}
-        rows = [ForestRow(title, "", mean, mean, mean) for title, (_, mean) in named.items()]
-        scales = {title: scale_of(name, bounds) for title, (name, _) in named.items()}
-        return drawn(forest(figure, rows, "means", scales), left_out(list(self.metrics), "metrics"))
+    def picture(self) -> Picture:
+        """The means; ``summarize_by`` has their intervals and segments."""
+        bounds = declared_bounds(self.metrics, {})
+        named = {name: f"{name}, n = {metric.n:,}" for name, metric in self.metrics.items()}
+        rows = self.record()[:MOST]
+        return Forest(
+            rows=[row._replace(figure=named[row.figure], low=row.value, high=row.value) for row in rows],
+            scales={title: scale_of(name, bounds) for name, title in named.items()},
+            title="means",
+            notes=left_out(list(named), "metrics"),
+        )
 
     def remarks(self) -> Sequence[str]:
         """The notes, and the columns that were read."""
-        return [*self.notes, *([f"read: {', '.join(map(self._column_text, self.columns))}"] if self.columns else [])]
+        return said(self.notes, self.columns and Note("read", columns=list(map(self._column_text, self.columns))))
 
     def _column_text(self, column: str) -> str:
         """``reference = gold (not target)``: a column, its name in the table, and the ignored alternatives."""
@@ -197,9 +203,9 @@ class Summary(ShownMapping[MetricSummary], of="metrics"):
         counts = {"n_missing": "missing", "n_undefined": "undef.", "n_unread": "unread", "n_error": "error"}
         shown = [(title, key) for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())]
         columns = [(title, f"1.{key}") for title, key in [*zip(_FIGURES, _FIGURES, strict=True), ("n", "n"), *shown]]
-        grid = lines_of(self.metrics.items(), ("metric", "0"), *columns)
-        of = (("of", "2"),) if any(flat for *_, flat in self.further) else ()
-        return [grid, *([lines_of(self.further, ("figure", "0"), ("value", "1"), *of)] if self.further else [])]
+        grid = lines_of(self.metrics.items(), "metric=0", *columns)
+        of = ("of=2",) if any(flat for *_, flat in self.further) else ()
+        return [grid, *([lines_of(self.further, "figure=0", "value=1", *of)] if self.further else [])]
 
     @property
     def further(self) -> list[tuple[str, float, str]]:
@@ -448,12 +454,7 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
         """All metrics of the runs: row metrics, then corpus metrics."""
         summaries = self.summaries.values()
         return list(
-            dict.fromkeys(
-                [
-                    *(n for summary in summaries for n in summary.metrics),
-                    *(n for summary in summaries for n in summary.corpus),
-                ]
-            )
+            dict.fromkeys(name for kind in ("metrics", "corpus") for one in summaries for name in getattr(one, kind))
         )
 
     def _cell(self, run: str, metric: str) -> str:
@@ -475,13 +476,14 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
 
     def remarks(self) -> Sequence[str]:
         """The names of numbered runs, and the meaning of the star."""
-        names = list(self.summaries)
-        numbered = any(len(name) > _WIDE for name in names)
-        notes = [f"{place}: {name}" for place, name in enumerate(names, 1)] if numbered else []
-        starred = any(
-            metric.n < summary.n_rows for summary in self.summaries.values() for metric in summary.metrics.values()
-        )
-        return [*notes, *(["* mean over some rows: the other rows have no score"] * starred)]
+        summaries = self.summaries.values()
+        numbered = enumerate(self.summaries, 1) if any(len(name) > _WIDE for name in self.summaries) else ()
+        starred = any(metric.n < one.n_rows for one in summaries for metric in one.metrics.values())
+        return said([Note("numbered", n=n, name=name) for n, name in numbered], starred and Note("some_rows"))
+
+    def record(self) -> Sequence[Figure]:
+        """The means of each run."""
+        return [row._replace(system=name) for name, one in self.summaries.items() for row in one.record()]
 
     def to_arrow(self) -> pa.Table:
         """The tables of the summaries one below the other, with the name of the run."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints
+from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
-from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, number
+from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, columns_of, lines_of, number
 from fastmetrics.base.display import interval as interval_of
-from fastmetrics.base.drawing import MOST, PALETTE, canvas, drawn, label, left_out
+from fastmetrics.base.drawing import MOST, Curves, label, left_out, plotted
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
-from fastmetrics.base.notes import interval_notes, mark_of
+from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Choice, Real, argument, by_name, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
@@ -174,10 +174,7 @@ def validate(
 
 def reversal_note(metric: str, better: Better, figure: str, label: str) -> str:
     """The note on labels of which the best metric says the opposite of what its direction promises."""
-    return (
-        f"labels look reversed: {better} is better of {metric}, but {figure}; if low values of {label!r} are good, "
-        f"state it (better: {label}=lower)"
-    )
+    return Note("reversed", metric=metric, better=better, figure=figure, label=label)
 
 
 def _measure(positive: float | None) -> str:
@@ -362,49 +359,51 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
     @property
     def notes(self) -> list[str]:
         """How the tables were paired, missing rows, and the definition of positive."""
-        notes = [f"{self.n_rows:,} rows paired by {self.joined_by}; label {self.label!r}"]
-        counts = {
-            "without a label": self.n_no_label,
-            "only in the scores": self.n_only_scores,
-            "only in the labels": self.n_only_labels,
-        }
-        notes += [f"{count:,} rows {what}" for what, count in counts.items() if count]
-        of = "" if self.n_clusters is None else f" over {self.n_clusters:,} groups of {self.cluster!r}"
-        notes += interval_notes(self._intervals(), self.confidence, of)
-        if self.positive is None:
-            notes.append(
-                "the label is graded: AUC and threshold need the lowest positive label: positive=4 (--positive 4)"
-            )
-        else:
-            notes.append(
-                f"labels of at least {self.positive:g} are positive; a threshold chosen on these rows is optimistic"
-            )
-            low = ", ".join(name for name, metric in self.metrics.items() if metric.opposed)
-            notes += [f"low scores count as positive, by the declared directions: {low}"] if low else []
+        of = "" if self.n_clusters is None else Note("over_groups_of", n=self.n_clusters, column=self.cluster)
+        low = [name for name, metric in self.metrics.items() if metric.opposed]
+        binary = self.positive is not None
         promised = {
             name: promise_note(name, replace(one, cut=0.0))
             for m in self.metrics.values()
             for name, one in m.thresholds.items()
         }
-        together = f"; of all {len(self.metrics)} metrics together" if len(self.metrics) > 1 else ""
-        notes += [f"{note}{together}" for note in promised.values()]
-        notes += observed_note({name: one for m in self.metrics.values() for name, one in m.thresholds.items()})
-        if self.best is not None:
-            choice = f"the strongest of {self.best.n_metrics:,} metrics: {self.best.metric}, {self.best.figure}"
-            beyond = "" if self.best.beyond_chance else "; none of them is shown to rank better than chance"
-            notes.append(f"{choice}, an interval that allows for the choice{beyond}")
-        if self.best is not None and self.looks_reversed:
-            better = self.metrics[self.best.metric].better
-            notes.append(reversal_note(self.best.metric, better, f"it has {self.best.figure}", self.label))
-        return [*notes, *self.left_out]
+        together = len(self.metrics) > 1
+        best, better = self.best, None if self.best is None else self.metrics[self.best.metric].better
+        return said(
+            Note("labels_paired", n=self.n_rows, by=self.joined_by, label=self.label),
+            self.n_no_label and Note("rows_no_label", n=self.n_no_label),
+            self.n_only_scores and Note("only_in_scores", n=self.n_only_scores),
+            self.n_only_labels and Note("only_in_labels", n=self.n_only_labels),
+            interval_notes(self.record(), self.confidence, of),
+            Note("positive_from", positive=self.positive) if binary else Note("graded"),
+            binary and low and Note("low_is_positive", names=low),
+            [Note("together", note=note, n=len(self.metrics)) if together else note for note in promised.values()],
+            observed_note({name: one for m in self.metrics.values() for name, one in m.thresholds.items()}),
+            best
+            and Note(
+                "strongest",
+                n=best.n_metrics,
+                metric=best.metric,
+                figure=best.figure,
+                beyond="" if best.beyond_chance else Note("no_better"),
+            ),
+            best and self.looks_reversed and reversal_note(best.metric, better, f"it has {best.figure}", self.label),
+            list(self.left_out),
+        )
 
-    def _intervals(self) -> Iterator[tuple[str, Any]]:
-        """The figures of the printed intervals."""
-        for metric in self.metrics.values():
-            yield from ((name, getattr(metric, name)) for name in self._shown())
-        for raters in self._agreements():
-            for _, _, name, figure in _figures_of(raters):
-                yield name.replace("_", " "), figure
+    def remarks(self) -> Sequence[str]:
+        """The notes."""
+        return self.notes
+
+    def record(self) -> Sequence[Figure]:
+        """The figures of each metric, and the agreement of raters."""
+        figures = [
+            Figure.of(figure, getattr(metric, figure), n=metric.n, system=name)
+            for name, metric in self.metrics.items()
+            for figure in self._shown()
+        ]
+        agreed = [one for raters in self._agreements() for one in _figures_of(raters)]
+        return [*figures, *(Figure.of(name.replace("_", " "), one, n=n, system=both) for both, n, name, one in agreed)]
 
     def _shown(self) -> list[str]:
         return [name for name in _ESTIMATES if self.positive is not None or name not in ("auc", "f1")]
@@ -438,78 +437,72 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         for name in names:
             if name not in self.metrics:
                 raise UnknownNameError.of("metric", name, list(self.metrics))
-        figure = canvas(figure, 4.6, 4.4)
-        try:
-            from sklearn import calibration
-            from sklearn import metrics as curves
-        except ImportError as error:
-            raise MissingExtraError.of("scikit-learn", "plot") from error
-        axes = figure.add_subplot()
-        axes.set_prop_cycle(color=PALETTE)
+        found: dict[str, tuple[Any, ...]] = {}
         for name in names[:MOST]:
             scores, truth, _ = labels.of_both(scored.column(name))
-            is_positive = truth >= self.positive
-            if not 0 < is_positive.sum() < len(is_positive):
-                continue
-            how: dict[str, Any] = {"name": label(name), "ax": axes}
-            if kind == "calibration":
-                if scores.min() >= 0 and scores.max() <= 1:
-                    scores = 1 - scores if self.metrics[name].opposed else scores
-                    calibration.CalibrationDisplay.from_predictions(
-                        is_positive, scores, n_bins=10, strategy="quantile", **how
-                    )
-                continue
-            scores = -scores if self.metrics[name].opposed else scores
-            display = curves.RocCurveDisplay if kind == "roc" else curves.PrecisionRecallDisplay
-            display.from_predictions(is_positive, scores, **how)
-        if not axes.lines:
+            curve = _curve(kind, scores, truth >= self.positive, opposed=self.metrics[name].opposed)
+            found |= {} if curve is None else {label(name) + curve[0]: curve[1:]}
+        if not found:
             raise InputError(f"no metric has a curve of {kind}: it needs scores beside labels of both classes")
-        return drawn(figure, left_out(names, "metrics"))
+        axes = {"roc": ("false positive rate", "true positive rate"), "precision-recall": ("recall", "precision")}
+        calibrated: dict[str, Any] = {"lines": {"axline": {"xy1": (0, 0), "slope": 1}}, "marker": "o"}
+        picture = Curves(
+            curves=found,
+            axis_names=axes.get(kind, ("mean score", "share of positive labels")),
+            notes=left_out(names, "metrics"),
+            **(calibrated if kind == "calibration" else {"marker": ""}),
+        )
+        return plotted(picture, figure)
 
-    def to_arrow(self) -> pa.Table:
+    def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision."""
-        rows = []
-        for name, metric in self.metrics.items():
-            row = {key: getattr(metric, key) for key in ("n", "n_no_score", "better", "opposed")} | {"metric": name}
-            for figure in _ESTIMATES:
-                estimate = getattr(metric, figure)
-                row |= {figure: estimate.value, f"{figure}_low": estimate.low, f"{figure}_high": estimate.high}
-                row[f"{figure}_interval"] = estimate.interval
-            rows.append(row | asdict(metric.decision))
-        names = [f"{figure}{end}" for figure in _ESTIMATES for end in ("", "_low", "_high")]
-        types = [("metric", pa.string()), ("n", pa.int64()), ("n_no_score", pa.int64())]
-        types += [("better", pa.string()), ("opposed", pa.bool_())]
-        types += [(name, pa.float64()) for name in (*names, *_DECISION)]
-        types += [(f"{figure}_interval", pa.string()) for figure in _ESTIMATES]
-        return pa.Table.from_pylist(rows, pa.schema(types))
-
-    def remarks(self) -> Sequence[str]:
-        """The notes."""
-        return self.notes
+        counts = ("n", "n_no_score", "better", "opposed")
+        return [
+            {"metric": name, **{key: getattr(metric, key) for key in counts}}
+            | columns_of({figure: getattr(metric, figure) for figure in _ESTIMATES})
+            | vars(metric.decision)
+            | {f"{figure}_interval": getattr(metric, figure).interval for figure in _ESTIMATES}
+            for name, metric in self.metrics.items()
+        ]
 
     def grids(self) -> list[Grid]:
         """The figures, the decisions, and the agreement of raters."""
-        shown = self._shown()
-        rows = [
-            (name, m.better or "–", number(m.n), *(_valued(getattr(m, figure)) for figure in shown))
-            for name, m in self.metrics.items()
-        ]
-        grids = [Grid(("metric", "better", "n", *shown), rows)]
-        if self.positive is not None:
-            decisions = [
-                (name, "≤" if m.opposed else "≥", *(number(v) for v in vars(m.decision).values()), number(m.n_no_score))
-                for name, m in self.metrics.items()
-            ]
-            grids.append(Grid(("metric", "positive", *_DECISION, "no score"), decisions))
-        cuts = [
-            (name, "≤" if m.opposed else "≥", *promise_cells(*item))
-            for name, m in self.metrics.items()
-            for item in m.thresholds.items()
-        ]
-        grids += [Grid(("metric", "positive", *PROMISE_HEAD), cuts)] if cuts else []
+        named = "metric=0", ("positive", lambda item: "≤" if item[1].opposed else "≥")
+        figures = [(one, lambda item, one=one: _valued(getattr(item[1], one))) for one in self._shown()]
+        decision = [(name, f"1.decision.{name}") for name in _DECISION]
+        every = self.metrics.items()
+        cuts = [(*item, promise_cells(*cut)) for item in every for cut in item[1].thresholds.items()]
+        parts = [(head, lambda item, at=at: item[2][at]) for at, head in enumerate(PROMISE_HEAD)]
         agreed = [one for raters in self._agreements() for one in _figures_of(raters)]
-        rows = [(label, number(n), name.replace("_", " "), _valued(figure)) for label, n, name, figure in agreed]
-        return [*grids, *([Grid(("raters", "n", "agreement", "value"), rows)] if self._agreements() else [])]
+        figure = ("agreement", lambda one: one[2].replace("_", " ")), ("value", lambda one: _valued(one[3]))
+        return [
+            lines_of(every, named[0], "better=1.better", "n=1.n", *figures),
+            *([lines_of(every, *named, *decision, "no score=1.n_no_score")] if self.positive is not None else []),
+            *([lines_of(cuts, *named, *parts)] if cuts else []),
+            *([lines_of(agreed, "raters=0", "n=1", *figure)] if self._agreements() else []),
+        ]
+
+
+def _curve(kind: str, scores: Floats, is_positive: Flags, *, opposed: bool) -> tuple[str, Floats, Floats] | None:
+    """What is said beside the name of a metric, and x and y of its curve, by scikit-learn; None if it has none."""
+    try:
+        from sklearn import calibration, metrics
+    except ImportError as error:
+        raise MissingExtraError.of("scikit-learn", "plot") from error
+    if not 0 < is_positive.sum() < len(is_positive):
+        return None
+    if kind == "calibration":
+        if scores.min() < 0 or scores.max() > 1:
+            return None
+        scores = 1 - scores if opposed else scores
+        share, mean = calibration.calibration_curve(is_positive, scores, n_bins=10, strategy="quantile")
+        return "", mean, share
+    toward = -scores if opposed else scores
+    if kind == "roc":
+        false, true, _ = metrics.roc_curve(is_positive, toward)
+        return f" (AUC = {metrics.auc(false, true):.2f})", false, true
+    precision, recall, _ = metrics.precision_recall_curve(is_positive, toward)
+    return f" (AP = {metrics.average_precision_score(is_positive, toward):.2f})", recall, precision
 
 
 def _figures_of(raters: Agreement) -> Iterator[tuple[str, int, str, Estimate]]:

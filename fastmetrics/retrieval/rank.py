@@ -21,7 +21,7 @@ from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, floats_of_arrow
 from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
-from fastmetrics.base.notes import Note, said
+from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, of_hint
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
@@ -123,11 +123,15 @@ class RankResult(Shown):
     def grids(self) -> list[Grid]:
         """The measures over all queries, each with the number of queries in its mean."""
         n = self.n
-        return [lines_of(self.mean.items(), ("measure", "0"), ("all queries", "1"), ("n", lambda item: n[item[0]]))]
+        return [lines_of(self.mean.items(), "measure=0", "all queries=1", ("n", lambda item: n[item[0]]))]
 
     def remarks(self) -> list[str]:
         """The number of queries, and the treatment of missing queries and of queries without relevant documents."""
         return [Note("scored_queries", n=self.n_scored), *self.notes]
+
+    def record(self) -> Sequence[Figure]:
+        """The mean of each measure."""
+        return [Figure(name, mean, n=self.n[name]) for name, mean in self.mean.items()]
 
     def to_arrow(self) -> pa.Table:
         """One row per query, ``per_query``."""
@@ -207,7 +211,7 @@ class RankReport(Shown):
 
     def grids(self) -> list[Grid]:
         """One row per ranking."""
-        counts = (("scored", "n_scored"), ("missing", "n_missing"), ("unjudged", "n_unjudged"))
+        counts = ("scored=n_scored", "missing=n_missing", "unjudged=n_unjudged")
         measures = dict.fromkeys(name for result in self.results.values() for name in result.mean)
         means = [(name, lambda one, name=name: one["mean"][name]) for name in measures]
         lines = [{"ranking": name, **result.to_dict()} for name, result in self.results.items()]
@@ -217,6 +221,10 @@ class RankReport(Shown):
         """The notes of each ranking, with its name if there are several."""
         noted = [(name, note) for name, result in self.results.items() for note in result.notes]
         return [Note("of_ranking", name=name, note=note) if len(self.results) > 1 else note for name, note in noted]
+
+    def record(self) -> Sequence[Figure]:
+        """The mean of each measure, by ranking."""
+        return [row._replace(system=name) for name, result in self.results.items() for row in result.record()]
 
 
 # Evaluating rankings against judgements: retrieval measures per query, and over the queries.

@@ -85,9 +85,9 @@ class FoundColumns(Shown):
         suites = (("suite", str), ("metrics", lambda name: len(self.suites[name])))
         rest = islice(self.rest.items(), _SHOWN)
         grids = [
-            lines_of(self.columns.items(), ("column", "0"), filled, first, ("read from", "1.path")),
+            lines_of(self.columns.items(), "column=0", filled, first, "read from=1.path"),
             lines_of(self.suites, *suites, *columns),
-            lines_of(rest, ("not read", "0"), ("type", "1")),
+            lines_of(rest, "not read=0", "type=1"),
         ]
         return [grid for grid in grids if grid.rows]
 

@@ -13,7 +13,7 @@ import numpy as np
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, Shown, number
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.notes import Note, interval_notes, mark_of, said
+from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Choice, Real, argument
 from fastmetrics.stats.estimates import Estimate, Sample, Spread
 from fastmetrics.stats.mean_interval import level_note, mean_interval, spread_interval
@@ -55,14 +55,18 @@ class PoweredMean(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The value of lambda, and the conditions of validity."""
-        estimates = (("prediction-powered", self.powered), ("labels alone", self.plain))
         return said(
             Note("lambda", value=number(self.lam)),
-            interval_notes(estimates, self.confidence),
+            interval_notes(self.record(), self.confidence),
             self.n_no_score and Note("labelled_no_score", n=self.n_no_score),
             self.n_not_judged and Note("not_judged", n=self.n_not_judged),
             Note("random_sample"),
         )
+
+    def record(self) -> Sequence[Figure]:
+        """The mean by labels and judge, and by the labels alone."""
+        means = (("prediction-powered", self.powered, self.n_judged), ("labels alone", self.plain, self.n_labelled))
+        return [Figure.of(name, mean, n=n) for name, mean, n in means]
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str]:

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.columns import as_array, by_index
-from fastmetrics.base.display import Grid, NotebookTables, head_of, rows_note
-from fastmetrics.base.drawing import GREY, PALETTE, canvas, drawn
+from fastmetrics.base.display import Grid, NotebookTables, head_of, row_count, rows_note
+from fastmetrics.base.drawing import Curves, Picture, Plotted
 from fastmetrics.base.errors import ColumnError, InputError
 
 Pairs: TypeAlias = Callable[[], Iterable[tuple[Floats, Floats]]]
@@ -28,7 +28,7 @@ _HALF = 26  # losses are multiples of 2⁻⁵², summed in two halves of 26 bits
 
 
 @dataclass(frozen=True, eq=False)
-class RiskCoverage(NotebookTables):
+class RiskCoverage(NotebookTables, Plotted):
     """The risk among the i most confident of n rows, for each i from 1 to n: ``coverage`` is i/n.
 
     ``confidence`` is the lowest among the i rows.
@@ -50,22 +50,18 @@ class RiskCoverage(NotebookTables):
         """How many rows there are, if not all are shown."""
         return rows_note(len(self.risk))
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart: the risk over the coverage, with the mean risk, which is ``aurc``.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``InputError`` without a row.
-        """
+    def picture(self) -> Picture:
+        """The risk over the coverage, with the mean risk, which is ``aurc``."""
         if not len(self.risk):
             raise InputError("no row has a confidence and a quality to draw")
-        figure = canvas(figure, 4.6, 3.4)
-        axes = figure.add_subplot()
         area = float(np.mean(self.risk))
-        axes.plot(self.coverage, self.risk, color=PALETTE[0])
-        axes.axhline(area, color=GREY, linewidth=0.8)
-        axes.set_xlabel("coverage: share of rows, the most confident first")
-        axes.set_ylabel("risk: the mean of 1 − quality")
-        axes.set_title(f"area under the curve {area:.4f}, {len(self.risk):,} rows", fontsize=9)
-        return drawn(figure)
+        return Curves(
+            curves={"": (self.coverage, self.risk)},
+            axis_names=("coverage: share of rows, the most confident first", "risk: the mean of 1 − quality"),
+            lines={"axhline": {"y": area}},
+            marker="",
+            title=f"area under the curve {area:.4f}, {row_count(len(self.risk))}",
+        )
 
 
 def risk_coverage(confidence: Any, quality: Any) -> RiskCoverage:

@@ -123,7 +123,7 @@ class Geometry(Shown):
         return [
             lines_of(
                 values,
-                ("figure", "0"),
+                "figure=0",
                 ("value", lambda one: f"{one[1]:.9g}" if isinstance(one[1], float) else str(one[1])),
             )
         ]

@@ -262,7 +262,7 @@ class Points(Shown):
     def plot(self, figure: Any = None, *, color: Any = None) -> Any:
         """The axes of a chart: the points, coloured by the column ``color``, numbers or categories, one a row.
 
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.  Raises ``OptionError`` for colours
+        ``figure`` is as in all charts.  Raises ``OptionError`` for colours
         that are not one a row.
         """
         if color is not None and len(color) != self.rows:
@@ -293,7 +293,7 @@ class Points(Shown):
     def grids(self) -> list[Grid]:
         """The figures."""
         figures = [item for item in self.to_dict().items() if item[1] is not None]
-        return [lines_of(figures, ("figure", "0"), ("value", "1"))]
+        return [lines_of(figures, "figure=0", "value=1")]
 
     def remarks(self) -> list[str]:
         """The rows behind the projection."""

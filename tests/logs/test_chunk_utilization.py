@@ -153,7 +153,7 @@ def test_relevance_grades_and_empty_logs():
 def test_unknown_chunks_are_counted_in_a_note():
     use = fm.logs.chunk_utilization([["a", "z"], ["y"]], chunks=["a", "b"])
     assert (use.unknown_chunks, list(use.unknown_ids), use.used_chunks, use.places) == (2, ["y", "z"], 1, 1)
-    assert "2 retrieved ids not in the table of chunks: " in str(use)
+    assert "2 retrieved ids are not in the table of chunks: " in str(use)
     assert "…" not in str(use)
 
 

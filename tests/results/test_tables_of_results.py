@@ -11,6 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.display import Tabular
 from fastmetrics.base.errors import MissingExtraError
+from fastmetrics.base.notes import Figure
 from tests.results.test_notebook_views import RESULTS, result_classes
 
 ROWS = {
@@ -33,6 +34,22 @@ def test_a_result_is_the_same_table_everywhere(name: str):
     assert (table.num_rows, table.num_columns) == result.to_pandas().shape == result.to_polars().shape
     assert table.column_names == list(result.to_pandas().columns) == result.to_polars().columns
     assert table.num_rows
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_record_of_a_result_has_rows_of_one_kind(name: str):
+    for row in RESULTS[name](3).record():
+        assert isinstance(row, Figure)
+        assert not row.low > row.value, row
+        assert not row.value > row.high, row
+        assert (row.kind == "none") == (row.low != row.low and row.high != row.high), row
+
+
+def test_the_record_of_a_comparison_is_its_differences():
+    found = fm.compare({"a": ROWS, "b": OTHER}, metrics="token_f1", by="language")
+    rows = [(row.figure, row.system, row.segment, row.value, row.low, row.kind, row.n) for row in found.record()]
+    assert rows == [("token_f1", "b", one.segment, one.delta, one.low, one.interval, one.n_paired) for one in found]
+    assert list(pd.DataFrame(found.record())) == list(Figure._fields)
 
 
 SEGMENTED: dict[str, Any] = {
