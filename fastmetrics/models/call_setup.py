@@ -132,7 +132,7 @@ class CallSettings(CallOptions):
         """Raise ``OptionError`` for an invalid value of a field; the fields of the client's then have its values."""
         if callable(self.model):
             way = '; a function is a client: mark it with fm.models.model_client("NAME"), and give base_url="NAME:"'
-            raise OptionError(Argument("model"), "expected the name of a model, got a function", way)
+            raise OptionError(Argument("model"), ": expected the name of a model, got a function", way)
         argument("model", self.model, LimitedText(200, "the name of a model"))
         argument("parameters", self.parameters, Optional(_Parameters()))
         if not self.model.strip():

@@ -267,3 +267,14 @@ def test_large_views_are_sliced_before_flattening(tmp_path):
     source = open_source(tmp_path / "t.arrow")
     chunk = next(source.chunks(source.select({"contexts": "texts"})))
     assert cell_bytes(chunk.batch["contexts"]).tolist() == [2_000_000] * 1000
+
+
+@pytest.mark.parametrize("kind", ["table", "batch"])
+@pytest.mark.parametrize("name", DAMAGED)
+def test_batches_of_rows_are_checked(name, kind):
+    column = DAMAGED[name]()
+    table = pa.table({"answer": column.array, "reference": pa.nulls(4, pa.string())})
+    batch = table if kind == "table" else table.to_batches()[0]
+    column.spoil()
+    with pytest.raises(InputError, match=r"'answer': the data are damaged"):
+        fm.scorer("exact_match")(batch)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,7 +32,9 @@ try:
 finally:
     print([name for name in {COSTLY!r} if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], check=True, env=ENVIRONMENT, capture_output=True, text=True)
+    # in another folder than that of the checkout
+    settings = {"env": ENVIRONMENT, "cwd": tempfile.gettempdir(), "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", code], check=True, **settings)
     return done.stdout.split("\n")[-2]
 
 

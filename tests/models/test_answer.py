@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, ServiceError
-from fastmetrics.models.bots import FULL_CONTEXT_TEMPLATE, read_knowledge
+from fastmetrics.base.errors import InputError, ServiceError
+from fastmetrics.models.bots import FULL_CONTEXT_TEMPLATE
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.prompts import mark
 from fastmetrics.retrieval.faq import FaqReply
@@ -217,45 +217,6 @@ def test_functions_run_concurrently_with_timeout():
     assert found.select(["answer_status", "answer_reason"]).to_pylist() == [
         {"answer_status": "timeout", "answer_reason": "no reply within 0.05 seconds"}
     ]
-
-
-def test_function_that_always_fails_stops_the_run():
-    def lost(question):
-        raise OSError("no route")
-
-    with pytest.raises(ServiceError, match="lost at python: 50 consecutive calls failed: OSError: no route"):
-        fm.answer({"question": [f"{n}" for n in range(50)]}, lost)
-    for made in (5, ["a"], {"text": "a"}, {"answer": 5}, {"answer": "a", "contexts": ["b"]}):
-        with pytest.raises(InputError, match=r"the bot 'function' returned .* for 'why\?': expected a text, None"):
-            fm.answer({"question": ["why?"]}, lambda question, made=made: made)
-    wrong = fm.models.FunctionBot(lambda question: {"answer": "a", "contexts": "b"}, returns=["contexts"])
-    with pytest.raises(InputError, match=r"returned an unexpected contexts for 'why\?': expected list<.*got b"):
-        fm.answer({"question": ["why?"]}, wrong)
-
-
-def test_invalid_answer_calls_raise(tmp_path):
-    upper = str.upper
-    with pytest.raises(ColumnError, match="answering needs the column 'question'; the table has: 'a'"):
-        fm.answer({"a": ["x"]}, upper)
-    with pytest.raises(ColumnError, match=r"the kept column 'answer' has the name of an output column.* keep="):
-        fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=["answer"])
-    assert fm.answer({"question": ["x"], "answer": ["y"]}, upper, keep=[])["answer"].to_pylist() == ["X"]
-    with pytest.raises(OptionError, match=r"bot=: expected a bot or a function of the question, got str"):
-        fm.answer({"question": ["x"]}, "faq")
-    with pytest.raises(OptionError, match=r"template=: expected the placeholder \{question\}"):
-        fm.models.FullContextBot("k", "m", template="{knowledge}?")
-    assert fm.answer(pa.table({"question": pa.array([], pa.string())}), upper).num_rows == 0
-    (tmp_path / "k.bin").write_bytes(b"ab\xff")
-    with pytest.raises(FileFormatError, match="byte 2 is not UTF-8"):
-        read_knowledge([tmp_path / "k.bin"])
-    for arguments, message in (
-        (["--bot", "faq"], "--bot faq needs --faq"),
-        (["--bot", "full-context", "--model", "m"], "--bot full-context needs --knowledge"),
-        (["--bot", "none"], "--bot none: expected 'full-context', 'given-contexts', 'faq' or 'FILE.py:FUNCTION'"),
-        (["--bot", "mine.py"], "'faq' or 'FILE.py:FUNCTION'"),
-    ):
-        done = program("answer", tmp_path / "q.jsonl", "-o", tmp_path / "o.parquet", *arguments)
-        assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_benchmark_of_two_bots(tmp_path):

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from fastmetrics.base.errors import OutputError
 from fastmetrics.models.call_store import IN_MEMORY, CallStore, prune_calls
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
 from tests.support.program import ENVIRONMENT
@@ -84,29 +83,6 @@ def test_key_depends_only_on_the_request():
         CallMaker(Model("m", "e"), None, [message]).call([message]).key
         == CallMaker(Model("m", "e"), None).call([message, message]).key
     )
-
-
-@pytest.mark.parametrize("content", [b"no database at all", None])
-def test_invalid_store_files_raise(tmp_path, content):
-    path = tmp_path / "calls.sqlite"
-    if content is None:
-        with sqlite3.connect(path) as other:
-            other.execute("create table t (x)")
-        other.close()
-    else:
-        path.write_bytes(content * 100)
-    before = path.read_bytes()
-    with pytest.raises(OutputError, match=r"calls\.sqlite"):
-        CallStore(path)
-    assert path.read_bytes() == before
-
-
-def test_missing_or_unwritable_store_raises(tmp_path):
-    with pytest.raises(OutputError, match="no such store of calls"):
-        CallStore(tmp_path / "none.sqlite", create=False)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="the store of calls"):
-        CallStore(tmp_path / "file" / "calls.sqlite")
 
 
 def test_threads_that_create_the_same_store_share_it(tmp_path):

@@ -98,16 +98,8 @@ def test_command_states_tokens_and_cost_once(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"question": "q", "answer": "a"} for _ in range(30)))
     with judge_server() as judge:
         options = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
-        command = [
-            "judge",
-            "run",
-            path,
-            "-o",
-            tmp_path / "o.parquet",
-            *options,
-            "--client",
-            client_file(tmp_path, prices="prices.json"),
-        ]
+        options += ["--client", client_file(tmp_path, prices="prices.json")]
+        command = ["judge", "run", path, "-o", tmp_path / "o.parquet", *options]
         first, second = program(*command), program(*command, "--overwrite")
     assert re.findall(r"cost [0-9.e-]+", first.out) == ["cost 0.0003"]
     assert re.findall(r"cost [0-9.e-]+", second.out) == ["cost 0"]

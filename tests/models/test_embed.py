@@ -1,7 +1,8 @@
-"""Embedding: models against their own arithmetic, the cache against crashes and parallel writers."""
+"""Embedding: models against their own arithmetic, the cache, and files of text."""
 
 import importlib.util
-import re
+import json
+import math
 import shutil
 import subprocess
 import sys
@@ -9,19 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import json as paj
 
 import fastmetrics as fm
 from fastmetrics.base.errors import (
-    ColumnError,
     FileFormatError,
-    InputError,
     MissingExtraError,
-    OptionError,
     OutputError,
 )
-from fastmetrics.base.errors import UnknownNameError as UnknownName
 from fastmetrics.models.embed import embed
+from fastmetrics.tables.opening import open_source
+from fastmetrics.tables.outputs import find_metadata
 from fastmetrics.vectors.embedder import Embedder, VectorCache
 from tests.support.optional_parts import needs
 from tests.support.program import ENVIRONMENT, jsonl, program
@@ -73,19 +75,6 @@ def test_lone_surrogates_are_no_text_for_a_model(tmp_path):
     embedder = Embedder(model, cache=tmp_path, revision="1")
     assert np.isfinite(embedder.embed(["a\ud800b", "c"])).all()
     assert model.asked[-1] == ["a\ufffdb", "c"]
-
-
-def test_invalid_model_or_table_raises(tmp_path):
-    for wrong in (3, ["wordllama"]):
-        with pytest.raises(OptionError, match="expected a name, a function or a Model, got"):
-            Embedder(wrong)
-    with pytest.raises(InputError, match=f"embedder model2vec:{tmp_path}: cannot be loaded: "):
-        Embedder(f"model2vec:{tmp_path}")
-    with pytest.raises(ColumnError, match="expected a table, got a value of type int"):
-        embed(5, Embedder(Counting()), ["answer"])
-    table = pa.table({"answer": ["a"], "answer_embedding": [[1.0]]})
-    with pytest.raises(ColumnError, match="the column 'answer_embedding' already exists"):
-        embed(table, Embedder(Counting()), ["answer"], keep=["answer_embedding"])
 
 
 def test_nothing_to_embed():
@@ -164,68 +153,6 @@ def test_parallel_writers_share_a_cache(tmp_path):
     assert cache.get([f"{key:016}".encode() for key in range(60)])[:, 0].tolist() == list(range(60))
 
 
-def test_errors_name_what_is_wrong(tmp_path):
-    with pytest.raises(InputError, match="revision="):
-        Embedder(Counting(), cache=tmp_path)
-    with pytest.raises(UnknownName, match="did you mean 'wordllama'"):
-        Embedder("wordlama")
-    with pytest.raises(OptionError, match="model2vec:PATH"):
-        Embedder("model2vec")
-    with pytest.raises(InputError, match=r"no such folder; download it with fm\.Embedder"):
-        Embedder(f"model2vec:{tmp_path}/absent")
-    with pytest.raises(ColumnError, match="expected a column of strings, got int64"):
-        Embedder(Counting()).embed([1, 2])
-    with pytest.raises(InputError, match=r"expected one row per text, got an array of shape \(3,\)"):
-        Embedder(lambda texts: np.ones(3))
-    with pytest.raises(InputError, match=r"expected an array of shape \(2, 2\), got \(1, 2\)"):
-        Embedder(lambda texts: np.ones((1, 2))).embed(["a", "b"])
-    (tmp_path / "bad.arrow").write_bytes(b"ARROW1")
-    with pytest.raises(FileFormatError, match=r"bad\.arrow: the cached vectors are damaged"):
-        VectorCache(tmp_path, 3)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot store vectors here"):
-        VectorCache(tmp_path / "file", 3)
-
-
-ROW = {"id": "a", "answer": "in Paris", "reference": "Paris", "question": "where?", "answer_embedding": [1.0]}
-TYPOS = [
-    ("wordlama", UnknownName, r"unknown embedder 'wordlama'; did you mean 'wordllama'\?$"),
-    ("WordLlama", UnknownName, "did you mean 'wordllama'"),
-    ("model2vec", OptionError, "expected model2vec:PATH$"),
-    ("sentence-transformers:", OptionError, "expected sentence-transformers:PATH$"),
-    ("minilm:large", OptionError, "expected minilm alone$"),
-    ("wordllama:", OptionError, "expected wordllama alone$"),
-]
-
-
-@pytest.mark.parametrize(("name", "error", "says"), TYPOS)
-def test_an_unknown_embedder_is_an_error_where_no_metric_needs_it(tmp_path, name, error, says):
-    source = jsonl(tmp_path / "in.jsonl", ROW)
-    target = tmp_path / "out.parquet"
-    table = {column: [value] for column, value in ROW.items()}
-    calls = [
-        lambda: fm.score(table, "token_f1", embedder=name),
-        lambda: fm.score(table, embedder=name),
-        lambda: fm.score(pa.table(table).slice(0, 0), "token_f1", embedder=name),
-        lambda: fm.score(source, output=target, metrics="token_f1", embedder=name),
-        lambda: fm.score(table, f"grounding_overlap(embedder={name!r})"),
-        lambda: fm.grounding_overlap(["a"], [["a"]], embedder=name),
-    ]
-    for call in calls:
-        with pytest.raises(error, match=says):
-            call()
-    done = program("score", source, "-o", target, "-m", "token_f1", "--embedder", name)
-    assert (done.code, done.out) == (2, "")
-    assert re.search(says, done.err.strip())
-    assert not target.exists()
-
-
-def test_a_missing_folder_of_an_embedder_that_no_metric_needs_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="no such folder"):
-        fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}/absent")
-    assert fm.score({"answer": ["a"]}, "answer_length", embedder=f"model2vec:{tmp_path}")[0].to_pylist() == [1.0]
-
-
 def test_a_function_in_a_file_is_an_embedder(tmp_path):
     file = tmp_path / "emb.py"
     file.write_text("def embed(texts):\n    return [[len(text), 1.0] for text in texts]\n")
@@ -236,21 +163,6 @@ def test_a_function_in_a_file_is_an_embedder(tmp_path):
     assert same["semantic_similarity"].to_pylist() == pytest.approx([1.0])
     file.write_text(file.read_text().replace("1.0", "2.0"))
     assert fm.Embedder(f"{file}:embed", cache=tmp_path / "cache").embed(["a"]).tolist() == [[1.0, 2.0]]
-    with pytest.raises(OptionError, match=r"emb\.py has no function 'other'"):
-        fm.Embedder(f"{file}:other")
-
-
-def test_invalid_model_output_raises(tmp_path):
-    made = {
-        "all of equal length": lambda texts: [[1.0]] * (len(texts) == 1) or [[1.0], [1.0, 2.0]],
-        "an array of numbers, got one of <U1": lambda texts: [["a"]] * len(texts),
-        "an array of numbers, got one of object": lambda texts: None,
-        "an array of numbers, got one of complex128": lambda texts: np.ones((len(texts), 2)) * 1j,
-        r"got an array of shape \(1, 0\)": lambda texts: np.ones((len(texts), 0)),
-    }
-    for message, model in made.items():
-        with pytest.raises(InputError, match=message):
-            Embedder(model).embed(["a", "b"])
 
 
 def test_damaged_cache_file_affects_only_itself(tmp_path):
@@ -299,10 +211,6 @@ def test_embeddings_become_columns_that_score():
     table = pa.table({"answer": ["a b", None, "x"], "reference": ["a b", "c", "yy"]})
     wide = embed(table, Embedder(Counting()))
     assert score(wide, metrics=["semantic_similarity"])["semantic_similarity"].to_pylist()[:2] == [1.0, None]
-    with pytest.raises(ColumnError, match="question"):
-        embed(table, Embedder(Counting()), ["question"])
-    with pytest.raises(ColumnError, match="column 'answer': expected text, got list"):
-        embed(pa.table({"answer": [["a"]]}), Embedder(Counting()), ["answer"])
 
 
 def test_wordllama_is_the_mean_of_its_tokens_weights():
@@ -357,3 +265,159 @@ def test_sentence_transformers_equals_its_own_similarity():
     assert embedder.dim == 384
     # the hash of the weights in the pinned version of the package
     assert embedder.signature == "minilm|revision:c0ea33e8ff1e4653|float32"
+
+
+TEXTS = [
+    {"id": n, "question": None if n % 7 == 0 else f"question {n % 50}", "answer": f"answer {n} é", "score": n / 2}
+    for n in range(400)
+]
+
+
+class Summing:
+    """Embeds a text as its length and its bytes' sum, and counts the texts it has seen."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, texts):
+        self.seen += texts
+        return np.array([[len(text), sum(text.encode())] for text in texts], np.float32)
+
+
+def test_files_get_the_embeddings_that_tables_get(tmp_path):
+    path, count = jsonl(tmp_path / "rows.jsonl", *TEXTS), Summing()
+    done = fm.embed(path, fm.Embedder(count), output=tmp_path / "o.parquet")
+    assert (done.rows, done.counts) == (400, {"question_embedding": 342, "answer_embedding": 400})
+    found = pq.read_table(tmp_path / "o.parquet")
+    expected = embed(pa.Table.from_pylist(TEXTS), fm.Embedder(Summing()), ["question", "answer"])
+    assert found.column_names == expected.column_names
+    for name in expected.column_names:
+        assert found[name].to_pylist() == expected[name].to_pylist()
+    assert find_metadata(tmp_path / "o.parquet", open_source(tmp_path / "o.parquet").files)["embedded"] == done.counts
+    scored = fm.score(found.rename_columns({"question_embedding": "reference_embedding"}), "semantic_similarity")
+    assert scored["semantic_similarity"].null_count == 58
+
+
+def test_no_text_is_embedded_twice_and_a_column_may_have_any_name(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", *({"text": f"t{n % 5}", "qid": n} for n in range(50)))
+    for turn in range(2):
+        count = Summing()
+        embedder = fm.Embedder(count, cache=tmp_path / "cache", revision="1")
+        done = fm.embed(path, embedder, "text", output=tmp_path / f"{turn}.jsonl", keep=[])
+        assert sorted(count.seen)[1:] == ([] if turn else [f"t{n}" for n in range(5)])  # "a" determines the dimension
+        assert done.counts == {"text_embedding": 50}
+    first, second = ((tmp_path / f"{turn}.jsonl").read_bytes() for turn in range(2))
+    assert first == second
+    assert list(json.loads(first.splitlines()[0])) == ["qid", "text_embedding"]
+
+
+def test_failed_run_leaves_no_output_and_resumes(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", *TEXTS)
+
+    def broken(texts):
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError):
+        fm.embed(path, fm.Embedder(broken, revision="1"), "answer", output=tmp_path / "o.parquet")
+    assert not (tmp_path / "o.parquet").exists()
+
+
+def test_the_command_embeds_with_a_model_of_the_extras(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "answer": "a cat", "reference": "a cat"})
+    done = program("vectors", "embed", path, "-o", tmp_path / "o.parquet", "--cache", tmp_path / "cache")
+    assert (done.code, "1 in answer_embedding, 1 in reference_embedding" in done.out) == (0, True), done.err
+    scored = fm.score(pq.read_table(tmp_path / "o.parquet"), "semantic_similarity")
+    assert scored["semantic_similarity"].to_pylist() == [pytest.approx(1.0, abs=1e-6)]
+
+
+SEVERAL = [
+    {"id": "a", "answer": "in Paris", "reference": ["Paris", "in Paris", "Rome"]},
+    {"id": "b", "answer": "Rome", "reference": ["in Paris"]},
+    {"id": "c", "answer": "Rome", "reference": []},
+    {"id": "d", "answer": "Rome", "reference": None},
+    {"id": "e", "answer": None, "reference": ["Rome", "a"]},
+    {"id": "f", "answer": "zzz", "reference": ["", "Rome zzz"]},
+]
+SEMANTIC = ["semantic_similarity", "dot_similarity", "euclidean_distance"]
+
+
+def letters(texts):
+    return np.array([[text.count(one) for one in "aeimnoprsz"] for text in texts], np.float32)
+
+
+def plain_best(row):
+    """The best score over a row's references, by plain arithmetic; None without a score."""
+    if row["answer"] is None or not row["reference"]:
+        return dict.fromkeys(SEMANTIC)
+    a = letters([row["answer"]])[0].astype(float)
+    each = [letters([one])[0].astype(float) for one in row["reference"]]
+    cosines = [float(a @ b / (np.sqrt(a @ a) * np.sqrt(b @ b))) for b in each if b.any() and a.any()]
+    return {
+        "semantic_similarity": max(cosines, default=None),
+        "dot_similarity": max(float(a @ b) for b in each),
+        "euclidean_distance": min(float(np.sqrt(((a - b) ** 2).sum())) for b in each),
+    }
+
+
+def undefined_as_null(scores):
+    """The scores as files hold them."""
+    return pc.if_else(pc.is_nan(scores), None, scores)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 6])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "csv", "tsv.gz"])
+def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, rows, suffix):
+    pq.write_table(pa.Table.from_pylist(SEVERAL).slice(0, rows), tmp_path / "rows.parquet")
+    out, embedder = tmp_path / f"o.{suffix}", fm.Embedder(letters, revision="1")
+    done = fm.embed(tmp_path / "rows.parquet", embedder, output=out)
+    table = pa.Table.from_pylist(SEVERAL).slice(0, rows)
+    texts = [one for row in SEVERAL[:rows] for one in row["reference"] or []]
+    assert done.counts["reference_embedding"] == len(texts)
+    expected = [plain_best(row) for row in SEVERAL[:rows]]
+    fm.score(out, output=tmp_path / "scores.parquet", metrics=SEMANTIC)
+    scores = pq.read_table(tmp_path / "scores.parquet")
+    of_text = fm.score(table, SEMANTIC, embedder=embedder)
+    for name in SEMANTIC:
+        numbers = [math.nan if row[name] is None else row[name] for row in expected]
+        assert scores[name].fill_null(math.nan).to_pylist() == pytest.approx(numbers, rel=1e-12, nan_ok=True), name
+        assert scores[name].equals(undefined_as_null(of_text[name]))
+    if rows:
+        again = fm.embed(tmp_path / "rows.parquet", embedder, output=tmp_path / f"p.{suffix}", keep=["answer"])
+        assert again.counts == done.counts
+
+
+def test_lists_of_references_are_embedded_alike_in_memory_and_in_files(tmp_path):
+    table = pa.Table.from_pylist(SEVERAL)
+    halves = pa.concat_tables([table.slice(0, 2), table.slice(2)])
+    made = embed(halves, fm.Embedder(letters))
+    path = jsonl(tmp_path / "rows.jsonl", *SEVERAL)
+    fm.embed(path, fm.Embedder(letters, revision="1"), output=tmp_path / "o.parquet")
+    assert pq.read_table(tmp_path / "o.parquet")["reference_embedding"].to_pylist() == (
+        made["reference_embedding"].to_pylist()
+    )
+    mixed = jsonl(tmp_path / "mixed.jsonl", {"answer": "a", "reference": "Rome"}, {"answer": "a", "reference": ["a"]})
+    fm.embed(mixed, fm.Embedder(letters, revision="1"), output=tmp_path / "mixed.parquet")
+    assert [len(one) for one in pq.read_table(tmp_path / "mixed.parquet")["reference_embedding"].to_pylist()] == [1, 1]
+
+
+def test_contexts_are_embedded_as_lists_and_lists_of_answers_refused(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "contexts": ["a", None, "ez"]}, {"id": 2, "contexts": []})
+    fm.embed(path, fm.Embedder(letters, revision="1"), "contexts", output=tmp_path / "o.parquet", keep=[])
+    found = pq.read_table(tmp_path / "o.parquet")["contexts_embedding"].to_pylist()
+    assert found == [letters(["a", "ez"]).tolist(), []]
+    answers = jsonl(tmp_path / "answers.jsonl", {"answer": ["a", "b"]})
+    with pytest.raises(FileFormatError, match=r"column 'answer': expected a string, got a list"):
+        fm.embed(answers, fm.Embedder(letters, revision="1"), output=tmp_path / "p.parquet")
+
+
+def test_embed_with_its_defaults_embeds_the_example_rows(tmp_path):
+    done = program("vectors", "embed", "examples/answers.jsonl", "-o", tmp_path / "o.parquet")
+    assert done.code == 0, done.err
+    path, counts = done.out.splitlines()[:2]
+    assert path.endswith("o.parquet")
+    assert "answer_embedding" in counts
+    again = program("score", tmp_path / "o.parquet", "-o", tmp_path / "s.parquet", "-m", ",".join(SEMANTIC))
+    assert again.code == 0, again.err
+    expected = fm.score(paj.read_json("examples/answers.jsonl"), SEMANTIC, embedder="wordllama")
+    for name in SEMANTIC:
+        assert pq.read_table(tmp_path / "s.parquet")[name].equals(undefined_as_null(expected[name])), name

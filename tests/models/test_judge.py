@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, MissingExtraError, OptionError, ServiceError
+from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError, ServiceError
+from fastmetrics.base.score_metadata import RowCounts
+from fastmetrics.models.judge_batch import conclude, observe, summary_of
 from fastmetrics.models.prompts import shipped
 from tests.support.judge_server import client_file, drawn, judge_server, with_client
 from tests.support.program import alone, jsonl, program
@@ -118,9 +120,6 @@ def test_faithfulness_needs_contexts_or_a_reference(tmp_path):
         some = rows(3, contexts=[["c"], [], []], reference=["r", "r", None])
         made = fm.judge(some, "faithfulness", base_url=judge.url, **options)
         assert made["judge_faithfulness_status"].to_pylist() == ["ok", "ok", "missing"]
-        bare = {name: some[name] for name in ("question", "answer")}
-        with pytest.raises(ColumnError, match="needs the column 'contexts' or 'reference'"):
-            fm.judge(bare, "faithfulness", base_url=judge.url, **options)
 
 
 def test_a_question_that_is_too_long_is_refused_and_says_so(tmp_path):
@@ -200,7 +199,7 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
 
 
 @pytest.mark.slow
-def test_api_key_appears_only_in_requests(tmp_path, monkeypatch):
+def test_api_key_appears_only_in_requests(tmp_path, monkeypatch, full):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     reply = json.dumps({"reason": f"your key is {KEY}", "score": 3})
@@ -208,35 +207,14 @@ def test_api_key_appears_only_in_requests(tmp_path, monkeypatch):
     folder.mkdir()
     with judge_server(reply=lambda body: reply, faults=["500", "close"]) as judge:
         arguments = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--keep-replies"]
-        done = alone(
-            "judge",
-            "run",
-            path,
-            "-o",
-            folder / "o.jsonl",
-            *arguments,
-            "--store",
-            folder / "s.sqlite",
-            env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENAI_LOG": "debug"},
-        )
+        words = ["judge", "run", path, "-o", folder / "o.jsonl", *arguments, "--store", folder / "s.sqlite"]
+        environment = {**os.environ, "PYTHONPATH": os.getcwd(), "OPENAI_LOG": "debug"}
+        done = alone(*words, env=environment) if full else program(*words)
         assert all(f"Bearer {KEY}" in head for head in judge.headers)
         assert done.code == 0, done.err
     with judge_server(reply=lambda body: (401, {"error": {"message": f"wrong key: {KEY}"}})) as judge:
-        refused = program(
-            "judge",
-            "run",
-            path,
-            "-o",
-            folder / "p.jsonl",
-            "--model",
-            "m",
-            "--base-url",
-            judge.url,
-            "--rubrics",
-            "safety",
-            "--store",
-            folder / "s.sqlite",
-        )
+        asked = ["--model", "m", "--base-url", judge.url, "--rubrics", "safety", "--store", folder / "s.sqlite"]
+        refused = program("judge", "run", path, "-o", folder / "p.jsonl", *asked)
         assert (refused.code, "wrong key: [key]" in refused.err) == (7, True)
     files = [one.read_bytes() for one in folder.rglob("*") if one.is_file()]
     printed = [text.encode() for text in (done.out, done.err, refused.out, refused.err)]
@@ -277,31 +255,6 @@ def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):
     assert again.equals(made)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rubrics": []}, "expected at least one rubric"),
-        ({"rubrics": ["safety", "safety"]}, "two rubrics have the name 'safety'"),
-        ({"model": " "}, "model=' ': expected the name of a model"),
-        ({"model": str}, "got a function; a function is a client: mark it with fm.models.model_client"),
-        ({"base_url": "localhost:8000"}, "base_url='localhost:8000': expected an address such as https://host/v1"),
-        ({"base_url": "http://host:x/v1"}, "expected an address"),
-        ({"repeats": 0}, "repeats=0: expected a whole number from 1"),
-        ({"retry": "http"}, "retry='http': expected 'unparsed', 'truncated' or 'refused'"),
-        ({"max_cost": 1.0}, "max_cost=1.0 needs the prices of the client="),
-        ({"parameters": {"model": "n"}}, "model cannot be set here"),
-        ({"language": "de"}, "language='de': expected 'en' or 'ru'"),
-        ({"concurrency": True}, "concurrency=True"),
-        ({"client": {"timeout": 0}}, "timeout=0: expected a number above 0"),
-        ({"client": {"retries": 1}}, "'retries' is no setting; expected base_url, endpoint, max_chars, store"),
-    ],
-)
-def test_invalid_settings_raise(settings, message):
-    with pytest.raises(OptionError) as caught:
-        fm.models.JudgeSettings(**{"rubrics": "safety", "model": "m", **settings})
-    assert message in str(caught.value)
-
-
 def test_a_file_of_a_client_is_read_and_options_replace_its_settings(tmp_path):
     path = client_file(tmp_path, timeout=7, store="s.sqlite", prices="p.toml", endpoint="e", base_url="http://a/v1")
     (tmp_path / "p.toml").write_text("[m]\ninput = 1\noutput = 2\n")
@@ -317,37 +270,55 @@ def test_a_file_of_a_client_is_read_and_options_replace_its_settings(tmp_path):
             fm.models.JudgeSettings("safety", "m", client=tmp_path / "client.toml")
 
 
-def test_command_line_messages_name_options(tmp_path):
-    path = jsonl(tmp_path / "rows.jsonl", {"question": "q", "answer": "a"})
-    for arguments, message in (
-        (["--repeats", "0"], "--repeats 0: expected"),
-        (["--base-url", "nowhere"], "--base-url nowhere: expected an address"),
-        (["--retry", "all"], "--retry all: expected"),
-        (["--max-cost", "1"], "--max-cost 1.0 needs the prices of the --client"),
-        (["--parameters", "x"], "--parameters 'x': expected name=value"),
-        (["--sample", "0"], "--sample 0: expected"),
-    ):
-        done = program(
-            "judge", "run", path, "-o", tmp_path / "o.csv", "--model", "m", "--rubrics", "safety", *arguments
-        )
-        assert (done.code, message in done.err) == (2, True), done.err
-    done = program("judge", "run", path, "--model", "m", "--rubrics", "safety")
-    assert (done.code, done.err.startswith("error: --output is missing")) == (2, True)
-
-
-def test_duplicate_or_missing_columns_raise(tmp_path):
-    options = {"model": "m", "base_url": "http://localhost:1/v1", "store": tmp_path / "s.sqlite"}
-    with pytest.raises(ColumnError, match="'judge_safety_status' has the name of an output column"):
-        fm.judge(rows(1, judge_safety_status=["ok"]), "safety", keep=["judge_safety_status"], **options)
-    with pytest.raises(ColumnError, match="unknown column 'nothing'"):
-        fm.judge(rows(1), "safety", keep=["nothing"], **options)
-    with pytest.raises(ColumnError, match="column 'answer': expected text"):
-        fm.judge(rows(1, answer=[1]), "safety", **options)
-
-
 def test_an_empty_table_has_the_columns_of_a_full_one(tmp_path):
     with judge_server() as judge:
         full = fm.judge(rows(1), "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
     none = pa.table({name: pa.array(values)[:0] for name, values in rows(1).items()})
     empty = fm.judge(none, "safety", model="m", base_url="http://localhost:1/v1", store=tmp_path / "s.sqlite")
     assert (empty.num_rows, empty.schema.equals(full.schema)) == (0, True)
+
+
+AXIS = "judge_safety"
+SCORED = {"ok": 3.0, "identical": 0.5}
+WITHOUT = {"missing": None, "too_long": None, "unparsed": None, "refused": None, "http": None}
+
+
+def part(counts):
+    """Rows of these statuses; rows without a score are null."""
+    statuses = [status for status, count in counts.items() for _ in range(count)]
+    scores = [{**SCORED, **WITHOUT}[status] for status in statuses]
+    columns = {"": pa.array(scores, pa.float64()), "_status": statuses, "_repairs": pa.nulls(len(scores), pa.string())}
+    return pa.table({AXIS + name: values for name, values in columns.items()})
+
+
+PARTS = [
+    {"ok": 4, "identical": 2, "missing": 1, "too_long": 2, "http": 1},
+    {"ok": 1, "missing": 4, "unparsed": 1, "refused": 3},
+    {},
+    {"ok": 2},
+]
+FAILED = ("too_long", "unparsed", "refused", "http")
+
+
+@pytest.mark.parametrize("parts", [PARTS, PARTS[:1], PARTS[1:2], PARTS[2:]])
+def test_rows_are_missing_or_failed_by_their_status(parts):
+    """Without an input: missing.  Asked without a score: failed."""
+    totals = {status: sum(counts.get(status, 0) for counts in parts) for status in (*SCORED, *WITHOUT)}
+    failed = sum(totals[status] for status in FAILED)
+    observed = [observe([AXIS], part(counts)) for counts in parts]
+    [counts] = conclude([AXIS], observed, 0).metrics.values()
+    assert counts == RowCounts(sum(totals.values()), totals["missing"], 0, failed)
+    summary = summary_of([AXIS], observed, 0, {}, {})
+    figures = summary[AXIS]
+    assert (figures.n_missing, figures.n_undefined, figures.n_error) == (totals["missing"], 0, failed)
+    assert figures.n == totals["ok"] + totals["identical"]
+    asked = sum(totals.values())
+    lacking = failed + totals["missing"]
+    notes = [note for note in summary.notes if "without a score" in note]
+    assert [note.partition(" without")[0] for note in notes] == [f"{AXIS}: {lacking} of {asked} rows"] * bool(lacking)
+
+
+def test_rejected_rows_are_errors_besides_the_failed_ones():
+    observed = [observe([AXIS], part(counts)) for counts in PARTS]
+    assert summary_of([AXIS], observed, 5, {}, {})[AXIS].n_error == 7 + 5
+    assert conclude([AXIS], observed, 5).n_rejected == 5

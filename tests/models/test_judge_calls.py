@@ -230,8 +230,6 @@ def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
         assert (done.code, judge.count) == (11, 120)
         rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         assert statuses(rows) == ["unparsed"] * 60
-        with pytest.raises(OptionError, match="max_unparsed=-1: expected a whole number from 0"):
-            judged(tmp_path, judge, path, max_unparsed=-1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 9])
@@ -403,24 +401,6 @@ def test_dry_run_predicts_the_run(tmp_path):
         assert priced.startswith("12 rows: 19 calls to make, 5 already stored\n")
         assert "by the table of prices" in priced
         assert program(*dry, "--sample", 3).out.startswith("3 rows: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[n]\ninput = 1\noutput = 1", "unknown model 'm'"),
-        ("[m]\ninput = 1", "the price of 'm': expected"),
-        ("[m]\ninput = -1\noutput = 1", "the price of 'm': expected"),
-        ("m = 3", "the price of 'm': expected"),
-        ("[m", "not a table of prices"),
-    ],
-)
-def test_invalid_price_tables_raise(tmp_path, text, message):
-    path = written(tmp_path / "rows.jsonl", 1)
-    (tmp_path / "p.toml").write_text(text)
-    arguments = ["--model", "m", "--rubrics", "safety", "--dry-run", "--client", client_file(tmp_path, prices="p.toml")]
-    done = program("judge", "run", path, *arguments)
-    assert (done.code in (2, 3), message in done.err) == (True, True), done.err
 
 
 def test_a_spent_budget_and_unreadable_replies_have_exit_codes(tmp_path, monkeypatch):

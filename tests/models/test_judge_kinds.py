@@ -1,15 +1,16 @@
-"""Rubrics that do not ask for a score: decisions, lists of claims, and which of two answers is better."""
+"""Rubrics that ask for no score: decisions, claims, and which of two answers, or tables of answers, is better."""
 
 import json
 import math
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.models.dry_run import estimate_judging
 from tests.support.judge_server import judge_server, user_message, with_client
-from tests.support.program import jsonl
+from tests.support.program import jsonl, program
 
 
 @pytest.fixture(autouse=True)
@@ -191,3 +192,77 @@ def test_rows_in_another_script_than_the_rubric_are_noted(tmp_path, language, an
     few = jsonl(tmp_path / "few.jsonl", *rows[5:])
     made = fm.judge(few, settings, output=tmp_path / "few.parquet")
     assert not [note for note in made.summary.notes if note.startswith("rubrics in ")]
+
+
+OLD = [
+    {"id": 1, "question": "q1", "answer": "a long answer"},
+    {"id": 2, "question": "q2", "answer": "brief"},
+    {"id": 3, "question": "q3", "answer": "equal"},
+    {"id": 4, "question": "q4", "answer": "only here"},
+]
+NEW = [
+    {"id": "3", "question": "q3", "output": "equal"},
+    {"id": "2", "question": "q2", "output": "a longer answer"},
+    {"id": "1", "question": "q1", "output": "short"},
+    {"id": "5", "question": "q5", "output": "only there"},
+]
+
+
+def longer(body):
+    """The verdict of a judge that prefers the longer answer."""
+    first, second = (
+        len(user_message(body).partition(f"<{name} id=")[2].partition("</")[0]) for name in ("first", "second")
+    )
+    return json.dumps({"reason": "the longer", "better": "first" if first > second else "second"})
+
+
+@pytest.fixture
+def files(tmp_path):
+    return jsonl(tmp_path / "old.jsonl", *OLD), jsonl(tmp_path / "new.jsonl", *NEW)
+
+
+SCORES, STATUSES = [1.0, 0.0, 0.5, None], ["ok", "ok", "identical", "missing"]
+
+
+@pytest.mark.parametrize("form", ["paths", "tables", "named"])
+def test_the_second_answers_are_joined_by_id(tmp_path, files, form):
+    tables = list(files) if form == "paths" else [OLD, pa.Table.from_pylist(NEW)]
+    tables = dict(zip(("old", "new"), tables, strict=True)) if form == "named" else tables
+    with judge_server(reply=longer) as judge:
+        settings = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}
+        made = fm.judge(tables, "preference", pairwise=True, keep="other_answer", **settings)
+        assert judge.count == 4
+    assert made["judge_preference"].to_pylist() == SCORES
+    assert made["judge_preference_status"].to_pylist() == STATUSES
+    assert made["other_answer"].to_pylist() == ["short", "a longer answer", "equal", None]
+    (axis,) = fm.judge_report(made).axes
+    first, second = ("table 1", "table 2") if form == "tables" else ("old", "new")
+    assert (axis.systems, axis.orders.n, axis.orders.win_rate.value) == ((first, second), 3, 0.5)
+
+
+def test_the_command_compares_two_files(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with judge_server(reply=longer) as judge:
+        options = ("--rubrics", "preference", "--model", "m", "--base-url", judge.url, "--store", "s.sqlite")
+        words = ("judge", "run", "--pairwise", "old.jsonl", "new.jsonl", *options)
+        assert "4 rows: 4 calls to make" in program(*words, "--dry-run").out
+        settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store="s.sqlite")
+        assert estimate_judging(["old.jsonl", "new.jsonl"], settings, pairwise=True).calls == 4
+        refused = program(*words, "-o", "new.jsonl", "--overwrite")
+        assert (refused.code, refused.err) == (4, "error: new.jsonl is an input; write to another name\n")
+        assert program(*words, "-o", "judged.parquet").code == 0
+        assert judge.count == 4
+    judged = pq.read_table("judged.parquet")
+    assert judged["judge_preference"].to_pylist() == SCORES
+    shown = program("judge", "report", "judged.parquet").out
+    assert "wins are those of old over new" in shown
+
+
+def test_a_changed_second_table_is_another_run(tmp_path, files):
+    with judge_server(reply=longer) as judge:
+        settings = fm.models.JudgeSettings("preference", "m", base_url=judge.url, store=tmp_path / "s.sqlite")
+        fm.judge(list(files), settings, pairwise=True, output=tmp_path / "o.parquet")
+        jsonl(files[1], *[{**row, "output": row["output"] + "!"} for row in NEW])
+        fm.judge(list(files), settings, pairwise=True, output=tmp_path / "o.parquet", overwrite=True)
+        assert judge.count > 4
+    assert pq.read_table(tmp_path / "o.parquet")["judge_preference_status"].to_pylist() == ["ok", "ok", "ok", "missing"]

@@ -1,18 +1,19 @@
-"""What calls cost while they are in flight and after they failed, whose tokens are which, and how long a run waits."""
+"""What calls cost, how much is asked at a time, how long a run waits, and when it ends."""
 
 import asyncio
 import re
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError, OptionError, ServiceError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.prices import REPLY_TOKENS, Price, price_of, price_table
-from fastmetrics.models.call_sender import Budget, RateLimits, Spending
-from fastmetrics.models.calls import Answer, CallMaker, Message, Model
+from fastmetrics.models.call_sender import FIRST, IN_A_ROW, Budget, CircuitBreaker, RateLimits, Retries, Spending
+from fastmetrics.models.calls import Answer, CallMaker, Failure, Message, Model
 from tests.support.judge_server import completion, grade, judge_server, user_message, with_client
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
@@ -220,3 +221,152 @@ def test_prices_may_be_written_on_the_command_line():
     assert price_of("local", written) == Price(0.5, 2.0)
     with pytest.raises(FileFormatError, match=r"^prices: not a table of prices"):
         price_table("{local: 1}")
+
+
+def test_requests_a_minute_and_pauses_are_kept_between_calls(tmp_path):
+    """The last of four calls at 600 a minute begins .3 seconds after the first; a second try waits for its pause."""
+    came = []
+
+    @fm.models.model_client("mine")
+    def mine(request):
+        came.append((time.monotonic(), request.messages[-1].content))
+        if "again" in request.messages[-1].content and len(came) == 5:
+            raise ConnectionError
+        return "a"
+
+    for client, questions in (({"rpm": 600.0}, ["a", "b", "c", "d"]), ({"pause": 0.3, "tries": 2}, ["again"])):
+        bot = fm.models.GivenContextsBot("m", template="{question}", base_url="mine:", store=":memory:", client=client)
+        assert set(fm.answer({"question": questions}, bot)["answer_status"].to_pylist()) == {"ok"}
+    times = [moment for moment, _ in came]
+    assert len(times) == 6
+    assert times[3] - times[0] >= 0.29
+    assert times[5] - times[4] >= 0.29
+
+
+class Clock:
+    """A time that passes by sleeping only."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+    async def sleep(self, seconds):
+        """Let the time pass, and others run."""
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+def limits(**options):
+    """Limits under a clock of their own."""
+    clock = Clock()
+    return RateLimits(clock=clock, sleep=clock.sleep, **options), clock
+
+
+def times(count, **options):
+    """When so many calls of 100 tokens may be sent that come back at once."""
+
+    async def run():
+        allowed, clock = limits(**options)
+        found = []
+        for _ in range(count):
+            await allowed.wait(100)
+            found.append(clock.now - 1000)
+        return found
+
+    return [round(at, 6) for at in asyncio.run(run())]
+
+
+def test_requests_and_tokens_per_minute_are_limited():
+    assert times(4) == [0, 0, 0, 0]
+    assert times(4, requests=30) == [0, 2, 4, 6]
+    assert times(4, tokens=6000) == [0, 1, 2, 3]
+    assert times(4, requests=30, tokens=6000) == [0, 2, 4, 6]
+
+
+def test_wrong_token_estimates_are_corrected():
+    async def run():
+        allowed, clock = limits(tokens=6000)
+        await allowed.wait(100)
+        allowed.used(100, 400)
+        await allowed.wait(100)
+        return clock.now - 1000
+
+    assert asyncio.run(run()) == 4
+
+
+def test_retry_after_delays_all_calls():
+    async def run():
+        allowed, clock = limits()
+        allowed.limited(7.0)
+        await asyncio.gather(*(allowed.wait(1) for _ in range(4)))
+        return clock.now - 1000
+
+    assert asyncio.run(run()) >= 7
+
+
+def test_waits_double_unless_the_server_sets_them():
+    retries = Retries(tries=5, pause=1.0)
+    for failures, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
+        assert least <= retries.wait(failures, None) <= 1.25 * least
+    assert 3 <= retries.wait(4, 3.0) <= 3.75
+    assert retries.wait(60, None) <= 375
+    assert retries.wait(1, 1e9) <= 375
+
+
+def failing(count, *, given_up=False, worked=False, **kind):
+    """What a breaker says of so many failures in a row."""
+    breaker = CircuitBreaker("here")
+    if worked:
+        breaker.worked()
+    return [said(breaker, given_up, **kind) for _ in range(count)]
+
+
+def said(breaker, given_up, last=False, **kind):
+    """The error that a breaker raises after a failed request, or call."""
+    try:
+        breaker.failed(Failure("http", "why", **kind), given_up=given_up, last=last)
+    except ServiceError as error:
+        return str(error)
+    return None
+
+
+def test_run_with_only_failures_stops():
+    assert [error is not None for error in failing(FIRST)] == [False] * (FIRST - 1) + [True]
+    assert failing(FIRST)[-1] == f"here: no reply to {FIRST} requests: why"
+    assert failing(1000, worked=True) == [None] * 1000
+    after = failing(IN_A_ROW, given_up=True, worked=True)
+    assert [error is not None for error in after] == [False] * (IN_A_ROW - 1) + [True]
+    assert failing(1, last=True) == ["here: no reply to 1 requests: why"]
+    assert failing(2, last=True, worked=True) == [None] * 2
+    assert failing(FIRST, fatal=True, passing=False)[-2:] == [None, "here refuses all calls: why"]
+    assert failing(1, fatal=True, passing=False, last=True) == ["here refuses all calls: why"]
+    assert failing(IN_A_ROW - 1, worked=True, fatal=True, passing=False, given_up=True) == [None] * (IN_A_ROW - 1)
+    assert failing(1000, limited=True) == [None] * 1000
+
+
+def test_a_reply_and_a_refusal_of_one_call_reset_the_count():
+    assert failing(1000, given_up=True, passing=False) == [None] * 1000
+    refused = failing(IN_A_ROW, given_up=True, passing=False, last=True)
+    assert [error is not None for error in refused] == [False] * (IN_A_ROW - 1) + [True]
+    breaker = CircuitBreaker("here")
+    breaker.worked()
+    for turn in range(20):
+        assert [said(breaker, True) for _ in range(IN_A_ROW - 1)] == [None] * (IN_A_ROW - 1)
+        assert turn % 2 or said(breaker, True, passing=False, last=True) is None
+        if turn % 2:
+            breaker.worked()
+
+
+def test_the_longest_wait_that_a_server_asks_for_holds():
+    """A later reply that asks for less does not shorten it."""
+
+    async def run(waits):
+        allowed, clock = limits()
+        for seconds in waits:
+            allowed.limited(seconds)
+        await allowed.wait(1)
+        return clock.now - 1000.0
+
+    assert [asyncio.run(run(waits)) for waits in ([60.0, 1.0], [1.0, 60.0], [5.0], [])] == [60.0, 60.0, 5.0, 0.0]

@@ -1,4 +1,4 @@
-"""Scores of the answers within longer texts: in memory, in files, in frames, on the command line, and resumed."""
+"""Scores of the answers within longer texts, and of answers without the thoughts before them."""
 
 import polars as pl
 import pyarrow as pa
@@ -91,10 +91,6 @@ def test_extracted_answers_are_kept_in_every_kind_of_output(tmp_path):
         assert open_table(out).names[:3] == ["id", "extracted", "exact_match"]
         assert program(*words, "--resume").code == 0
     assert fm.summarize(out)["exact_match"].n == 4
-    with pytest.raises(fm.errors.OptionError, match="keep_extracted=True needs extract"):
-        fm.score(TWO, "exact_match", keep_extracted=True)
-    with pytest.raises(fm.errors.OptionError, match="extracted answers have the same name"):
-        fm.score({**TWO, "extracted": TWO["answer"]}, "exact_match", extract="answer", keep_extracted=True, keep="all")
     frame = pl.DataFrame(TWO)
     with pytest.warns(fm.ScoreWarning, match="have an answer by hashes"):
         added = fm.with_scores(frame, "exact_match", extract="hashes", keep_extracted=True)
@@ -103,15 +99,38 @@ def test_extracted_answers_are_kept_in_every_kind_of_output(tmp_path):
     assert lazy.collect()["extracted"].to_list() == TWO["answer"]
 
 
-def test_metrics_that_store_the_same_rows_read_them_in_one_way():
-    table = {"id": ["a", "b"], "question": ["q", "q"], "answer": ["#### 1", "#### 1"]}
-    with pytest.raises(fm.errors.OptionError, match="extract"):
-        fm.score(table, ["response_exact_match_rate", "response_exact_match_rate(extract='hashes')"])
+THOUGHTS = ["<think>Rome? No, Paris.</think>\n\nParis", "Paris", "<think>Rome? No, Pa", None]
+THOUGHTFUL = {"id": [1, 2, 3, 4], "response": THOUGHTS, "reference": ["Paris"] * 4}
+OF_THOUGHTS = (
+    "response: 2 answers hold the thoughts of a model, which were scored with the answer; "
+    "strip_thoughts=True (--strip-thoughts) leaves them out"
+)
+STRIPPED = "response: thoughts were left out of 2 answers; 1 of them end within a thought, without an answer"
 
 
-def test_bad_extractors_are_refused_before_anything_is_read(tmp_path):
-    path = jsonl(tmp_path / "a.jsonl", {"response": "a", "reference": "a"})
-    done = program("score", path, "-m", "exact_match", "--extract", "regex:a")
-    assert (done.code, "--extract" in done.err, "has no group" in done.err) == (2, True, True)
-    with pytest.raises(fm.errors.OptionError, match="needs a column of answers"):
-        fm.score({"retrieved_ids": [["a"]], "relevant_ids": [["a"]]}, extract="boxed")
+def test_thoughts_are_noted_and_left_out_on_request():
+    with pytest.warns(fm.ScoreWarning) as said:
+        assert fm.score(THOUGHTFUL, "exact_match")["exact_match"].to_pylist() == [0.0, 1.0, 0.0, None]
+    assert [str(one.message) for one in said] == [OF_THOUGHTS]
+    with pytest.warns(fm.ScoreWarning) as said:
+        scores = fm.score(THOUGHTFUL, "exact_match,answer_words", strip_thoughts=True)
+    assert [str(one.message) for one in said] == [STRIPPED]
+    assert scores["exact_match"].to_pylist() == [1.0, 1.0, 0.0, None]
+    assert scores["answer_words"].to_pylist() == [1.0, 1.0, 0.0, None]
+    with pytest.warns(fm.ScoreWarning, match="left out of 2"):
+        rows = fm.with_scores(THOUGHTFUL, "exact_match", strip_thoughts=True)
+    assert (rows["exact_match"], rows["response"]) == ([1.0, 1.0, 0.0, None], THOUGHTS)
+
+
+def test_files_say_whether_thoughts_were_left_out(tmp_path):
+    path = jsonl(tmp_path / "a.jsonl", *({"response": text, "reference": "Paris"} for text in THOUGHTS))
+    for suffix in ("parquet", "csv"):
+        out = tmp_path / f"o.{suffix}"
+        done = program("score", path, "-o", out, "-m", "exact_match", "--strip-thoughts")
+        assert (done.code, STRIPPED in " ".join(done.out.split())) == (0, True)
+        found = fm.summarize(out)
+        assert (found["exact_match"].mean, STRIPPED in found.notes) == (pytest.approx(2 / 3), True)
+        done = program("score", path, "-o", out, "-m", "exact_match", "--resume")
+        assert (done.code, "strip_thoughts" in done.err) == (4, True), "another setting of the run"
+    done = program("score", path, "-o", out, "-m", "exact_match", "--overwrite")
+    assert OF_THOUGHTS in " ".join(done.out.split())

@@ -58,8 +58,6 @@ def test_a_column_that_no_metric_needs_may_hold_anything(maker, odd):
     scores = fm.score(table, "token_f1,exact_match")
     assert scores["token_f1"].to_pylist() == EXPECTED
     assert scores["id"].to_pylist() == ROWS["id"]
-    with pytest.raises(ColumnError, match=f"column 'answer': |column {odd!r}: "):
-        fm.score(MAKERS[maker]({**ROWS, odd: ODD[odd]}), ["token_f1"], columns={"answer": odd})
 
 
 @pytest.mark.parametrize("maker", sorted(MAKERS))
@@ -90,8 +88,6 @@ def test_names_that_are_no_text_or_occur_twice():
 
 def test_columns_that_are_not_read_may_differ_in_length():
     assert fm.score({**ROWS, "log": ["a"]}, "token_f1")["token_f1"].to_pylist() == EXPECTED
-    with pytest.raises(ColumnError, match="columns differ in length: 'id' has 1, 'answer' has 3, 'reference' has 3"):
-        fm.score({**ROWS, "id": ["a"]}, "token_f1")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
@@ -121,11 +117,6 @@ def test_files_may_disagree_on_columns_that_are_not_read(tmp_path, suffix):
         rows.to_parquet(path) if suffix == "parquet" else rows.to_json(path, orient="records", lines=True)
     scored = fm.score(tmp_path, output=tmp_path.parent / "scores.parquet", metrics="token_f1", overwrite=True)
     assert scored.summary["token_f1"].n == 8
-    if suffix == "parquet":
-        with pytest.raises(
-            ColumnError, match=r"1\.parquet: column 'meta' holds .*string, but .*0\.parquet holds int64"
-        ):
-            fm.score(tmp_path, output=tmp_path / "s.parquet", metrics=["token_f1"], keep=["meta"])
 
 
 def batches():
@@ -158,12 +149,6 @@ def test_pieces_that_differ():
     made = fm.score([pa.table(first), pa.table({**second, "more": [1, 2, 3]}).select([3, 2, 1, 0])], "token_f1")
     assert made["id"].to_pylist() == [None] * 3 + ["a", "b", "c"]
     assert made["token_f1"].to_pylist() == EXPECTED * 2
-    with pytest.raises(ColumnError, match="item 1 lacks the column 'answer', which the first item has"):
-        fm.score([pa.table(ROWS), pa.table({"id": ["a"], "reference": ["a"]})], "token_f1")
-    with pytest.raises(ColumnError, match="item 1: expected an Arrow table or record batch, got a dict"):
-        fm.score([pa.table(ROWS), ROWS], "token_f1")
-    with pytest.raises(ColumnError, match="column 'id': the batches hold values of different types"):
-        fm.score([pa.table(ROWS), pa.table({**ROWS, "id": [1, 2, 3]})], "token_f1")
 
 
 def test_an_empty_piece_counts_for_its_columns():
@@ -214,12 +199,6 @@ def test_corpus_counts_and_row_labels_coexist():
     assert fm.summarize(scores).corpus == fm.summarize(fm.score(frame.reset_index(), "corpus_bleu,bleu")).corpus
 
 
-def test_row_labels_that_no_column_holds_are_named():
-    frame = pd.DataFrame({"answer": ["a", "b"], "reference": ["a", "b"]}, index=pd.Index([1, "a"], dtype=object))
-    with pytest.raises(ColumnError, match=r"index cannot be copied to the scores: .*; call reset_index\(\) first"):
-        fm.score(frame, "token_f1")
-
-
 def test_scores_of_a_polars_frame_join_it_by_id():
     frame = pl.DataFrame(ROWS)
     scores = fm.score(frame.filter(pl.col("id") != "p").reverse(), "token_f1")
@@ -242,16 +221,3 @@ def test_lists_of_names_in_one_text():
     some = fm.score(columns, suites="lexical,generation")
     assert {"jaccard", "rouge1_f1"} < set(some.column_names)
     assert list(fm.rouge(["a"], ["a"], types="rouge1,rougeL"))[::3] == ["rouge1_precision", "rougeL_precision"]
-
-
-@pytest.mark.parametrize("single", ["text", b"bytes", 5, 0.5, True])
-def test_single_value_error_suggests_a_list(single):
-    for call in (
-        lambda: fm.token_f1(single, ["b"]),
-        lambda: fm.score({"answer": single, "reference": ["a"]}, "token_f1"),
-        lambda: fm.rouge(single, ["a"]),
-        lambda: fm.retrieval.match_faq(single, ["a"]),
-        lambda: fm.scoring.anchors(single, [["a"]]),
-    ):
-        with pytest.raises(ColumnError, match=r"expected one value per row, got a single \w+; wrap it in a list"):
-            call()

@@ -1,6 +1,5 @@
 """A table is the same table in memory and in files: one function reads both, and returns a table or writes a file."""
 
-import dataclasses
 import inspect
 import io
 import json
@@ -15,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.errors import ColumnError, FileFormatError, OutputError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.engines.column_maker import RunOptions
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
@@ -114,28 +112,6 @@ def test_standard_input_is_scored(rows, monkeypatch):
     assert fm.score("-", "token_f1").equals(fm.score(TABLE, "token_f1"))
 
 
-OF_FILES = {"on_error": "skip", "batch_rows": 5}
-OF_RUNS = {"resume": True, "overwrite": True, "name": "a run", "times": True}
-
-
-@pytest.mark.parametrize("option", [*OF_FILES, *OF_RUNS])
-def test_options_of_outputs_need_an_output(rows, option):
-    options = (
-        {option: OF_RUNS[option]}
-        if option in OF_RUNS
-        else {"files": fm.tables.FileSettings(**{option: OF_FILES[option]})}
-    )
-    for table in (TABLE, rows):
-        with pytest.raises(OptionError, match=rf"^{option}=.*: applies to results in a file; "):
-            fm.score(table, "token_f1", **options)
-
-
-def test_every_option_of_a_run_is_refused_without_an_output():
-    assert {field.name for field in dataclasses.fields(RunOptions)} - {"limits", "progress", "files"} <= set(OF_RUNS)
-    of_reading = {field.name for field in dataclasses.fields(fm.tables.ReadSettings)}
-    assert {field.name for field in dataclasses.fields(fm.tables.FileSettings)} - of_reading == set(OF_FILES)
-
-
 def test_progress_is_that_of_all_rows(rows):
     for table in (TABLE, rows):
         steps = []
@@ -209,11 +185,6 @@ def test_progress_counts_the_rows_of_every_function(tmp_path, rows, name, output
     assert len(counted) > 1 or name != "embed"
 
 
-def test_a_format_is_of_files():
-    with pytest.raises(OptionError, match=r"^format='csv': a table in memory has none"):
-        fm.score(TABLE, "token_f1", files=fm.tables.FileSettings(format="csv"))
-
-
 def test_kept_columns_keep_their_types_in_memory():
     scores = fm.score(KINDS["dictionary"](), "token_f1", keep=["note", "latency_ms"])
     assert scores.column_names == ["id", "note", "latency_ms", "token_f1"]
@@ -223,20 +194,12 @@ def test_kept_columns_keep_their_types_in_memory():
 
 def test_bad_rows_in_memory_are_set_aside(tmp_path):
     long = {"id": [1, 2, 3], "answer": ["a", "b" * 200, "c"], "reference": ["a", "b", "d"]}
-    with pytest.raises(InputError, match=r"^the table, row 1: the row has more than 150 bytes"):
-        fm.score(long, "token_f1", output=tmp_path / "o.jsonl", files=fm.tables.FileSettings(max_row_bytes=150))
     scored = fm.score(
         long, "token_f1", output=tmp_path / "o.jsonl", files=fm.tables.FileSettings(max_row_bytes=150, on_error="skip")
     )
     assert (scored.rows, scored.rejected) == (2, 1)
     [reject] = map(json.loads, (tmp_path / "o.jsonl.rejects.jsonl").read_text().splitlines())
     assert (reject["file"], reject["row"]) == ("the table", 1)
-
-
-def test_bad_rows_of_files_are_named_in_memory(tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"answer": "a", "reference": "a"}\n{"answer": \n')
-    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: "):
-        fm.score(tmp_path / "rows.jsonl", "token_f1")
 
 
 def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(tmp_path, monkeypatch):
@@ -267,12 +230,6 @@ def test_a_source_of_a_table_reads_only_what_is_selected():
     assert source.rows == 2
     with pytest.raises(ColumnError, match="column 'n': expected text, got int64"):
         source.select({"n": "text"})
-
-
-def test_batches_of_different_types_are_named():
-    batches = [pa.table({"answer": ["a"], "x": [1]}), pa.table({"answer": ["b"], "x": ["b"]})]
-    with pytest.raises(ColumnError, match="columns of different types"):
-        FrameSource(batches).hold(["x"])
 
 
 def shouted(question):
@@ -339,24 +296,6 @@ def test_models_judge_tables_and_files_alike(tmp_path, rows, sample):
     assert fm.summarize(tables[0])["judge_safety"].mean == fm.summarize(tmp_path / "file.parquet")["judge_safety"].mean
 
 
-def test_settings_of_a_judge_are_given_once():
-    with pytest.raises(OptionError, match=r"^model=: set it in the JudgeSettings"):
-        fm.judge(TABLE, fm.models.JudgeSettings("safety", "m"), model="other")
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda **given: fm.answer(TABLE, shouted, **given),
-        lambda **given: fm.embed(TABLE, fm.Embedder(letters), **given),
-    ],
-)
-def test_options_of_outputs_need_an_output_everywhere(call):
-    for option in ("resume", "overwrite"):
-        with pytest.raises(OptionError, match=rf"^{option}=True: applies to results in a file"):
-            call(**{option: True})
-
-
 def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path):
     asked = {"id": [1, 2], "question": ["how to pay", None]}
     faq = {"question": ["Where is it?", "How do I pay?"], "answer": ["=By mail", "=Online"]}
@@ -368,8 +307,6 @@ def test_questions_are_matched_alike_in_memory_and_in_files(tmp_path):
     done = fm.match(pd.DataFrame(asked), tmp_path / "faq.csv", output=tmp_path / "o.csv")
     assert (done.rows, done.guarded) == (2, 1)
     assert fm.score(tmp_path / "o.csv", "answer_words")["answer_words"].to_pylist() == [1.0, None]
-    with pytest.raises(OptionError, match=r"^overwrite=True: applies to a file; name it with output="):
-        fm.match(asked, faq, overwrite=True)
 
 
 def test_scores_are_validated_alike_in_memory_and_in_files(tmp_path):
@@ -444,5 +381,3 @@ def test_sampled_rows_keep_their_place(tmp_path, rows):
     ):
         assert sampled["row"].to_pylist() == [int(label[1:]) for label in judged.index]
         assert sampled["question"].to_pylist() == [ROWS["question"][row] for row in sampled["row"].to_pylist()]
-    with pytest.raises(ColumnError, match="a sample of rows has their numbers in a column 'row'"):
-        fm.answer(TABLE.append_column("row", TABLE["id"]), shouted, sample=5, keep="id")

@@ -2,12 +2,7 @@
 
 import json
 import os
-import random
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +13,6 @@ from fastmetrics.base.errors import InputError, OutputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables.opening import open_source, open_table
 from fastmetrics.tables.readers import Limits
-from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import jsonl, program
 from tests.support.toy_scores import FunctionMaker, run
 
@@ -254,125 +248,6 @@ def test_concurrent_runs_with_one_output_raise(tmp_path, source):
     go(source, tmp_path / "o.parquet", nested)
     assert seen == [f"another run is writing {tmp_path}/o.parquet"]
     assert pq.read_table(tmp_path / "o.parquet").num_rows == 997
-
-
-RUN = """
-import itertools, sys, time, resource
-import pyarrow as pa
-from fastmetrics.base.errors import OutputError
-from fastmetrics.tables.opening import open_table
-from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.readers import Limits
-from tests.support.toy_scores import FunctionMaker, run
-begun = itertools.count()
-def score(batch):
-    pause = float(sys.argv[3])
-    time.sleep(300 if pause and next(begun) > 20 else pause)
-    return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
-if len(sys.argv) > 4:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
-try:
-    limits = Limits(batch_rows=500, part_rows=2000)
-    job = FunctionMaker(score, {"id": "id", "answer": "text"}, {"version": "1"})
-    run(open_source(sys.argv[1]), job, sys.argv[2], threads=2, limits=limits, resume=True)
-except OutputError as error:
-    print(error)
-"""
-
-
-def start(*arguments):
-    """A run of its own process, which comes to no end if it pauses before each batch."""
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )
-
-
-@pytest.fixture(scope="module")
-def numbers(tmp_path_factory):
-    path = tmp_path_factory.mktemp("numbers") / "in.parquet"
-    pq.write_table(pa.table({"id": range(60_000), "answer": ["word " * 20] * 60_000}), path)
-    return path
-
-
-def whole_of(numbers, output):
-    """What a run writes that nothing disturbs."""
-
-    def score(batch):
-        return pa.record_batch({"id": batch["id"], "score": batch["id"].cast(pa.float64())})
-
-    limits = Limits(batch_rows=500, part_rows=2000)
-    run(open_source(numbers), FunctionMaker(score, KINDS, {"version": "1"}), output, threads=2, limits=limits)
-    return output.read_bytes()
-
-
-def number_of_parts(work):
-    """The number of parts in a work folder, which the run may make or move at any moment."""
-    try:
-        return sum(name.endswith(".json") for name in os.listdir(work) if name.startswith("part-"))
-    except FileNotFoundError:
-        return 0
-
-
-@pytest.mark.full
-def test_killed_run_resumes_to_the_same_bytes(tmp_path, numbers):
-    rng, work = random.Random(7), tmp_path / "o.parquet.partial"
-    for _ in range(2):
-        run_ = start(numbers, tmp_path / "o.parquet", 0.1)
-        parts = number_of_parts(work)
-        late = time.monotonic() + 120
-        while run_.poll() is None and number_of_parts(work) <= parts and time.monotonic() < late:
-            time.sleep(0.005)
-        time.sleep(rng.random() / 10)
-        run_.send_signal(signal.SIGKILL)
-        run_.communicate()
-        assert time.monotonic() < late, "a run that is resumed makes further parts"
-        assert run_.returncode == -signal.SIGKILL
-        assert not (tmp_path / "o.parquet").exists()
-    assert start(numbers, tmp_path / "o.parquet", 0).communicate() == ("", "")
-    assert (tmp_path / "o.parquet").read_bytes() == whole_of(numbers, tmp_path / "whole.parquet")
-    assert not work.exists()
-
-
-@pytest.mark.full
-def test_file_size_limit_leaves_a_resumable_run(tmp_path, numbers):
-    stdout, stderr = start(numbers, tmp_path / "o.csv", 0, 100_000).communicate()
-    assert stdout == f"cannot write {tmp_path}/o.csv: File too large\n", stderr
-    assert not (tmp_path / "o.csv").exists()
-    assert list((tmp_path / "o.csv.partial").glob("part-*.json"))
-    assert not (tmp_path / "o.csv.partial" / "output.csv").exists()
-    assert start(numbers, tmp_path / "o.csv", 0).communicate() == ("", "")
-    assert (tmp_path / "o.csv").read_bytes() == whole_of(numbers, tmp_path / "whole.csv")
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 1 MB, where one may be mounted; elsewhere the limit on the size of a file must do."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    # env: a system without the program fails like one that refuses
-    if os.geteuid() != 0 or subprocess.run(["env", *mount], capture_output=True, check=False).returncode:
-        pytest.skip(NO_MOUNT)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.mark.full
-def test_full_disk_leaves_a_resumable_run(tmp_path, numbers, small_disk):
-    output = small_disk / "o.parquet"
-    for _ in range(2):
-        stdout, stderr = start(numbers, output, 0).communicate()
-        assert stdout == f"cannot write {output}: No space left on device\n", stderr
-        assert not output.exists()
-        assert list((small_disk / "o.parquet.partial").glob("part-*.json"))
-    subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
-    assert start(numbers, output, 0).communicate() == ("", "")
-    assert output.read_bytes() == whole_of(numbers, tmp_path / "whole.parquet")
-    assert sorted(one.name for one in small_disk.iterdir()) == ["o.parquet"]
 
 
 def test_run_restarted_by_a_late_id_counts_no_earlier_rows(tmp_path):

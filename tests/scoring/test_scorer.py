@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.plans.score_batch import slices
 
@@ -85,28 +84,6 @@ def test_texts_of_a_dictionary_count_as_often_as_rows_have_them(monkeypatch):
     batches = list(slices(pa.table({"answer": texts})))
     assert sum(batch.num_rows for batch in batches) == 300
     assert max(batch.num_rows for batch in batches) < 60
-
-
-@pytest.mark.parametrize(
-    ("metric", "error", "message"),
-    [
-        ("corpus_bleu", OptionError, "corpus_bleu has one value for a whole table"),
-        ("tfidf_cosine(idf='corpus')", OptionError, "needs all rows before it scores the first"),
-        ("token_f2", UnknownNameError, "unknown metric 'token_f2'"),
-    ],
-)
-def test_metrics_that_need_other_rows_are_refused_at_once(metric, error, message):
-    with pytest.raises(error, match=message):
-        fm.scorer(["token_f1", metric])
-
-
-def test_a_batch_that_cannot_be_scored():
-    with pytest.raises(ColumnError, match="column 'answer': expected text, got struct<a: int64>"):
-        fm.scorer(METRICS)(TABLE.set_column(1, "answer", pa.array([{"a": 1}] * 4)))
-    with pytest.raises(ColumnError, match="needs the column 'contexts'"):
-        fm.scorer("grounding_overlap")(TABLE)
-    with pytest.raises(InputError, match=r"expected a pyarrow\.Table or a RecordBatch .*, got dict"):
-        fm.scorer(METRICS)(TABLE.to_pydict())
 
 
 def test_a_folder_of_parts_is_a_score_file(tmp_path):

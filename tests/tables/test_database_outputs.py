@@ -174,26 +174,6 @@ def test_rankings_are_refused_before_the_search(tmp_path):
     assert (done.code, "column 'retrieved_ids' is of type" in done.err) == (4, True), done.err
 
 
-@pytest.mark.parametrize(
-    ("address", "reason"),
-    [
-        ("sqlite:///scores.db?query=select 1", "expected the name of a table alone"),
-        ("sqlite:///scores.db?table=scores&order=id", "unknown parameter .order."),
-        ("sqlite:///scores.db?table=" + "x" * 60, "expected a name of at most 51 bytes"),
-        ("sqlite:///scores.db", r"expected \?table="),
-    ],
-)
-def test_an_output_names_a_table(address, reason):
-    with pytest.raises(OptionError, match=reason):
-        fm.score(ROWS, METRICS, output=address)
-
-
-def test_a_database_file_needs_its_folder(tmp_path):
-    with pytest.raises(OutputError, match="there is no folder"):
-        fm.score(ROWS, METRICS, output=f"duckdb:///{tmp_path}/nosuch/scores.duckdb?table=scores")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_name_in_other_letters_is_the_same_table(database):
     address, execute = database
     if address.startswith("postgresql"):
@@ -240,14 +220,6 @@ def test_a_table_that_another_connection_reads_is_not_waited_for(postgres, monke
         with pytest.raises(OutputError, match="lock timeout"):
             fm.score(ROWS, METRICS, output=postgres.address(table="rows"), overwrite=True)
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
-
-
-def test_a_refused_column_leaves_no_database(tmp_path):
-    rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
-    table = f"sqlite:///{tmp_path}/new.db?table=scores"
-    with pytest.raises(OutputError, match="which no column of sqlite has"):
-        fm.score(rows, METRICS, output=table, keep=["contexts"])
-    assert not (tmp_path / "new.db").exists()
 
 
 def test_the_schema_of_an_output(database):

@@ -1,19 +1,23 @@
-"""JSON documents: the records of a list in them, whatever surrounds it and wherever a piece that is read ends."""
+"""JSON documents: the records of a list in them, and nesting deeper than parsers can go."""
 
 import gzip
 import json
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import ReadSizes
+from fastmetrics.kernels.byte_search import deepest
+from fastmetrics.tables.encoders import DEPTH
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.json_documents import outline, record_lists
-from fastmetrics.tables.opening import open_table
-from tests.support.program import program
+from fastmetrics.tables.opening import open_source, open_table
+from tests.support.program import jsonl, program
 from tests.support.table_files import read
 
 TEXT = st.text(alphabet='"\\{}[],: \n\tresults\u00e9\U0001f600', max_size=8)
@@ -96,32 +100,6 @@ def test_a_list_named_as_lines_is_read(tmp_path):
     assert rows_of(path) == [{"id": 1, "text": "a"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "records", "message"),
-    [
-        ('{\n"a": 1}', None, "is one JSON object.* no list of objects; an object that is one row stands on one line"),
-        (
-            '{\n"a": {"b": [{"c": 1}]}}',
-            None,
-            r"is one JSON object.* at 'a\.b'; name the one to read with records='a\.b'",
-        ),
-        ('{\n"a": {"b": [{"c": 1}]}}', "a.c", r"no list at 'a\.c'; it has lists of objects at 'a\.b'"),
-        ('{\n"a": {"b": {"c": 1}}}', "a.b", r"no list at 'a\.b'"),
-        ('{"a": [1]}', "b", r"no record has an object at 'b\[\]'"),
-        ('[{"id": 1}]]', None, "more follows the end"),
-        ('[{"id": 1}]\n{"id": 2}', None, "more follows the end"),
-        ("[]", None, "the file is empty"),
-        ("[1]", None, "record 1: expected a JSON object, got the number 1"),
-        ('[{"id": 1 2}]', None, "record 1: malformed JSON"),
-    ],
-)
-def test_another_document_says_what_it_is(tmp_path, text, records, message):
-    path = tmp_path / "rows.json"
-    path.write_text(text)
-    with pytest.raises(FileFormatError, match=message):
-        rows_of(path, records)
-
-
 def test_a_document_with_nan_and_long_numbers_keeps_them(tmp_path):
     """They are no strict JSON, but what Python writes."""
     records = [{"id": 1, "text": "a"}, {"id": 2**40, "score": float("nan")}, {"id": 3, "score": 0.1, "text": "\ud800"}]
@@ -163,17 +141,112 @@ def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):
         assert "record 2: the row has more than 1,000 bytes" in str(rejects[0])
 
 
-def test_other_formats_have_no_records(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("answer\na\n")
-    with pytest.raises(OptionError, match=r"records='a': .*rows\.csv is csv"):
-        fm.score(path, "answer_words", files=fm.tables.FileSettings(records="a"))
-    with pytest.raises(OptionError, match="records='a': a table in memory has none"):
-        fm.score({"answer": ["a"]}, "answer_words", files=fm.tables.FileSettings(records="a"))
-
-
 def test_an_outline_shows_the_lists_of_objects():
     head = b'{"v": 1, "r": {"list": [{"a": {"b": [1, {"c": 2}]}}, {"d": "}"}], "e": []}, "f": ["x'
     within = ["r.list[]", "r.list[].a", "r.list[].a.b", "r.list[].a.b[]", "r.list[].a.b[].c", "r.list[].d"]
     assert list(outline(head)) == ["v", "r", "r.list", *within, "r.e", "f"]
     assert record_lists(outline(head)) == ["r.list"]
+
+
+GOOD = {"id": 1, "answer": "in Paris", "reference": "Paris"}
+SHAPES = {
+    "lists": ("[", "1", "]"),
+    "objects": ('{"a":', "1", "}"),
+    "both": ('[{"a":', "1", "}]"),
+    "open": ("[", "", ""),
+}
+
+
+def nested(shape, depth):
+    opening, core, closing = SHAPES[shape]
+    times = depth // (2 if shape == "both" else 1)
+    return opening * times + core + closing * times
+
+
+def reference(data, most):
+    """Where the first bracket is too deep, by a plain state machine, line by line."""
+    place = 0
+    for line in data.split(b"\n"):
+        depth, within, escaped = 0, False, False
+        for at, byte in enumerate(line):
+            if within:
+                within = escaped or byte != ord('"')
+                escaped = not escaped and byte == ord("\\")
+            elif byte == ord('"'):
+                within = True
+            elif byte in b"[{":
+                depth += 1
+                if depth > most:
+                    return place + at
+            elif byte in b"]}":
+                depth -= 1
+        place += len(line) + 1
+    return -1
+
+
+pieces = st.sampled_from(["[", "{", "]", "}", '"', "\\", "\n", "a", "[" * 7, "]" * 7, "a" * 130, '"' + "[" * 9 + '"'])
+
+
+@given(st.lists(pieces, max_size=60), st.integers(1, 9))
+def test_the_first_bracket_too_deep_is_found(text, most):
+    data = "".join(text).encode()
+    assert deepest(np.frombuffer(data, np.uint8), most) == reference(data, most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("depth", [DEPTH + 2, 300_000])
+@pytest.mark.parametrize("column", ["answer", "nobody_asks"])
+def test_a_deep_line_is_a_bad_row(tmp_path, monkeypatch, shape, depth, column):
+    monkeypatch.chdir(tmp_path)
+    deep = f'{{"id": 2, "{column}": {nested(shape, depth)}}}'
+    jsonl(tmp_path / "t.jsonl", GOOD, deep, {**GOOD, "id": 3})
+    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", "--threads", "1")
+    assert (done.code, done.err) == (3, f"error: t.jsonl, line 2: nested more than {DEPTH} levels deep\n")
+    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1", "--on-error", "skip")
+    assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, [1, 3])
+    (reject,) = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
+    assert (reject["line"], reject["raw"]) == (2, deep[:10_000])
+
+
+@pytest.mark.parametrize("shape", ["lists", "objects", "both"])
+def test_json_at_the_depth_limit_is_read(tmp_path, monkeypatch, shape):
+    monkeypatch.chdir(tmp_path)
+    odd = {"question": '[[[[ {"a": \\" [' * 100, "other": [{"text": "]]]"}] * 300}
+    allowed = json.dumps({**GOOD, "deep": json.loads(nested(shape, DEPTH - 2))})
+    jsonl(tmp_path / "t.jsonl", {**GOOD, **odd}, allowed)
+    done = program("score", "t.jsonl", "-o", "o.parquet", "-m", "token_f1")
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("place", [0, 50, 99])
+def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    rows = [{**GOOD, "id": row} for row in range(100)]
+    rows[place] = f'{{"x": {nested("lists", 50_000)}}}'
+    jsonl(tmp_path / "t.jsonl", *rows)
+    source = open_source("t.jsonl", sizes=ReadSizes(line_block_bytes=700))
+    fm.score(source, "token_f1", output="o.parquet", files=fm.tables.FileSettings(on_error="skip"))
+    assert pq.read_table("o.parquet")["id"].to_pylist() == [n for n in range(100) if n != place]
+
+
+COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge report", "judge sample")
+LOGS = ("logs chunks", "logs domains", "logs topics", "logs cache")  # for logs check it is a finding
+
+
+@pytest.mark.parametrize(
+    ("command", "suffix"), [*((command, "jsonl") for command in (*COMMANDS, *LOGS)), ("score", "json")]
+)
+def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
+    bad = jsonl(
+        tmp_path / f"t.{suffix}",
+        {**GOOD, "question": "a", "score": 1.5, "retrieved_ids": ["a"], "question_embedding": [1.0]},
+        f'{{"q": {nested("lists", 100_000)}}}',
+    )
+    out = ["-o", tmp_path / "o.parquet"]
+    more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
+    more |= {"judge report": [], "judge sample": ["-n", "1", *out]}
+    done = program(*command.split(), bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
+    assert done.code == 3
+    assert str(bad) in done.err
+    assert "Traceback" not in done.err

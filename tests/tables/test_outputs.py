@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from fastmetrics.base.errors import OptionError, OutputError
+from fastmetrics.base.errors import OutputError
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.tables.readers import Limits
@@ -96,15 +96,13 @@ def test_folder_output_holds_parts_and_metadata(tmp_path, source):
         **COUNTS,
         "inputs": inputs,
     }
-    with pytest.raises(OutputError) as caught:
+    with pytest.raises(OutputError, match="exists; choose overwrite=True"):
         run(open_source(source), JOB, tmp_path / "out")
-    assert str(caught.value) == f"{tmp_path}/out exists; choose overwrite=True to replace it"
     run(open_source(source), JOB, tmp_path / "out", overwrite=True)
     assert names(tmp_path / "out") == ["_fastmetrics.json", "part-000000.parquet"]
     (tmp_path / "out" / "mine.txt").touch()
-    with pytest.raises(OutputError) as caught:
+    with pytest.raises(OutputError, match=r"'mine\.txt'"):
         run(open_source(source), JOB, tmp_path / "out", overwrite=True)
-    assert str(caught.value) == f"{tmp_path}/out contains other files ('mine.txt'); use another folder"
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.jsonl", "o.csv", "o.arrow", "o/"])
@@ -122,32 +120,13 @@ def test_empty_input_gives_empty_output(tmp_path, name, text):
 
 def test_existing_output_is_not_overwritten(tmp_path, source):
     (tmp_path / "o.parquet").write_text("mine")
-    with pytest.raises(OutputError) as caught:
+    with pytest.raises(OutputError, match="exists; choose overwrite=True"):
         run(open_source(source), JOB, tmp_path / "o.parquet", resume=True)
-    assert str(caught.value) == f"{tmp_path}/o.parquet exists; choose overwrite=True to replace it"
     assert (tmp_path / "o.parquet").read_text() == "mine"
     run(open_source(source), JOB, tmp_path / "o.parquet", overwrite=True)
     assert pq.read_table(tmp_path / "o.parquet").num_rows == 1000
-    with pytest.raises(OutputError) as caught:
+    with pytest.raises(OutputError, match="is an input"):
         run(open_source(source), JOB, source, overwrite=True)
-    assert str(caught.value) == f"{source} is an input; write to another name"
-
-
-def test_invalid_outputs_raise_before_scoring(tmp_path, source):
-    with pytest.raises(OutputError) as caught:
-        run(open_source(source), JOB, tmp_path / "no" / "o.parquet")
-    assert str(caught.value) == f"cannot write {tmp_path}/no/o.parquet: there is no folder {tmp_path}/no"
-    with pytest.raises(
-        OptionError, match=r"o.txt': expected a name ending in .parquet, .pq, .jsonl, .ndjson, .csv, .tsv, "
-    ):
-        run(open_source(source), JOB, tmp_path / "o.txt")
-    with pytest.raises(OptionError, match=r"o.xlsx': files of the format xlsx are read, but not written; expected"):
-        run(open_source(source), JOB, tmp_path / "o.xlsx")
-    with pytest.raises(OptionError, match=r"^threads=0: expected a whole number from 1 to 1,024$"):
-        run(open_source(source), JOB, tmp_path / "o.parquet", threads=0)
-    with pytest.raises(OptionError, match=r"^on_error='stop': expected 'fail' or 'skip'$"):
-        run(open_source(source), JOB, tmp_path / "o.parquet", on_error="stop")
-    assert names(tmp_path) == ["in.parquet"]
 
 
 BOUND_BY_MODES = """

@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.column_names import COLUMNS, resolve
-from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError, UnknownNameError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError
 from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import presets
@@ -89,16 +89,8 @@ def test_the_preset_is_named_in_the_summary(tmp_path):
     done = program("score", str(TOOLS / "promptfoo.json"), "-m", "exact_match", "-o", str(tmp_path / "scores.csv"))
     assert "recognised as promptfoo" in done.out
     assert "answer = response.output unless response.error" in " ".join(done.out.split())
-    named = program(
-        "score",
-        str(TOOLS / "promptfoo.json"),
-        "-m",
-        "exact_match",
-        "-o",
-        str(tmp_path / "b.csv"),
-        "--schema",
-        "promptfoo",
-    )
+    asked = ("-m", "exact_match", "-o", tmp_path / "b.csv", "--schema", "promptfoo")
+    named = program("score", TOOLS / "promptfoo.json", *asked)
     assert "recognised" not in named.out
     assert (tmp_path / "b.csv").read_text() == (tmp_path / "scores.csv").read_text()
 
@@ -114,8 +106,6 @@ def test_seconds_of_a_preset_become_milliseconds(tmp_path):
     assert [row["latency_ms"] for row in scores if row["id"] == "lyon"] == [first["latency_ms"] * 1000]
     own = fm.score(TOOLS / "inspect.eval", "latency_ms", columns={"latency_ms": "total_time"}).to_pylist()
     assert next(row["latency_ms"] for row in own if row["id"] == "lyon") < 1
-    with pytest.raises(ColumnError, match="both 'latency_ms' and 'latency_s'"):
-        fm.score(TOOLS / "inspect.eval", "latency_ms", columns={"latency_ms": "total_time", "latency_s": "total_time"})
 
 
 def test_logs_in_a_folder_are_one_table(tmp_path):
@@ -173,16 +163,6 @@ def test_a_log_that_is_cut_says_so(tmp_path, kept):
     (tmp_path / "cut.json").write_bytes(document[: int(len(document) * kept)])
     with pytest.raises(InputError, match=r"cut|not written to its end"):
         fm.score(tmp_path / "cut.json", "answer_words")
-
-
-def test_a_log_of_a_newer_version_is_named_where_no_samples_are_found(tmp_path):
-    with zipfile.ZipFile(tmp_path / "log.eval", "w") as log:
-        log.writestr("_journal/start.json", '{"version": 9}')
-        log.writestr("attempts/1.json", '{"id": 1}')
-    with pytest.raises(
-        FileFormatError, match=r"log\.eval: a log of version 9, in which no samples are found; versions"
-    ):
-        fm.score(tmp_path / "log.eval", "answer_words")
 
 
 def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path):
@@ -322,11 +302,6 @@ def test_a_preset_is_given_up_for_the_columns_of_others(tmp_path):
     source = open_source(tmp_path / "rows.jsonl")
     assert source.names.preset is None
     assert resolve(source.names, needed=()) == {"question": "question", "answer": "answer"}
-
-
-def test_an_unknown_preset_is_an_error():
-    with pytest.raises(UnknownNameError, match=r"unknown schema 'promptfo'; did you mean 'promptfoo'\?"):
-        fm.score(TOOLS / "promptfoo.json", schema="promptfo")
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)

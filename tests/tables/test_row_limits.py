@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, OptionError, OutputError
+from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.base.limits import ReadSizes
+from fastmetrics.tables.arrow_files import stored_columns
 from fastmetrics.tables.input_files import MAX_ROW_BYTES, DataFile
 from fastmetrics.tables.json_lines import blocks
 from fastmetrics.tables.opening import open_source
@@ -109,11 +110,6 @@ def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
         run(open_source("t.jsonl", max_row_bytes=1000), job, "o.parquet", limits=Limits(part_rows=1), resume=True)
 
 
-def test_limit_must_be_positive(tmp_path):
-    with pytest.raises(OptionError, match="max_row_bytes=0: expected at least 1"):
-        open_source(jsonl(tmp_path / "t.jsonl", GOOD), max_row_bytes=0)
-
-
 def test_unterminated_csv_records_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"a{row},b\n" for row in range(200))
@@ -131,22 +127,25 @@ ENDLESS = {
 }
 
 
+SOME = ["jsonl", *(pytest.param(format, marks=pytest.mark.full) for format in ("csv", "tsv"))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ENDLESS)
-def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format):
+@pytest.mark.parametrize("format", SOME)
+def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format, full):
     start, where = ENDLESS[format]
-    path = tmp_path / f"t.{format}.gz"
-    with gzip.open(path, "wb", 1) as bomb:  # a little that unpacks to 480 MB
+    path, blocks = tmp_path / f"t.{format}.gz", 30 if full else 16
+    with gzip.open(path, "wb", 1) as bomb:  # a little that unpacks to 256 MB, or to 480
         bomb.write(start)
-        for _ in range(30):
+        for _ in range(blocks):
             bomb.write(bytes(1 << 24))
-    limit = "--max-row-bytes", "10000000"
-    code, said, memory = peak("score", path, "-o", tmp_path / "o.parquet", "-m", "token_f1", *limit)
-    assert (code, said.startswith(f"error: {path}, {where}: {TOO_LONG.format(10_000_000)}")) == (3, True)
+    code, said, memory = peak("score", path, "-o", tmp_path / "o.parquet", "-m", "token_f1", "--max-row-bytes", 1 << 20)
+    assert (code, said.startswith(f"error: {path}, {where}: {TOO_LONG.format(1 << 20)}")) == (3, True)
     assert memory < 450 << 20
 
 
 @pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("format", ENDLESS)
 def test_endless_zero_bytes_raise(tmp_path, format):
     code, said, memory = peak("score", "/dev/zero", "--format", format, "-o", tmp_path / "o.parquet")
@@ -156,14 +155,62 @@ def test_endless_zero_bytes_raise(tmp_path, format):
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_several_endless_lines_in_one_run(tmp_path):
     (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
     with gzip.open(tmp_path / "r.txt.gz", "wb", 1) as bomb:
         bomb.write(b"q1 Q0 d1 1 0.5 t\n")
         for _ in range(40):
             bomb.write(bytes(1 << 24))
-    code, said, memory = peak("rank", tmp_path / "r.txt.gz", tmp_path / "q.txt")
-    assert (code, "line 2: the line is longer than 67,108,864 bytes" in said) == (3, True)
-    assert memory < 1 << 30
-    code, said, memory = peak("rank", "/dev/zero", tmp_path / "q.txt")
-    assert (code, "line 1: the line is longer than 67,108,864 bytes" in said) == (3, True)
+    for rankings, line in ((tmp_path / "r.txt.gz", 2), ("/dev/zero", 1)):
+        code, said, memory = peak("rank", rankings, tmp_path / "q.txt")
+        assert (code, f"line {line}: the line is longer than 67,108,864 bytes" in said) == (3, True)
+        assert memory < 1 << 30
+
+
+LONG = 70_000_000
+MOST = 67_108_864
+
+
+def bomb(path, size=LONG):
+    """Two short rows, a group of four rows of ``size`` bytes each, and one more row."""
+    short = pa.table({"id": ["1", "2"], "answer": ["a", "b"], "reference": ["a", "a"]})
+    long = pa.chunked_array([pa.array(["x" * size])] * 4)
+    with pq.ParquetWriter(path, short.schema, compression="zstd", use_dictionary=False) as writer:
+        writer.write_table(short)
+        writer.write_table(pa.table({"id": list("abcd"), "answer": long, "reference": ["a"] * 4}))
+        writer.write_table(short.slice(0, 1))
+    return path
+
+
+def test_rows_above_the_limit_are_refused_one_by_one(tmp_path):
+    path, out = bomb(tmp_path / "t.parquet", 2_000), tmp_path / "o.parquet"
+    asked = ("-m", "token_f1", "--on-error", "skip", "--max-row-bytes", "1000", "-q")
+    assert program("score", path, "-o", out, *asked).code == 0
+    assert pq.read_table(out)["id"].to_pylist() == ["1", "2", "1"]
+    rejects = map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines())
+    assert [(reject["row"], reject["reason"]) for reject in rejects] == [
+        (row, TOO_LONG.format(1000)) for row in (2, 3, 4, 5)
+    ]
+
+
+@pytest.mark.full
+def test_long_rows_of_a_group_are_refused_one_by_one(tmp_path):
+    path = bomb(tmp_path / "t.parquet")
+    code, message, memory = peak(
+        "score", path, "-o", tmp_path / "o.parquet", "-m", "token_f1", "--on-error", "skip", "-q"
+    )
+    assert (code, pq.read_table(tmp_path / "o.parquet")["id"].to_pylist()) == (0, ["1", "2", "1"]), message
+    rejects = list(map(json.loads, (tmp_path / "o.parquet.rejects.jsonl").read_text().splitlines()))
+    reason = TOO_LONG.format(MOST)
+    assert [(reject["row"], reject["reason"]) for reject in rejects] == [(row, reason) for row in (2, 3, 4, 5)]
+    assert memory < 800 << 20, "the program, and a few rows"
+
+
+def test_columns_that_are_not_read_are_not_looked_at(tmp_path):
+    path = tmp_path / "rows.parquet"
+    spans = pa.array([[{"start": 1, "text": "a"}]])
+    pq.write_table(pa.table({"id": [1], "spans": spans, "span": ["b"], "contexts": [["c"]]}), path)
+    file = pq.ParquetFile(path)
+    assert stored_columns(file, ["spans", "contexts"]) == [1, 2, 4]
+    assert stored_columns(file, ["span", "absent"]) == [3]

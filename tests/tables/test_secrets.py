@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.base.errors import FastmetricsError, OptionError
+from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.base.limits import RETRY_LIMITS
 from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse, shown_address
@@ -147,11 +147,6 @@ def test_error_for_invalid_address_omits_its_secret(tmp_path, address):
         done = program(*arguments)
         assert (done.code in (2, 3), done.out) == (True, "")
         assert hides(done.err), done.err
-
-
-def test_slash_in_a_secret_must_be_percent_encoded():
-    with pytest.raises(OptionError, match=r"^s3://\*\*\*: write / as %2F in the secret of an address$"):
-        open_source("s3://key:hid/den@bucket/x.csv")
 
 
 def test_error_for_unreachable_store_omits_the_secret():

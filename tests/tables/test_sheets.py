@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError, MissingExtraError
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Position
 from tests.support.program import program
@@ -47,42 +47,19 @@ def test_a_blank_cell_may_be_an_empty_text(tmp_path):
     assert scores["answer_words"].to_pylist() == [2.0, 1.0, 0.0]
 
 
-def test_several_sheets_are_named(tmp_path):
-    other = [["answer"], ["yes"]]
-    book = write_workbook(tmp_path / "rows.xlsx", {"January": ROWS, "Февраль": other})
-    with pytest.raises(
-        FileFormatError, match=r"the workbook has the sheets 'January', 'Февраль'; name the one to read"
-    ):
-        fm.score(book, "answer_words")
-    assert "with --sheet January" in program("score", str(book), "-m", "answer_words").err
+def test_a_sheet_is_read_by_its_name(tmp_path):
+    book = write_workbook(tmp_path / "rows.xlsx", {"January": ROWS, "Февраль": [["answer"], ["yes"]]})
+    assert "with --sheet January" in program("score", book, "-m", "answer_words").err
     assert fm.score(book, "answer_words", files=fm.tables.FileSettings(sheet="Февраль")).num_rows == 1
-    with pytest.raises(FileFormatError, match=r"unknown sheet 'Januar'; did you mean 'January'\?"):
-        fm.score(book, "answer_words", files=fm.tables.FileSettings(sheet="Januar"))
-    (tmp_path / "rows.csv").write_text("answer\nyes\n")
-    with pytest.raises(OptionError, match=r"rows.csv is csv; it has no sheets"):
-        fm.score(tmp_path / "rows.csv", "answer_words", files=fm.tables.FileSettings(sheet="January"))
-
-
-def test_a_bad_cell_is_named_as_excel_numbers_its_row(tmp_path):
-    rows = [[None, None], ["answer", "latency_ms"], ["a", 1], ["b", "slow"], ["c", 2]]
-    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows})
-    with pytest.raises(InputError, match=r"rows.xlsx, line 4, column 'latency_ms': expected a number, got 'slow'"):
-        fm.score(book, "latency_ms")
-    done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.tables.FileSettings(on_error="skip"))
-    assert (done.rows, done.rejected) == (2, 1)
-
-
-def test_odd_workbooks(tmp_path):
-    empty = write_workbook(tmp_path / "empty.xlsx", {"Sheet1": []})
-    with pytest.raises(FileFormatError, match="the file is empty"):
-        fm.score(empty, "answer_words")
     header = write_workbook(tmp_path / "header.xlsx", {"Sheet1": [["answer"]]})
     assert fm.score(header, "answer_words").num_rows == 0
-    whole = header.read_bytes()
-    for size in (0, 30, len(whole) // 2, len(whole) - 3):
-        (tmp_path / "cut.xlsx").write_bytes(whole[:size])
-        with pytest.raises(FileFormatError, match="cannot be read as a workbook"):
-            fm.score(tmp_path / "cut.xlsx", "answer_words")
+
+
+def test_a_row_with_a_bad_cell_is_set_aside(tmp_path):
+    rows = [[None, None], ["answer", "latency_ms"], ["a", 1], ["b", "slow"], ["c", 2]]
+    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows})
+    done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.tables.FileSettings(on_error="skip"))
+    assert (done.rows, done.rejected) == (2, 1)
 
 
 def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path):
@@ -110,18 +87,6 @@ def test_utf_16_is_known_by_its_mark(tmp_path, encoding):
     path.write_bytes("\ufeffid\tanswer\treference\r\n1\tв Париже\tв Париже\r\n".encode(encoding))
     assert fm.score(path, "exact_match").to_pydict() == {"id": ["1"], "exact_match": [1.0]}
     assert fm.columns(path).columns["answer"].first == "в Париже"
-
-
-@pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_a_wrong_encoding_half_way_names_the_row(tmp_path, encoding):
-    path = tmp_path / "rows.csv"
-    path.write_bytes(b"id,answer\n" + "1,Париж\n".encode() * 500 + "2,Рим\n".encode("cp1251"))
-    with pytest.raises(FastmetricsError, match=r"rows.csv, row 500, column .answer.: invalid UTF-8"):
-        fm.score(path, "answer_words", files=fm.tables.FileSettings(encoding=encoding))
-    whole = tmp_path / "whole.csv"
-    whole.write_bytes("id,answer\n1,Париж и Рим\n".encode("cp1251"))
-    scores = fm.score(whole, "answer_words", files=fm.tables.FileSettings(encoding="cp1251"))
-    assert scores["answer_words"].to_pylist() == [3.0]
 
 
 def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path):

@@ -1,4 +1,4 @@
-"""Every way in which a table can be wrong, and what is said of it."""
+"""Rows that are wrong, and the numbers of rows and lines by which they are named."""
 
 import base64
 import gzip
@@ -11,66 +11,43 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.parquet import encryption
 
-from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError
+from fastmetrics.base.errors import FileFormatError, InputError
 from fastmetrics.base.limits import ReadSizes
 from fastmetrics.tables import arrow_files
 from fastmetrics.tables.column_types import Widened
 from fastmetrics.tables.good_rows import bad_text
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.readers import Position
-from tests.support.table_files import ROWS, read, write
-
-
-def test_files_with_conflicting_types_of_a_needed_column_raise(tmp_path):
-    pq.write_table(pa.table({"answer": ["x"]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"answer": [1]}), tmp_path / "b.parquet")
-    with pytest.raises(ColumnError) as caught:
-        open_source(tmp_path).select({"answer": "text"})
-    assert str(caught.value) == (
-        f"{tmp_path}/b.parquet: column 'answer' holds int64, but {tmp_path}/a.parquet holds string"
-    )
-
-
-def test_missing_column_error_names_the_nearest(tmp_path):
-    for name in ("t.parquet", "t.jsonl", "t.csv"):
-        path = write(pa.table(ROWS), tmp_path / name)
-        with pytest.raises(ColumnError) as caught:
-            open_source(path).select({"anwser": "text"})
-        assert str(caught.value) == f"{path}: unknown column 'anwser'; did you mean 'answer'?"
-
-
-def test_column_of_the_wrong_type_raises(tmp_path):
-    path = write(pa.table({"answer": [1.5]}), tmp_path / "t.parquet")
-    with pytest.raises(ColumnError) as caught:
-        open_source(path).select({"answer": "text"})
-    assert str(caught.value) == f"{path}: column 'answer': expected text, got double"
-    write(pa.table({"answer": [1.5]}), tmp_path / "t.jsonl")
-    _, rejects = read(open_source(tmp_path / "t.jsonl"), {"answer": "text"})
-    assert rejects == [f"{tmp_path}/t.jsonl, line 1, column 'answer': expected a string, got the number 1.5"]
+from fastmetrics.tables.readers import Limits, Position
+from fastmetrics.vectors.vector_arrays import Vectors
+from tests.support.table_files import read, write
+from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.arrow", "t.parquet"])
-def test_duplicate_column_raises_if_needed(tmp_path, name):
+def test_a_column_beside_two_of_one_name_is_read(tmp_path, name):
     table = pa.Table.from_arrays([pa.array(["1"]), pa.array(["2"]), pa.array(["3"])], names=["a", "b", "a"])
     write(table, tmp_path / name)
     source = open_source(tmp_path / name)
     assert source.schema.names == ["a", "b"]
     assert read(source, {"b": "text"})[0].to_pylist() == [{"b": "2"}]
-    for asked in ({"a": "text"}, {"b": "text", "a": "any"}):
-        with pytest.raises(ColumnError, match=rf"{name}: the file has 2 columns 'a'$"):
-            source.select(asked)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv", "t.jsonl.gz"])
-def test_empty_file_raises_unless_others_hold_rows(tmp_path, name):
-    write_nothing = gzip.open if name.endswith("gz") else open
-    with write_nothing(tmp_path / name, "wb"):
-        pass
-    with pytest.raises(FileFormatError) as caught:
-        open_source(tmp_path / name)
-    assert str(caught.value) == f"{tmp_path / name}: the file is empty"
+def test_an_empty_file_beside_others_is_left_out(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
     full = write(pa.table({"answer": ["x"]}), tmp_path / f"z{name}")
     assert read(open_source([tmp_path / name, full]), {"answer": "text"})[0].num_rows == 1
+
+
+@pytest.mark.parametrize("line", [b'{"answer": "a"', b'{"answer": "\xff"}', b'{"answer": ["a"]}', b'["answer"]'])
+def test_a_bad_line_is_set_aside_as_it_is(tmp_path, line):
+    path, good = tmp_path / "t.jsonl", b'{"answer": "ok"}\n'
+    path.write_bytes(good + b"\n" + good + line + b"\n" + good)
+    source = open_source(path)
+    chunks = list(source.chunks(source.select({"answer": "text"})))
+    [reject] = [reject for chunk in chunks for reject in chunk.rejects]
+    assert (reject.where, reject.raw) == ("line 4", line.decode(errors="replace"))
+    assert [row for chunk in chunks for row in chunk.rows.tolist()] == [0, 2, 4]
 
 
 @pytest.mark.parametrize("text", ["answer,id", "answer,id\n", "\ufeffanswer,id\r\n", '\ufeff"answer","id"'])
@@ -79,28 +56,6 @@ def test_file_with_only_a_header_is_an_empty_table(tmp_path, text):
     table, rejects = read(open_source(tmp_path / "t.csv"), {"answer": "text", "id": "id"})
     assert table.num_rows == 0
     assert rejects == []
-
-
-def test_empty_and_truncated_parquet_files_are_damaged(tmp_path):
-    path = tmp_path / "t.parquet"
-    path.write_bytes(b"")
-    with pytest.raises(FileFormatError, match=r"t.parquet: cannot be read: .*size is 0 bytes"):
-        open_source(path)
-    write(pa.table({"answer": ["x" * 50] * 5000}), path)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(FileFormatError, match=r"t.parquet: cannot be read: Parquet magic bytes not found in footer"):
-        open_source(path)
-
-
-def test_truncated_arrow_or_gzip_file_is_named(tmp_path):
-    path = write(pa.table({"answer": ["x" * 50] * 5000}), tmp_path / "t.arrow")
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(FileFormatError, match=r"t.arrow: cannot be read: "):
-        open_source(path)
-    path = write(pa.table({"answer": [str(n) for n in np.random.default_rng(0).random(9999)]}), tmp_path / "t.jsonl.gz")
-    path.write_bytes(path.read_bytes()[:20_000])
-    with pytest.raises(FileFormatError, match=r"t.jsonl.gz: cannot be read: "):
-        read(open_source(path), {"answer": "text"})
 
 
 def damaged_batch():
@@ -126,73 +81,6 @@ def test_a_damaged_batch_is_named_by_its_first_row(tmp_path, monkeypatch, name):
     source = open_source(path, sizes=ReadSizes(parquet_rows=4))
     with pytest.raises(FileFormatError, match=rf"{name}, from row 8, column 'answer': the data are damaged"):
         read(source, {"answer": "text"})
-
-
-def test_damaged_parquet_page_is_named(tmp_path):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"answer": [f"{n} {n}" for n in range(5000)]}), path, use_dictionary=False)
-    data = bytearray(path.read_bytes())
-    data[2000:3000] = bytes(1000)
-    path.write_bytes(data)
-    with pytest.raises(FileFormatError, match=r"t.parquet: cannot be read: "):
-        read(open_source(path), {"answer": "text"})
-
-
-def test_unreadable_path_error_names_the_cause(tmp_path):
-    with pytest.raises(FileFormatError) as caught:
-        open_source(tmp_path / "no.parquet")
-    assert str(caught.value) == f"{tmp_path}/no.parquet: cannot be read: No such file or directory"
-    with pytest.raises(FileFormatError) as caught:
-        open_source(str(tmp_path / "*.parquet"))
-    assert str(caught.value) == f"{tmp_path}/*.parquet: no file matches"
-    with pytest.raises(FileFormatError) as caught:
-        open_source(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: the folder contains no table files"
-    (tmp_path / "x.doc").write_bytes(b"\x01\x02")
-    with pytest.raises(FileFormatError, match=r"x.doc: unknown format; name it with format= "):
-        open_source(tmp_path / "x.doc")
-    with pytest.raises(
-        OptionError, match=r"^format='xml': expected one of parquet, jsonl, json, csv, tsv, arrow, eval, xlsx$"
-    ):
-        open_source(tmp_path / "x.doc", format="xml")
-
-
-BAD_LINES = [
-    (b'{"id": 1, "answer": "a"', "malformed JSON: Expecting ',' delimiter at character 24", None),
-    (b'["answer"]', "expected a JSON object, got a list", None),
-    (b'{"answer": "\xff"}', "invalid UTF-8: byte 0xff at byte 12", None),
-    (
-        b'{"answer": "a", "latency_ms": ' + b"9" * 400 + b"}",
-        "expected a number, got a whole number of 400 digits",
-        "latency_ms",
-    ),
-    (b'{"answer": 7}', "expected a string, got the number 7", "answer"),
-    (b'{"answer": ["a"]}', "expected a string, got a list", "answer"),
-    (b'{"answer": {"a": 1}}', "expected a string, got an object", "answer"),
-    (
-        b'{"answer": [{"type": "text", "text": "hi"}]}',
-        "expected a string, got a list; columns (--columns) can name a path within, as answer[0].text",
-        "answer",
-    ),
-    (b'{"answer": "a"} {"answer": "b"}', "malformed JSON: Extra data at character 17", None),
-    (b'{"answer": "a", "latency_ms": "fast"}', "expected a number, got the string 'fast'", "latency_ms"),
-    (b'{"answer": "a", "latency_ms": true}', "expected a number, got true", "latency_ms"),
-]
-
-
-@pytest.mark.parametrize(("line", "reason", "column"), BAD_LINES)
-def test_bad_json_line_is_named(tmp_path, line, reason, column):
-    path = tmp_path / "t.jsonl"
-    good = b'{"answer": "ok", "latency_ms": 1}\n'
-    path.write_bytes(good + b"\n" + good + line + b"\n" + good)
-    source = open_source(path)
-    where = f"{path}, line 4" + (f", column '{column}'" if column else "")
-    selection = source.select({"answer": "text", "latency_ms": "number"})
-    chunks = list(source.chunks(selection))
-    rejects = [reject for chunk in chunks for reject in chunk.rejects]
-    assert list(map(str, rejects)) == [f"{where}: {reason}"]
-    assert rejects[0].raw == line.decode(errors="replace")
-    assert [row for chunk in chunks for row in chunk.rows.tolist()] == [0, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -357,3 +245,79 @@ def test_lines_that_each_bring_a_new_name_are_read_in_proportion(tmp_path):
     assert sum(len(batch["k19999"]) - batch["k19999"].null_count for batch in batches) == 1
     path.write_text("".join(json.dumps({f"c{n}": n for n in range(600)}) + "\n" for _ in range(300)))
     assert len(open_source(path).schema) == 600, "of a wide table all columns are listed"
+
+
+N = 3000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 4])
+def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads, full):
+    """Threads name rows while this one reads on, and names others."""
+    wrong = {n: [b"bad", b"caf\xe9", b"x,y"][n % 3] for n in range(0, N, 7)}
+    lines = [b"id,answer", *(b"q%d,%s" % (n, wrong.get(n, b"fine")) for n in range(N))]
+    (tmp_path / "in.csv").write_bytes(b"\n".join(lines))
+    options = {"threads": threads, "on_error": "skip", "limits": Limits(batch_rows=20)}
+    for _ in range(3 if full else 1):
+        made = run(
+            open_source(tmp_path / "in.csv"),
+            FunctionMaker(choosy, KINDS),
+            tmp_path / "o.csv",
+            overwrite=True,
+            **options,
+        )
+        named = [json.loads(line)["row"] for line in made.rejects.read_text().splitlines()]
+        assert named == list(wrong)
+
+
+GOOD, OF_SCORING = '{"id": "q", "answer": "fine"}\n', '{"id": "q", "answer": "bad"}\n'
+SECOND = [
+    *(
+        (".csv" + pack, "id,answer\n", bad, "q,fine\n", "row 0")
+        for pack in ("", ".gz", ".zst")
+        for bad in ("q\n", "q,bad\n")
+    ),
+    *((".tsv", "id\tanswer\n", bad, "q\tfine\n", "row 0") for bad in ("q\n", "q\tbad\n")),
+    *((".jsonl" + pack, "", bad, GOOD, "line 1") for pack in ("", ".gz") for bad in ("{\n", OF_SCORING)),
+]
+
+
+def write_text(path, text):
+    """A text file, compressed by its suffix."""
+    if path.suffix == ".zst":
+        path.write_bytes(pa.compress(text.encode(), "zstd", asbytes=True))
+    else:
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+@pytest.mark.parametrize(("suffix", "header", "bad", "good", "where"), SECOND)
+def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suffix, header, bad, good, where):
+    first, second, output = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}", tmp_path / "o.jsonl"
+    write_text(first, header + good + good)
+    write_text(second, header + bad + good)
+    with pytest.raises(InputError, match=f"^{second}, {where}[:,] "):
+        run(open_source([first, second]), FunctionMaker(choosy, KINDS), output)
+    made = run(open_source([first, second]), FunctionMaker(choosy, KINDS), output, on_error="skip")
+    [reject] = map(json.loads, made.rejects.read_text(encoding="utf-8").splitlines())
+    unit, number = where.split()
+    assert (reject["file"], reject[unit], made.rows) == (str(second), int(number), 3)
+
+
+def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path):
+    for name, answers in (("a.parquet", ["x", "y"]), ("b.parquet", ["bad", "x"])):
+        pq.write_table(pa.table({"id": ["p", "q"], "answer": answers}), tmp_path / name)
+    with pytest.raises(InputError, match=f"^{tmp_path}/b.parquet, row 0: "):
+        run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl")
+
+
+def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path):
+    (tmp_path / "v").mkdir()
+    np.save(tmp_path / "v" / "a.npy", np.eye(4, 3))
+    np.save(tmp_path / "v" / "b.npy", np.ones((5, 3)))
+    vectors = Vectors.of(tmp_path / "v")
+    assert (vectors.rows, vectors.take([4, 3]).tolist()) == (9, [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    assert vectors.block(4, 5).tolist() == [[1.0, 1.0, 1.0]]
+    with open(tmp_path / "v" / "b.npy", "r+b") as file:
+        file.truncate((tmp_path / "v" / "b.npy").stat().st_size - 1)
+    with pytest.raises(FileFormatError, match=r"/v/b\.npy: "):
+        Vectors.of(tmp_path / "v").block(4, 5)

@@ -79,8 +79,3 @@ def test_map_recognises_its_function_and_works_in_processes(dataset, tmp_path):
     assert scores_in(stored.map(fm.datasets.scorer(METRICS), batched=True, num_proc=2)) == scores()
     streamed = list(stored.to_iterable_dataset().map(fm.datasets.scorer("token_f1"), batched=True))
     assert bits(row["token_f1"] for row in streamed) == scores()["token_f1"]
-
-
-def test_metrics_that_need_all_rows_are_refused(dataset):
-    with pytest.raises(fm.errors.OptionError, match="needs all rows before it scores the first"):
-        dataset.map(fm.datasets.scorer("answer_relevance(idf='corpus')"), batched=True)

@@ -73,28 +73,6 @@ def test_functions_of_a_closed_cursor_stay(connection):
     gc.collect()
     query = "SELECT token_f1('in Paris', 'Paris'), fm_jaccard('a', 'a b')"
     assert connection.sql(query).fetchall() == [(2 / 3, 0.5)]
-    for other in (connection, connection.cursor()):
-        with pytest.raises(fm.errors.OptionError, match="the function token_f1 is in this database already"):
-            fm.duckdb.register(other, "token_f1")
-    with pytest.raises(fm.errors.OptionError, match="the function fm_jaccard is in this database already"):
-        fm.duckdb.register(connection, "jaccard")
-
-
-def test_wrong_calls_are_errors(connection):
-    for spec, message in (
-        ("corpus_bleu", "one value for a whole table"),
-        ("answer_relevance(idf='corpus')", "needs all rows"),
-    ):
-        with pytest.raises(fm.errors.OptionError, match=message):
-            fm.duckdb.register(connection, [spec])
-    fm.duckdb.register(connection, "token_f1")
-    for call, message in (
-        ("token_f1(answer)", r"token_f1\(\) needs the columns reference"),
-        ("token_f1(answer, reference, id)", r"token_f1\(\) takes 2 columns"),
-        ('token_f1({a: "user"}, reference)', "column 'answer'.*struct"),
-    ):
-        with pytest.raises(duckdb.Error, match=message):
-            connection.sql(f"SELECT {call} FROM answers").fetchall()
 
 
 def test_a_relation_is_a_table_of_which_only_needed_columns_are_read(connection):
@@ -105,7 +83,3 @@ def test_a_relation_is_a_table_of_which_only_needed_columns_are_read(connection)
     failing = connection.sql("SELECT *, CAST(answer AS INTEGER) AS number FROM answers")
     assert fm.score(failing, "token_f1,answer_relevance(idf='corpus')").num_rows == 5
     assert fm.score(relation.limit(0), "token_f1").num_rows == 0
-    with pytest.raises(
-        fm.errors.ColumnError, match=r"a DuckDB relation is a query; call fm\.duckdb\.register\(connection\)"
-    ):
-        fm.with_scores(relation, "token_f1")

