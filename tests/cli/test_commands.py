@@ -270,7 +270,7 @@ def test_query_values_are_written_to_file_and_means_printed(rankings, tmp_path):
     assert done.exit_code == 0, done.output
     head, row, blank, *notes = (line.split() for line in done.output.splitlines())
     assert head == ["ranking", "scored", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
-    assert row == [str(good), "3", "0", "0", "1.0000", "1.0000", "0.2000"]
+    assert row == [str(good), "3", "0", "0", "1", "1", "0.2000"]
     assert (blank, " ".join(notes[0][3:7])) == ([], "1 of 3 queries")
     written = pq.read_table(out)
     assert written.to_pydict() == {
@@ -299,7 +299,7 @@ def test_several_runs_are_printed_as_a_table(rankings):
     good, poor, qrels = rankings
     done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip", "--no-relevant", "zero")
     rows = [line.split() for line in done.output.splitlines()]
-    assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0.0000"]]
+    assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0"]]
     left_out = "are left out (missing: skip, the default of trec_eval; zero scores them 0)"
     missing = f"{poor}: 2 of 3 judged queries are not in the ranking and {left_out}"
     assert rows[3] == []

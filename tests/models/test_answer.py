@@ -150,6 +150,8 @@ def test_a_prompt_that_is_too_long_is_an_error_before_the_first_call(tmp_path):
         assert (done.code, "row 701" in done.err, "max_chars" in done.err) == (3, True, True)
         assert judge.count == 0
         assert not list(tmp_path.glob("o.parquet*"))
+        table = {"question": ["long " * 100]}
+        assert fm.answer(table, bot(judge, tmp_path, max_chars=most + 1))["answer_status"].to_pylist() == ["ok"]
 
 
 def _parquet(folder, rows):

@@ -122,17 +122,18 @@ def test_faithfulness_needs_contexts_or_a_reference(tmp_path):
         assert made["judge_faithfulness_status"].to_pylist() == ["ok", "ok", "missing"]
 
 
-def test_a_question_that_is_too_long_is_refused_and_says_so(tmp_path):
-    table = rows(2, answer=["x" * 1_000_000, "short"])
+def test_a_prompt_of_more_than_max_chars_is_refused_and_says_so(tmp_path):
+    table, options = rows(2, answer=["x" * 400_000, "short"]), {"model": "m", "store": tmp_path / "s.sqlite"}
     with judge_server() as judge:
-        made = fm.judge(table, "safety", model="m", base_url=judge.url, store=tmp_path / "s.sqlite")
-        assert judge.count == 1
-        assert made["judge_safety_status"].to_pylist() == ["too_long", "ok"]
-        assert "above the limit max_chars of 400,000; no call was made" in made["judge_safety_reason"][0].as_py()
-        more = fm.judge(
-            table, "safety", model="m", base_url=judge.url, client={"max_chars": 2_000_000}, store=tmp_path / "s.sqlite"
-        )
-        assert more["judge_safety_status"].to_pylist() == ["ok", "ok"]
+        made = fm.judge(table, "safety", base_url=judge.url, **options)
+        assert (judge.count, made["judge_safety_status"].to_pylist()) == (1, ["too_long", "ok"])
+        reason = made["judge_safety_reason"][0].as_py()
+        assert "above the limit max_chars of 400,000; no call was made" in reason
+        size = int(reason.partition(" ")[0].replace(",", ""))
+        for most, count, status in ((size - 1, 1, "too_long"), (size, 2, "ok"), (size + 1, 2, "ok")):
+            made = fm.judge(table, "safety", base_url=judge.url, client={"max_chars": most}, **options)
+            assert (judge.count, made["judge_safety_status"].to_pylist()) == (count, [status, "ok"])
+        assert len(judge.bodies[-1]["messages"][-1]["content"]) == size
 
 
 def test_changed_settings_are_other_questions(tmp_path):

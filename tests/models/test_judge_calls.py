@@ -232,7 +232,7 @@ def test_limit_of_replies_without_score_can_be_set_or_removed(tmp_path):
         assert statuses(rows) == ["unparsed"] * 60
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 9])
+@pytest.mark.parametrize("n", [0, 1, 9])  # each takes a second request: the tenth would be the last
 def test_few_rows_without_a_score_are_no_error(tmp_path, n):
     table = {"id": list(range(n)), "question": [f"{k}" for k in range(n)], "answer": ["a"] * n}
     columns = {name: pa.array(values, pa.int64() if name == "id" else pa.string()) for name, values in table.items()}

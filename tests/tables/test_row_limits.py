@@ -97,6 +97,17 @@ def test_long_row_is_a_bad_row_in_every_format(tmp_path, monkeypatch, name):
     assert (done.code, pq.read_table("o.parquet")["id"].to_pylist()) == (0, ["1", "3"])
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.jsonl"])
+def test_row_of_exactly_the_limit_is_good(tmp_path, name):
+    write(pa.table({"answer": ["a", "x" * 500, "b"]}), tmp_path / name)
+    found = []
+    for most in (499, 500, 501):
+        files = fm.tables.FileSettings(max_row_bytes=most, on_error="skip")
+        done = fm.score(tmp_path / name, "answer_words", output=tmp_path / "o.csv", files=files, overwrite=True)
+        found.append((done.rows, done.rejected))
+    assert found == [(2, 1), (3, 0), (3, 0)]
+
+
 def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jsonl(tmp_path / "t.jsonl", *[GOOD] * 5, "{")
