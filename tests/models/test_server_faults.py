@@ -13,7 +13,7 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, ServiceError
-from fastmetrics.models import clients
+from fastmetrics.models import call_sender, clients
 from fastmetrics.models.call_sender import LONG_WAIT
 from fastmetrics.models.clients import LONGEST_WAIT, retry_after
 from tests.support import rogue_server as rogue
@@ -190,19 +190,20 @@ def test_requested_waits_are_read_in_their_units_and_capped():
         assert retry_after({"retry-after": value}) is None
 
 
-def test_milliseconds_of_a_refusal_are_no_seconds(tmp_path):
-    calls = []
+@pytest.mark.parametrize(("long", "said"), [(0.3, "the server asks to wait 0 s; waiting\n"), (0.31, "")])
+def test_milliseconds_of_a_refusal_are_no_seconds(tmp_path, monkeypatch, long, said):
+    monkeypatch.setattr(call_sender, "LONG_WAIT", long)
+    path, calls = jsonl(tmp_path / "rows.jsonl", {"question": "q", "answer": "a"}), []
 
     def draw(body, seen):
         calls.append(time.monotonic())
         return "429-ms" if seen == 0 else None
 
     with judge_server(draw=draw) as server:
-        began = time.monotonic()
-        fm.judge({"question": ["q"], "answer": ["a"]}, "safety", model="m", base_url=server.url, store=tmp_path / "s")
-        # 300 ms between the refusal and the next request; as seconds, it would be five minutes
-        assert calls[1] - calls[0] >= 0.3
-        assert time.monotonic() - began < 200
+        asked = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--store", tmp_path / "s.sqlite"]
+        done = program("judge", "run", path, "-o", tmp_path / "o.jsonl", *asked)
+    assert (done.code, done.err) == (0, said)
+    assert 0.3 <= calls[1] - calls[0] < 200, "as seconds, it would be five minutes"
 
 
 @pytest.mark.full

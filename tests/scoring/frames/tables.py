@@ -25,8 +25,8 @@ def scores(table=None, metrics=METRICS):
 
 
 def bits(values):
-    """Values that can be compared: floats by their bits, so that NaN equals NaN."""
-    return [value if value is None else float(value).hex() for value in values]
+    """Values that can be compared: numbers by their bits, so that NaN equals NaN."""
+    return [value if value is None or isinstance(value, str) else float(value).hex() for value in values]
 
 
 def columns_of(name, rows=12):
