@@ -13,40 +13,12 @@ from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.retrieval.measures import FAMILIES, measure
+from tests.support.goldens import tables
 from tests.support.program import jsonl, program
 
-SAME = [
-    ("mrr", "reciprocal_rank", None),
-    ("structure", "structure_score", None),
-    ("MRR@10", "reciprocal_rank", 10),
-    ("map", "average_precision", None),
-    ("MAP", "average_precision", None),
-    ("P@5", "retrieval_precision", 5),
-    ("precision@5", "retrieval_precision", 5),
-    ("P_5", "retrieval_precision", 5),
-    ("recall@5", "retrieval_recall", 5),
-    ("recall_at_k", "retrieval_recall", None),
-    ("recall_at_5", "retrieval_recall", 5),
-    ("hit@5", "hit_rate", 5),
-    ("success@1", "hit_rate", 1),
-    ("success_1", "hit_rate", 1),
-    ("nDCG@10", "ndcg", 10),
-    ("ndcg_cut_10", "ndcg", 10),
-    ("ndcg_cut.10", "ndcg", 10),
-    ("Hit-Rate@3", "hit_rate", 3),
-    ("f1@5", "retrieval_f1", 5),
-    ("bleu4", "bleu", None),
-    ("BLEU-4", "bleu", None),
-    ("bleu_4", "bleu", None),
-    ("chrf_plus_plus", "chrf++", None),
-    ("chrF++", "chrf++", None),
-    ("exact-match", "exact_match", None),
-    ("ROUGE-L-F1", "rougeL_f1", None),
-    ("rouge_1_f1", "rouge1_f1", None),
-    ("abstain_rate", "abstained", None),
-    ("final_f", "overlap_faithfulness", None),
-    ("latency", "latency_ms", None),
-]
+TABLES = tables("metric_names")
+
+SAME = TABLES["same"]
 RANKED = {"retrieved_ids": [["a", "b"]], "relevant_ids": [["b"]]}
 TEXTS = {"answer": ["a b"], "reference": ["a"]}
 

@@ -17,107 +17,16 @@ import fastmetrics as fm
 from fastmetrics.base.errors import InputError
 from tests.metrics.test_errors import UNKNOWN_CALLS
 from tests.reference import tool_calls as reference
+from tests.support.goldens import tables
+
+TABLES = tables("tool_calls")
 
 NAMED = {"a": 1, "b": "x"}
 TEXT = json.dumps(NAMED)
-SHAPES: list[Any] = [
-    [{"name": "add", "arguments": NAMED}],
-    [{"name": "add", "args": NAMED, "id": "1"}],
-    {"name": "add", "arguments": NAMED},
-    [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": TEXT}}],
-    [{"type": "function_call", "call_id": "c1", "name": "add", "arguments": TEXT}],
-    [{"type": "text", "text": "I add."}, {"type": "tool_use", "id": "t", "name": "add", "input": NAMED}],
-    [{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": NAMED}}],
-    [{"functionCall": {"name": "add", "args": NAMED}}],
-    [{"toolUse": {"toolUseId": "t", "name": "add", "input": NAMED}}],
-    {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "add", "arguments": TEXT}}]},
-    [
-        {"role": "user", "content": "1 + 1?"},
-        {"role": "assistant", "content": [{"type": "tool_use", "name": "add", "input": NAMED}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "2"}]},
-        {"role": "assistant", "content": "2"},
-    ],
-]
+SHAPES: list[Any] = TABLES["shapes"]
 
 
-ITEMS: list[tuple[Any, list[tuple[str, Any]]]] = [
-    (
-        {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "x"}},
-        [("web_search", {"query": "x"})],
-    ),
-    ({"type": "file_search_call", "queries": ["x"], "results": None}, [("file_search", {"queries": ["x"]})]),
-    ({"type": "code_interpreter_call", "code": "1+1", "outputs": []}, [("code_interpreter", {"code": "1+1"})]),
-    ({"type": "image_generation_call", "result": "aGk="}, [("image_generation", None)]),
-    ({"type": "computer_call", "call_id": "c", "action": {"type": "click"}}, [("computer", {"type": "click"})]),
-    ({"type": "local_shell_call", "action": {"command": ["ls"]}}, [("local_shell", {"command": ["ls"]})]),
-    ({"type": "mcp_call", "name": "add", "arguments": TEXT, "server_label": "s"}, [("add", NAMED)]),
-    ({"type": "custom_tool_call", "name": "run", "input": '{"a": 1}'}, [("run", {"a": 1})]),
-    (
-        {"type": "tool_call_item", "raw_item": {"type": "web_search_call", "action": {"query": "x"}}},
-        [("web_search", {"query": "x"})],
-    ),
-    (
-        {"type": "handoff_call_item", "raw_item": {"type": "function_call", "name": "to_b", "arguments": "{}"}},
-        [("to_b", {})],
-    ),
-    ({"object": "response", "output": [{"type": "function_call", "name": "add", "arguments": TEXT}]}, [("add", NAMED)]),
-    ({"choices": [{"index": 0, "message": SHAPES[9]}]}, [("add", NAMED)]),
-    ({"candidates": [{"content": {"role": "model", "parts": SHAPES[7]}}]}, [("add", NAMED)]),
-    ({"type": "custom", "custom": {"name": "run", "input": '{"a": 1}'}}, [("run", {"a": 1})]),
-    (
-        {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": "run", "arguments": NAMED}]},
-        [("run", NAMED)],
-    ),
-    ({"tool_name": "add", "tool_input": NAMED}, [("add", NAMED)]),
-    ({"tool_id": "t", "tool_name": "add", "tool_kwargs": NAMED}, [("add", NAMED)]),
-    (
-        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
-        [("web_search", {"query": "x"})],
-    ),
-    (
-        {
-            "role": "model",
-            "parts": [
-                {"executableCode": {"language": "PYTHON", "code": "1"}},
-                {"codeExecutionResult": {"output": "1"}},
-            ],
-        },
-        [("code_execution", {"language": "PYTHON", "code": "1"})],
-    ),
-    (
-        {
-            "role": "assistant",
-            "tool_calls": [],
-            "invalid_tool_calls": [{"name": "add", "args": "{cut", "type": "invalid_tool_call"}],
-        },
-        [("add", "{cut")],
-    ),
-    ({"role": "assistant", "content": "<tool_call>{cut</tool_call>"}, [("{cut", None)]),
-    (
-        {"role": "assistant", "content": "", "tool_calls": [SHAPES[3][0], SHAPES[3][0]]},
-        [("add", NAMED), ("add", NAMED)],
-    ),
-    ([{"type": "reasoning", "summary": []}, {"type": "mcp_list_tools", "tools": [{"name": "add"}]}], []),
-    (
-        [
-            {"type": "mcp_approval_request", "name": "add", "arguments": "{}"},
-            {"type": "mcp_approval_response", "approve": False},
-        ],
-        [],
-    ),
-    ([{"type": "item_reference", "id": "m"}, {"type": "shell_call_output", "output": [{"stdout": "x"}]}], []),
-    (
-        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "file", "file": {}}]}],
-        [],
-    ),
-    (
-        [
-            {"role": "user", "content": "<tool_call>{}</tool_call>"},
-            {"role": "assistant", "content": None, "refusal": "No."},
-        ],
-        [],
-    ),
-]
+ITEMS = TABLES["items"]
 
 
 @pytest.mark.parametrize(("value", "calls"), ITEMS)

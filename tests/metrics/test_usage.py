@@ -6,13 +6,16 @@ import csv
 import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import fastmetrics as fm
+from tests.support.goldens import tables
+
+TABLES = tables("usage")
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 NAN = math.nan
@@ -23,170 +26,8 @@ def scored(rows: Any, metrics: Any, **options: Any) -> tuple[dict[str, list[Any]
     return {name: scores[name].to_pylist() for name in scores.column_names if name != "id"}, fm.summarize(scores)
 
 
-def span(**counts: int) -> dict[str, Any]:
-    return {
-        "context": {"span_id": "s", "trace_id": "t"},
-        "start_time": "2026-01-01T00:00:00Z",
-        "end_time": "2026-01-01T00:00:02Z",
-        "resource": {},
-        "attributes": {"gen_ai.system": "x", **counts},
-    }
-
-
-def otlp(**counts: int) -> dict[str, Any]:
-    told = [{"key": name.replace("__", "."), "value": {"intValue": count}} for name, count in counts.items()]
-    told += [{"key": "gen_ai.system", "value": {"stringValue": "x"}}]
-    one = {"spanId": "s", "traceId": "t", "startTimeUnixNano": "1", "endTimeUnixNano": "2", "attributes": told}
-    return {"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]}
-
-
-FORMS: Mapping[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
-    "langfuse": (
-        {"usageDetails": {"input": 86, "input_cached_tokens": 17817, "output": 10, "total": 17913}},
-        (17903, 10, 17913),
-    ),
-    "langfuse reasoning": (
-        {"usageDetails": {"input": 5, "output": 7, "output_reasoning_tokens": 30, "total": 42}},
-        (5, 37, 42),
-    ),
-    "langfuse of Anthropic": (
-        {"usageDetails": {"input": 5, "cache_read_input_tokens": 40, "output": 2, "total": 47}},
-        (45, 2, 47),
-    ),
-    "anthropic": (
-        {
-            "usage": {
-                "input_tokens": 5,
-                "cache_read_input_tokens": 130_000,
-                "cache_creation_input_tokens": 8,
-                "output_tokens": 200,
-            }
-        },
-        (130_013, 200, 130_213),
-    ),
-    "anthropic, flat": ({"input_tokens": 5, "cache_creation_input_tokens": 95, "output_tokens": 1}, (100, 1, 101)),
-    "anthropic, with a total that leaves out the cache": (
-        {"input_tokens": 5, "cache_read_input_tokens": 95, "output_tokens": 1, "total_tokens": 6},
-        (100, 1, 101),
-    ),
-    "openai": (
-        {
-            "usage": {
-                "prompt_tokens": 100,
-                "completion_tokens": 60,
-                "total_tokens": 160,
-                "prompt_tokens_details": {"cached_tokens": 80},
-                "completion_tokens_details": {"reasoning_tokens": 50},
-            }
-        },
-        (100, 60, 160),
-    ),
-    "openai responses": (
-        {"usage": {"input_tokens": 100, "output_tokens": 60, "input_tokens_details": {"cached_tokens": 80}}},
-        (100, 60, 160),
-    ),
-    "xai": (
-        {
-            "usage": {
-                "prompt_tokens": 32,
-                "completion_tokens": 9,
-                "total_tokens": 135,
-                "completion_tokens_details": {"reasoning_tokens": 94},
-            }
-        },
-        (32, 103, 135),
-    ),
-    "gemini": (
-        {
-            "usageMetadata": {
-                "promptTokenCount": 20,
-                "candidatesTokenCount": 198,
-                "thoughtsTokenCount": 405,
-                "totalTokenCount": 623,
-                "cachedContentTokenCount": 12,
-            }
-        },
-        (20, 603, 623),
-    ),
-    "bedrock": (
-        {"usage": {"inputTokens": 10, "outputTokens": 50, "totalTokens": 1060, "cacheReadInputTokens": 1000}},
-        (1010, 50, 1060),
-    ),
-    "litellm, within": (
-        {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, "cache_read_input_tokens": 80}},
-        (100, 10, 110),
-    ),
-    "a proxy, apart": (
-        {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 190, "cache_read_input_tokens": 80}},
-        (180, 10, 190),
-    ),
-    "helicone, more cached than there are": (
-        {"prompt_tokens": 86, "completion_tokens": 10, "prompt_cache_read_tokens": 900},
-        (986, 10, 996),
-    ),
-    "langchain": (
-        {
-            "usage_metadata": {
-                "input_tokens": 100,
-                "output_tokens": 20,
-                "total_tokens": 120,
-                "input_token_details": {"cache_read": 60, "cache_creation": 10},
-                "output_token_details": {"reasoning": 15},
-            }
-        },
-        (100, 20, 120),
-    ),
-    "deepseek": (
-        {
-            "usage": {
-                "prompt_tokens": 90,
-                "completion_tokens": 5,
-                "prompt_cache_hit_tokens": 64,
-                "prompt_cache_miss_tokens": 26,
-            }
-        },
-        (90, 5, 95),
-    ),
-    "a total of more": ({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, (20, 198, 623)),
-    "opentelemetry": (
-        span(
-            **{
-                "gen_ai.usage.input_tokens": 70,
-                "gen_ai.usage.output_tokens": 7,
-                "gen_ai.usage.cache_read.input_tokens": 60,
-            }
-        ),
-        (70, 7, 77),
-    ),
-    "openllmetry": (
-        span(
-            **{
-                "gen_ai.usage.input_tokens": 10,
-                "gen_ai.usage.output_tokens": 7,
-                "gen_ai.usage.cache_read_input_tokens": 60,
-                "llm.usage.total_tokens": 77,
-            }
-        ),
-        (70, 7, 77),
-    ),
-    "openinference": (
-        span(
-            **{
-                "llm.token_count.prompt": 70,
-                "llm.token_count.completion": 7,
-                "llm.token_count.prompt_details.cache_read": 60,
-                "llm.token_count.total": 77,
-            }
-        ),
-        (70, 7, 77),
-    ),
-    "otlp": (
-        otlp(
-            gen_ai__usage__input_tokens=70, gen_ai__usage__output_tokens=7, gen_ai__usage__cache_read__input_tokens=60
-        ),
-        (70, 7, 77),
-    ),
-}
+FORMS = TABLES["forms"]
+"""Rows by their form, and the tokens of prompt, completion and both."""
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -195,7 +36,7 @@ def test_cached_and_reasoning_tokens_belong_to_the_totals(tmp_path: Path, form: 
     row, right = FORMS[form]
     (path := tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     found, _ = scored(path, TOKENS)
-    assert tuple(found[name][0] for name in TOKENS) == right
+    assert [found[name][0] for name in TOKENS] == right
     if not form.startswith(("o", "otlp")) or form.startswith("openai"):  # a preset of spans is one of files
         assert scored([row], TOKENS)[0] == found
 

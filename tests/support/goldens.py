@@ -36,6 +36,12 @@ ADVICE = "differs from the golden file; scripts/golden writes it anew"
 MESSAGES = "messages.txt"
 
 
+def tables(name: str) -> dict[str, Any]:
+    """The tables of worked values in a file of ``tests/data``, by their names."""
+    found: dict[str, Any] = json.loads((ROOT / "tests" / "data" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
 def rounded(value: Any) -> Any:
     """What JSON can hold, with numbers of ten significant digits."""
     if isinstance(value, float):
