@@ -730,7 +730,10 @@ TABLES = {
 
 
 def section(results: dict[str, Any]) -> str:
-    """The tables of the page: a line for each kind of data, a column for each number of rows."""
+    """The tables of the page: a line for each kind of data that is outside its limits somewhere, and one for the rest.
+
+    A column is a number of rows.
+    """
     every = {(one["quantity"], one["data"], one["n"], one["claim"]): one for one in results["entries"]}
     notes: dict[str, str] = {}
     tables = []
@@ -746,7 +749,14 @@ def section(results: dict[str, Any]) -> str:
             line[one["n"]] = _shown(one, [side for side in sides if side is not None], notes)
         numbers = sorted({one["n"] for one in chosen})
         head = [f"| {title} | " + " | ".join(f"{n:,}" for n in numbers) + " |", "| --- |" + " ---: |" * len(numbers)]
-        rows = [f"| {name} | " + " | ".join(line.get(n, "") for n in numbers) + " |" for name, line in lines.items()]
+        outside = {name: line for name, line in lines.items() if any("(" in text for text in line.values())}
+        inside = [line for name, line in lines.items() if name not in outside]
+        if inside:
+            found = {n: sorted(text for line in inside if (text := line.get(n, ""))) for n in numbers}
+            outside[f"{len(inside)} other lines, the least and the most"] = {
+                n: " – ".join(dict.fromkeys((texts[0], texts[-1]))) for n, texts in found.items() if texts
+            }
+        rows = [f"| {name} | " + " | ".join(line.get(n, "") for n in numbers) + " |" for name, line in outside.items()]
         tables += ["\n".join([*head, *rows])] if rows else []
     legend = "\n".join(f"- {mark}: {note}" for note, mark in notes.items())
     counts = sorted({one["trials"] for one in every.values()})

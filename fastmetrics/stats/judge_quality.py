@@ -428,11 +428,13 @@ def _wins(contests: Iterable[tuple[str, str, Any]], tie: str) -> tuple[list[str]
 
 def _defined(names: Sequence[str], wins: Floats) -> None:
     """Raise ``InputError`` unless a chain of wins leads from each system to each other."""
-    met = _reached((wins + wins.T) > 0)
-    if not met.all():
-        groups = sorted({", ".join(names[i] for i in np.flatnonzero(row).tolist()) for row in met})
+    from scipy.sparse.csgraph import connected_components, shortest_path
+
+    n_groups, group = connected_components(wins)
+    if n_groups > 1:
+        groups = sorted(", ".join(names[i] for i in np.flatnonzero(group == one).tolist()) for one in range(n_groups))
         raise InputError(f"strengths are undefined: no contests connect these groups of systems: {' | '.join(groups)}")
-    won = _reached(wins > 0)
+    won = np.isfinite(shortest_path(wins > 0))
     if not won.all():
         row = int(np.argmax(won.sum(axis=1) < len(names)))
         below = ", ".join(names[i] for i in np.flatnonzero(won[row]).tolist())
@@ -440,13 +442,6 @@ def _defined(names: Sequence[str], wins: Floats) -> None:
         raise InputError(
             f"strengths are undefined: {below} lost all contests with {above}, so the difference is infinite"
         )
-
-
-def _reached(steps: Any) -> Any:
-    closure = steps | np.eye(len(steps), dtype=bool)
-    for _ in range(len(steps).bit_length()):
-        closure = (closure.astype(np.int64) @ closure.astype(np.int64)) > 0
-    return closure
 
 
 def _fitted(wins: Floats) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ three families: the main metric, other metrics over all rows, and segments. A st
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -650,17 +651,14 @@ class Aim:
         """
         if not delta > 0:
             raise InputError(f"expected a difference above 0, got {delta}")
-        low = math.ceil(2 * cluster_size) - 1
-        high = low + 1
-        while not self.difference(variance, high, cluster_size) <= delta:
+        low = high = math.ceil(2 * cluster_size)
+
+        def are_enough(n: int) -> bool:
+            return self.difference(variance, n, cluster_size) <= delta
+
+        while not are_enough(high):
             low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.difference(variance, middle, cluster_size) <= delta:
-                high = middle
-            else:
-                low = middle
-        return high
+        return bisect_left(range(high), True, low, high, key=are_enough)
 
 
 def variance_interval(differences: Sample, confidence: float) -> Interval:
