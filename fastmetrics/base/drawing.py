@@ -217,14 +217,17 @@ class Curves(Picture):
     lines: Mapping[str, Any] = field(default_factory=dict)
     """Grey lines by the method of axes that draws them: ``axvline``, ``axhline`` or ``axline``, with its arguments."""
     marker: str = "o"
+    steps: bool = False
+    """Whether a value holds up to the next one."""
 
     def draw(self, figure: Any) -> Any:
-        """A line a curve, a band between its bounds, and a legend of several."""
+        """A line a curve, a band between its bounds, and a legend of those with names."""
         figure = canvas(figure, 5.0, 3.6)
         axes = figure.add_subplot()
         for at, (name, (x, y, *bounds)) in enumerate(self.curves.items()):
             color = PALETTE[at % len(PALETTE)]
-            axes.plot(x, y, f"-{self.marker}", color=color, markersize=4, label=name)
+            style = "steps-post" if self.steps else "default"
+            axes.plot(x, y, f"-{self.marker}", color=color, markersize=4, label=name, drawstyle=style)
             if bounds:
                 axes.fill_between(x, *bounds, color=color, alpha=0.25, linewidth=0)
         for method, how in self.lines.items():
@@ -234,7 +237,7 @@ class Curves(Picture):
         axes.set_xlabel(self.axis_names[0])
         axes.set_ylabel(self.axis_names[1])
         axes.set_title(self.title, fontsize=9)
-        if len(self.curves) > 1:
+        if any(self.curves):
             axes.legend(frameon=False, fontsize=8)
         return figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
@@ -70,8 +70,7 @@ class DatasetChecks(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All findings."""
-        findings = [asdict(finding) for finding in self.findings]
-        return {"rows": self.rows, "clean": self.clean, "findings": findings, "skipped": list(self.skipped)}
+        return {**super().to_dict(), "clean": self.clean}
 
     def grids(self) -> list[Grid]:
         """One line per check."""

@@ -514,7 +514,7 @@ def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:
     beside = SideBySide(summaries)
     grid, *_ = beside.grids()
     rows = [row for row in grid.rows if any(not cell.startswith("–") for cell in row[1:])]
-    notes = [note for note in beside.remarks() if note.startswith("*")]
+    notes = [note for note in beside.remarks() if getattr(note, "id", "") == "some_rows"]
     return {"grid": replace(grid, header=["", *summaries], rows=rows), "notes": notes}
 
 

@@ -450,7 +450,7 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             curves=found,
             axis_names=axes.get(kind, ("mean score", "share of positive labels")),
             notes=left_out(names, "metrics"),
-            **(calibrated if kind == "calibration" else {"marker": ""}),
+            **(calibrated if kind == "calibration" else {"marker": "", "steps": kind == "precision-recall"}),
         )
         return plotted(picture, figure)
 

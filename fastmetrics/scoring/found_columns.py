@@ -16,7 +16,7 @@ import pyarrow.types as pt
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
 from fastmetrics.base.column_names import COLUMNS, fitting_names, named_columns, passed_over, preset_of, resolve
-from fastmetrics.base.display import Grid, Shown, flat, lines_of, plain
+from fastmetrics.base.display import Grid, Shown, flat, lines_of
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.paths import HOLDS_TEXT
@@ -71,10 +71,6 @@ class FoundColumns(Shown):
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per column that was found."""
         return [{"column": name, **flat(column)} for name, column in self.columns.items()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All that was found."""
-        return plain(self)
 
     def grids(self) -> list[Grid]:
         """The columns, the suites, and the rest of the table."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags
 from fastmetrics.base.columns import as_array
-from fastmetrics.base.display import Grid, Shown, lines_of
+from fastmetrics.base.display import HIDDEN, Grid, Shown, lines_of, plain
 from fastmetrics.base.drawing import PALETTE, canvas, label
 from fastmetrics.base.errors import Argument, InputError, MissingExtraError, OptionError
 from fastmetrics.base.notes import Note, said
@@ -249,10 +249,10 @@ class Points(Shown):
     """Rows without a position: non-finite rows and, but by ``pca``, zero vectors, whose cosine is undefined."""
     explained: tuple[float, ...] | None
     trustworthiness: float
-    points: Floats = field(repr=False)
+    points: Floats = field(repr=False, metadata=HIDDEN)
     """rows × dims; NaN for a row left out."""
-    in_sample: Flags = field(repr=False)
-    ids: pa.Array = field(repr=False)
+    in_sample: Flags = field(repr=False, metadata=HIDDEN)
+    ids: pa.Array = field(repr=False, metadata=HIDDEN)
 
     def to_arrow(self) -> pa.Table:
         """One row per vector: ``id``, ``x``, ``y`` (and ``z``), null without a position, and ``sampled``."""
@@ -285,14 +285,9 @@ class Points(Shown):
         axes.set_title(f"{self.method} of {self.sampled:,} of {self.rows:,} rows; {quality}", fontsize=9)
         return axes
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures."""
-        names = ("method", "dims", "rows", "sampled", "placed", "left_out", "explained", "trustworthiness")
-        return {name: getattr(self, name) for name in names}
-
     def grids(self) -> list[Grid]:
         """The figures."""
-        figures = [item for item in self.to_dict().items() if item[1] is not None]
+        figures = [item for item in plain(self).items() if item[1] is not None]
         return [lines_of(figures, "figure=0", "value=1")]
 
     def remarks(self) -> list[str]:
