@@ -250,6 +250,16 @@ LANGUAGES_OF = (
 """What works on Russian and on other scripts: the metrics, Russian, other scripts."""
 
 
+RECIPES = {
+    "S0": "compare_bots",
+    "S1": "grounded_answers",
+    "S2": "rag_tiers",
+    "S3": "answer_checks",
+    "S4": "writing_quality",
+}
+"""The folder of examples that leads from raw inputs to a source's table."""
+
+
 def sources_page() -> str:
     """docs/sources.md: what differs from the source documents and why; what is equal is left out."""
     parts = [
@@ -268,7 +278,8 @@ def sources_page() -> str:
                 differs.setdefault(one.differs, []).append(f"`{one.name}`")
         title = name[0].upper() + name[1:]
         rows = [(", ".join(dict.fromkeys(names[:4])), text) for text, names in differs.items()]
-        parts += [f"## {title}", f"{about}.", table(("name", "what differs"), rows)]
+        recipe = f"[recipe](../examples/{RECIPES[short]}/README.md)"
+        parts += [f"## {title}", f"{about}; its {recipe}.", table(("name", "what differs"), rows)]
     return "\n\n".join(parts) + "\n"
 
 

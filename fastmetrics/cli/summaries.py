@@ -86,7 +86,9 @@ _WAYS: dict[str, Callable[..., Any]] = {
     "--side-by-side": side_by_side,
     "--worst": worst_rows,
 }
-_MORE = {"--worst": ("output", "overwrite")} | dict.fromkeys(("--by", "--intervals", "--histograms"), ("plot",))
+_MORE = {"--worst": ("output", "overwrite")} | dict.fromkeys(
+    ("--by", "--intervals", "--histograms", "--primary"), ("plot",)
+)
 """Options of the command for one way, besides those of its function."""
 _OPTIONS = {way: {*inspect.signature(each).parameters, *_MORE.get(way, ())} for way, each in _WAYS.items()}
 _OF_SEVERAL = ("", "--primary", "--side-by-side")

@@ -198,14 +198,18 @@ class JudgeReport(Shown):
 
     def remarks(self) -> Sequence[str]:
         """The notes, and details of each judged column that the tables omit."""
-        lacking = [self._whole_name(report) for report in self.axes if report.length_spearman is None]
-        of = f" ({', '.join(lacking)})" if len(lacking) < len(self.axes) else ""
         return said(
             [line for report in self.axes for line in self._lines(report)],
             interval_notes(self.record(), self.confidence),
-            lacking and Note("no_length", of=of),
+            self._lacking("no_length", "length_spearman"),
+            self._lacking("no_latency", "latency"),
             list(self.notes),
         )
+
+    def _lacking(self, note: str, figure: str) -> Note | None:
+        """The note on the columns without a figure."""
+        lacking = [self._whole_name(report) for report in self.axes if getattr(report, figure) is None]
+        return Note(note, of=f" ({', '.join(lacking)})" if len(lacking) < len(self.axes) else "") if lacking else None
 
     def _whole_name(self, report: AxisReport) -> str:
         several = len({axis.judge for axis in self.axes}) > 1

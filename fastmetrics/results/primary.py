@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
+from fastmetrics.base.drawing import cells, drawn, label
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.results.aligned_scores import align, by_position, units_of
 from fastmetrics.results.opening_scores import are_several, open_runs
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.summary import Summary, summaries_of
-from fastmetrics.stats.sums import exact_mean
+from fastmetrics.stats.sums import exact_mean, exact_sum
 
 PRIMARY: Mapping[str, Sequence[str]] = {
     "Faithfulness": ("judge_answer_faithfulness.mean", "overlap_faithfulness.mean"),
@@ -31,7 +32,10 @@ PRIMARY: Mapping[str, Sequence[str]] = {
 }
 """The columns of the RAG project's primary table, each with its candidate figures; the first that a run has is used."""
 
-APPENDIX: Mapping[str, Sequence[str]] = {"Avg EM": ("exact_match(tokenizer='plain').mean",)}
+APPENDIX: Mapping[str, Sequence[str]] = {
+    "Avg EM": ("exact_match(tokenizer='plain').mean",),
+    "IDK+Cit Count": ("idk_citations.sum",),
+}
 """The columns that the RAG project leaves for an appendix."""
 
 _COLUMNS = {**PRIMARY, **APPENDIX}
@@ -95,7 +99,7 @@ HIGH: Mapping[str, float] = {"Faithfulness": 0.8, "Overlap": 0.5, "F1": 0.5, "Av
 @dataclass(frozen=True)
 class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
     """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; its appendix,
-    Avg EM; and the paired analysis."""
+    Avg EM and IDK+Cit Count; and the paired analysis."""
 
     rows: Sequence[PrimaryRow]
     notes: Sequence[str] = ()
@@ -127,6 +131,19 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         rows = ("abstained", "rows=n_abstained", "answered", "rows=n_answered")
         costs = lines_of(self.abstentions, "paired=run", "figure", *rows, labels=2)
         return [grid for grid in (paired, costs) if grid.rows]
+
+    def plot(self, figure: Any = None) -> Any:
+        """The axes of a chart for each figure: a curve over the runs in their order, as over the settings of a gate.
+
+        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
+        """
+        names = [name for name in PRIMARY if any(name in row.sources for row in self.rows)]
+        figure, charts = cells(figure, len(names))
+        for axes, name in zip(charts, names, strict=True):
+            axes.plot([label(row.run) for row in self.rows], [row.figures[name] for row in self.rows], "o-")
+            axes.set_title(name, fontsize=9)
+            axes.tick_params("x", rotation=30)
+        return drawn(figure)
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
         """A table of those of the figures that a run has; the number of rows has a star if one of them is over fewer,
@@ -201,8 +218,9 @@ def primary_table(runs: Any) -> PrimaryTable:
     judge (that of the rubric ``faithfulness``, from 1 to 5, is on another scale).  Overlap is the mean of
     ``grounding_overlap``, F1 of ``token_f1``, Tokens of ``total_tokens``.  Latency is the median of ``latency_ms``,
     Abstain Rate the share of rows that ``abstained``.  The appendix, printed if it was scored, has Avg EM, the mean of
-    ``exact_match(tokenizer='plain')``.  The paired analysis tells rows that are faithful to a bad context from those
-    that are simply wrong, and what abstentions cost.  A figure whose metric was not scored is NaN, printed as –.
+    ``exact_match(tokenizer='plain')``, and IDK+Cit Count, the sum of ``idk_citations``, which must be 0.  The paired
+    analysis tells rows that are faithful to a bad context from those that are simply wrong, and what abstentions cost.
+    A figure whose metric was not scored is NaN, printed as –.
     ``runs`` is as in :func:`fastmetrics.results.summary.side_by_side`, or a single run.
 
     >>> import fastmetrics as fm
@@ -271,7 +289,9 @@ def _metric(source: str) -> str:
 
 
 def _typical(source: str, values: Floats) -> float:
-    """The mean of values, or the median for a figure that is one."""
+    """The mean of values, or the median or sum for a figure that is one."""
+    if source.endswith(".sum"):
+        return exact_sum(values)
     if source.endswith(".p50"):
         return float(np.median(values)) if len(values) else math.nan
     return exact_mean(values)

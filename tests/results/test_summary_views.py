@@ -93,7 +93,16 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     summary = fm.summarize(path)
     [row] = fm.results.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
-    assert list(row.figures) == ["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM"]
+    assert list(row.figures) == [
+        "Faithfulness",
+        "Overlap",
+        "F1",
+        "Tokens",
+        "Latency",
+        "Abstain Rate",
+        "Avg EM",
+        "IDK+Cit Count",
+    ]
     assert row.figures["F1"] == summary["token_f1"].mean
     assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
     assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
