@@ -243,6 +243,22 @@ class Curves(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Panels(Picture):
+    """Pictures beside each other, at most three in a line."""
+
+    panels: Sequence[Picture]
+
+    def draw(self, figure: Any) -> Any:
+        """Each in a part of the figure."""
+        columns = min(3, len(self.panels))
+        lines = math.ceil(len(self.panels) / columns)
+        figure = canvas(figure, 3.2 * columns, 2.4 * lines)
+        for part, panel in zip(figure.subfigures(lines, columns, squeeze=False).flat, self.panels, strict=False):
+            panel.draw(part)
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bars(Picture):
     """A histogram a panel, under its title: the edges of its bins and their counts."""
 

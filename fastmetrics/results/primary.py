@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.display import Grid, ShownSequence, lines_of, number, plain
-from fastmetrics.base.drawing import cells, drawn, label
+from fastmetrics.base.drawing import Curves, Panels, Picture, Plotted
 from fastmetrics.base.errors import ColumnError, InputError
 from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.results.aligned_scores import align, by_position, units_of
@@ -97,7 +97,7 @@ HIGH: Mapping[str, float] = {"Faithfulness": 0.8, "Overlap": 0.5, "F1": 0.5, "Av
 
 
 @dataclass(frozen=True)
-class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
+class PrimaryTable(ShownSequence[PrimaryRow], Plotted, of="rows"):
     """The primary table, one line per run: N, Faithfulness, Overlap, F1, Tokens, Latency, Abstain Rate; its appendix,
     Avg EM and IDK+Cit Count; and the paired analysis."""
 
@@ -132,18 +132,16 @@ class PrimaryTable(ShownSequence[PrimaryRow], of="rows"):
         costs = lines_of(self.abstentions, "paired=run", "figure", *rows, labels=2)
         return [grid for grid in (paired, costs) if grid.rows]
 
-    def plot(self, figure: Any = None) -> Any:
-        """The axes of a chart for each figure: a curve over the runs in their order, as over the settings of a gate.
-
-        ``figure`` is one of Matplotlib, or a part of one; by default a new one.
-        """
-        names = [name for name in PRIMARY if any(name in row.sources for row in self.rows)]
-        figure, charts = cells(figure, len(names))
-        for axes, name in zip(charts, names, strict=True):
-            axes.plot([label(row.run) for row in self.rows], [row.figures[name] for row in self.rows], "o-")
-            axes.set_title(name, fontsize=9)
-            axes.tick_params("x", rotation=30)
-        return drawn(figure)
+    def picture(self) -> Picture:
+        """A curve of each figure over the runs in their order, as over the settings of a gate."""
+        runs, places = [row.run for row in self.rows], range(len(self.rows))
+        return Panels(
+            panels=[
+                Curves(curves={"": (places, values)}, axis_names=("", ""), names=runs, title=name)
+                for name in PRIMARY
+                if np.isfinite(values := [row.figures[name] for row in self.rows]).any()
+            ]
+        )
 
     def _grid(self, head: str, columns: Iterable[str]) -> Grid:
         """A table of those of the figures that a run has; the number of rows has a star if one of them is over fewer,

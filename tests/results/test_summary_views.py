@@ -19,6 +19,7 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, Un
 from fastmetrics.results.distributions import MetricPair, histograms_of
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.stats.association import correlate
+from tests.support.optional_parts import needs
 from tests.support.program import program
 
 ROWS = {
@@ -441,3 +442,12 @@ def test_histograms_of_several_runs_have_the_same_bins():
     assert places == [{0: 1, 5: 1}, {15: 1, 19: 1}]
     assert (second.n, second.n_missing, none.n, none.counts) == (2, 1, 0, [0] * 20)
     assert histograms_of("other", runs)[0].n == 0
+
+
+@needs("matplotlib")
+def test_primary_table_draws_each_figure_over_the_runs():
+    runs = {f"gate {at}": {"token_f1": [at / 10] * 2, "abstained": [1.0, 0.0]} for at in (2, 5)}
+    axes = fm.results.primary_table(runs).plot()
+    drawn = {one.get_title(): one.lines[0].get_ydata().tolist() for one in axes}
+    assert drawn == {"F1": [0.2, 0.5], "Abstain Rate": [0.5, 0.5]}
+    assert [label.get_text() for label in axes[0].get_xticklabels()] == ["gate 2", "gate 5"]
