@@ -12,7 +12,7 @@ from fastmetrics.base.notes import Figure, interval_notes
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
-from fastmetrics.results.comparison_result import Compared, Comparison, could_turn, family_of, p_mark, verdict_word
+from fastmetrics.results.comparison_result import Compared, Comparison, could_turn, p_mark, verdict_word
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Lead
 from fastmetrics.results.score_table import ScoreTable
@@ -290,7 +290,7 @@ class PageComparison:
             p = f"{family / (resamples + 1):.2g}"
             limits.append(("limit_correction", {"n": f"{resamples:,}", "family": f"{family:,}", "p": p}))
         least = {name: 1 + math.ceil(math.log2(size / found.alpha)) for name, size in sizes.items()}
-        short = {family_of(one, found.main) for one in found if 0 < one.n_paired < least[family_of(one, found.main)]}
+        short = {found.family_of(one) for one in found if 0 < one.n_paired < least[found.family_of(one)]}
         if short:
             name = max(short, key=lambda name: sizes[name])
             given = {"n": str(least[name]), "family": f"{sizes[name]:,}", "p": f"{found.alpha:.2g}"}

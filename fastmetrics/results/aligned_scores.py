@@ -292,7 +292,10 @@ def _by_id(runs: Sequence[ScoreTable], on: str | None, repeats: bool, beside: Se
     _sorted_ids(runs, keys)
     runs = _told_apart(runs, keys, beside)
     _sorted_ids(runs, keys)
-    repeated = [repeated_run(run, key) if repeats else None for run, key in zip(runs, keys, strict=True)]
+    repeated = [
+        repeated_run(run, key) if repeats and not run.sorted_ids(key).are_distinct else None
+        for run, key in zip(runs, keys, strict=True)
+    ]
     runs = [run if several is None else several.reduced() for run, several in zip(runs, repeated, strict=True)]
     for run, key in zip(runs, keys, strict=True):
         run.check_distinct(key)

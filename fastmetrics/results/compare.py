@@ -70,53 +70,6 @@ class HowToCompare(Method):
         return self.resamples or min(_MOST_PATTERNS, max(_PATTERNS, least))
 
 
-def check_unpaired(segments: Any, counted: Sequence[str]) -> None:
-    """Raise ``OptionError`` for a table and for metrics that need pairs of rows."""
-    if segments is not None:
-        raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
-    if counted:
-        metrics = Argument("metrics")
-        raise OptionError(
-            f"{counted[0]} is compared over paired rows only; leave it out with ", metrics, ", or pair the runs"
-        )
-
-
-def how_to_compare(
-    tests: Sequence[str] | str | None,
-    resamples: int | None,
-    bootstrap: int,
-    confidence: float,
-    interval: str,
-    seed: int,
-    threads: Any,
-    margin: float | None,
-    unpaired: bool,
-) -> HowToCompare:
-    """The settings, checked; raises ``OptionError`` and ``UnknownNameError``."""
-    chosen, allowed = distinct(tests, "tests"), UNPAIRED_TESTS if unpaired else TESTS
-    for name in chosen:
-        if name not in allowed:
-            raise UnknownNameError.of("test", name, allowed)
-    if margin is not None:
-        argument("margin", margin, Real(0.0, 1e300, above=True))
-    argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
-    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
-    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
-    argument("interval", interval, Choice(*INTERVALS))
-    argument("seed", seed, Seed)
-    cores(threads)
-    return HowToCompare(
-        tests=chosen or [allowed[0]],
-        resamples=resamples or 0,
-        bootstrap=bootstrap,
-        confidence=confidence,
-        interval=interval,
-        seed=seed,
-        threads=threads,
-        margin=margin,
-    )
-
-
 # One metric over one segment: tests of every pair of systems, and their ranking.
 
 
@@ -261,7 +214,21 @@ def compare(
     argument("pairing", pairing, Choice(*PAIRINGS))
     argument("missing", missing, Choice("ignore", "worst"))
     unpaired = pairing == "none"
-    how = how_to_compare(tests, resamples, bootstrap, confidence, interval, seed, threads, margin, unpaired)
+    chosen, allowed = distinct(tests, "tests"), UNPAIRED_TESTS if unpaired else TESTS
+    for name in chosen:
+        if name not in allowed:
+            raise UnknownNameError.of("test", name, allowed)
+    if margin is not None:
+        argument("margin", margin, Real(0.0, 1e300, above=True))
+    argument("resamples", resamples, Optional(Whole(1, 100_000_000)))
+    argument("bootstrap", bootstrap, Whole(1, 10_000_000))
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
+    argument("interval", interval, Choice(*INTERVALS))
+    argument("seed", seed, Seed)
+    cores(threads)
+    drawn: dict[str, Any] = {"resamples": resamples or 0, "bootstrap": bootstrap, "seed": seed, "threads": threads}
+    kind: dict[str, Any] = {"confidence": confidence, "interval": interval}
+    how = HowToCompare(tests=chosen or [allowed[0]], margin=margin, **drawn, **kind)
     if cluster is not None and not set(how.tests) <= _OF_CLUSTERS:
         raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
@@ -275,8 +242,11 @@ def compare(
     keys = [name for run in opened for name in run.keys(on)]
     loaded = [run.by_column([*columns, *keys, *beside]).with_flags(distinct(flags, "flags")) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
-    if unpaired:
-        check_unpaired(segments, counted)
+    if unpaired and segments is not None:
+        raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
+    if unpaired and counted:
+        advice = "; leave it out with ", Argument("metrics"), ", or pair the runs"
+        raise OptionError(f"{counted[0]} is compared over paired rows only", *advice)
     paired = align(loaded, on, pairing, allow_differences, repeats=True)
     stored = first_declared(loaded)
     ways = directions(names, stored, better or {})
@@ -304,7 +274,7 @@ def compare(
     lacking = {run.name: queries for run in loaded if (queries := run.metadata.missing_queries) is not None}
     cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
     for cell in reported(cells, "comparing", "comparisons", len(names) * len(parts)):
-        corrected_how = how_of[family_of(cell, main)]
+        corrected_how = how_of[family_of(cell.metric, cell.segment, main)]
         own = [_with_missing(pair, lacking) for pair in cell.compared(systems, corrected_how)]
         other = own if cell.worst is None else [*replace(cell, data=cell.worst).compared(systems, corrected_how)]
         comparisons += other if missing == "worst" else own
@@ -456,7 +426,7 @@ def _corrected(compared: Sequence[Compared], correction: str, main: str | None) 
     together = list(compared)
     families: dict[tuple[str, Family], list[int]] = {}
     for place, pair in enumerate(compared):
-        families.setdefault((pair.test, family_of(pair, main)), []).append(place)
+        families.setdefault((pair.test, family_of(pair.metric, pair.segment, main)), []).append(place)
     for places in families.values():
         for name, target in (("p", "p_corrected"), ("p_equivalent", "p_equivalent"), ("p_not_worse", "p_not_worse")):
             p_values = [getattr(compared[place], name) for place in places]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, label, left_out
@@ -99,20 +99,11 @@ Family: TypeAlias = Literal["main metric", "all rows", "segments"]
 """Comparisons whose p values are corrected together: of the main metric over all rows, of the others, of segments."""
 
 
-class _Part(Protocol):
-    """A metric over all rows (None) or over a segment."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def segment(self) -> str | None: ...
-
-
-def family_of(part: _Part, main: str | None) -> Family:
-    """The family of a metric over all rows or over a segment."""
-    if part.segment is not None:
+def family_of(metric: str, segment: str | None, main: str | None) -> Family:
+    """The family of a metric over all rows (None) or over a segment."""
+    if segment is not None:
         return "segments"
-    return "main metric" if part.metric == main else "all rows"
+    return "main metric" if metric == main else "all rows"
 
 
 def least_rows(pair: Compared) -> int:
@@ -334,10 +325,14 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
                 return pair
         raise KeyError(key)
 
+    def family_of(self, pair: Compared) -> Family:
+        """The comparisons whose p values are corrected together with that of this one."""
+        return family_of(pair.metric, pair.segment, self.main)
+
     @property
     def families(self) -> dict[Family, int]:
         """The number of comparisons in each family that there is."""
-        found = Counter(family_of(pair, self.main) for pair in self._once)
+        found = Counter(self.family_of(pair) for pair in self._once)
         return {name: found[name] for name in _OF_FAMILY if name in found}
 
     @property
@@ -515,7 +510,7 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         sizes = self.families if self.correction == "holm" else {}
         reached: dict[tuple[str, int], dict[int, float]] = {}
         for pair in self.comparisons:
-            p, times = smallest_p(pair, self.resamples), sizes.get(family_of(pair, self.main), 1)
+            p, times = smallest_p(pair, self.resamples), sizes.get(self.family_of(pair), 1)
             if p * times > self.alpha:
                 reached.setdefault((pair.test, times), {})[pair.n_clusters or least_rows(pair)] = p
         unit = "clusters" if self.cluster else "rows"
