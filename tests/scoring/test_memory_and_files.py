@@ -292,6 +292,7 @@ def test_files_are_summarized_as_the_table_they_hold(tmp_path, rows):
     paths = [fm.score(TABLE.slice(start, 20), METRICS, output=tmp_path / f"{start}.csv").output for start in (0, 20)]
     both = fm.summarize(paths)
     assert both.n_rows == 40
+    assert fm.summarize(paths[::-1]).figures == both.figures, "in any order"
     parts = [fm.score(TABLE.slice(start, 20), METRICS) for start in (0, 20)]
     assert both.figures == fm.summarize(parts).figures
     assert fm.summarize(f"{tmp_path}/*.csv", statistics={"latency_ms": ["p50"]}).figures["latency_ms.p50"] == 19.5
