@@ -13,6 +13,9 @@ from fastmetrics.text.lexicons import lexicon
 from tests.reference import abstention as plain
 from tests.support import strategies
 from tests.support.every_metric import refusing
+from tests.support.goldens import tables
+
+TABLES = tables("abstention")
 
 ABBREVIATIONS = lexicon("abbreviations")
 
@@ -35,90 +38,17 @@ def test_statements_of_any_text(text):
     assert statements([text]) == [plain.statements(text, ABBREVIATIONS)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('He left. "Go," she said.', ["He left.", '"Go," she said.']),
-        ('"He left." "Go!" [2] (Now.) Yes', ['"He left."', '"Go!" [2]', "(Now.)", "Yes"]),
-        ("He left (yesterday). [1][2] [3, 4] Then", ["He left (yesterday). [1][2] [3, 4]", "Then"]),
-        ("Dr. J. Smith paid 3.5 in Jan. 2020. 1. One", ["Dr. J. Smith paid 3.5 in Jan. 2020.", "1. One"]),
-        ("1. One\n2. Two\n\nThree\nfour", ["1. One", "2. Two", "Three\nfour"]),
-        ("Что? Да! на ул. Ленина. Он", ["Что?", "Да! на ул. Ленина.", "Он"]),
-        ("你好。再见！[1] 好", ["你好。", "再见！[1]", "好"]),
-        ("Wait . . . what", ["Wait . . . what"]),
-        ("0? \u0345 1? ⓐ 2? ª", ["0?", "\u0345 1?", "ⓐ 2? ª"]),
-        ("\u0345A. Ⓐ. Yes", ["\u0345A. Ⓐ.", "Yes"]),
-        ("... \n", []),
-    ],
-)
-def test_worked_statements(text, expected):
-    assert statements([text]) == [expected]
-    assert plain.statements(text, ABBREVIATIONS) == expected
+def test_worked_statements():
+    for text, expected in TABLES["worked_statements"]:
+        assert statements([text]) == [expected]
+        assert plain.statements(text, ABBREVIATIONS) == expected
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
-    [
-        ("Sorry, I cannot generate an answer as none of the search results is related to the question.", 1),
-        ("None of the search results are relevant.", 1),
-        ("I have looked through the passages, but there is no mention of it.", 1),
-        ("I am very sorry that I have to disappoint you here once more, but I don't know.", 1),
-        ("Similar ones are Arrested Development, Community and 30 Rock, but the document does not mention a rival.", 0),
-        ("Yes, it is present in [1]. No answer is given in the other contexts.", 0),
-        ("Да. Но в остальных источниках не сказано.", 0),
-        ("1. Yes, the answer is in [1].\n2. No answer in [2].", 0),
-        ("Yes, an answer is present (in [6])\nNo answer (in all others)", 0),
-        ("I don't know (it asks for the reign of a king, but none of the passages mention that)", 1),
-        ("I don't know, but it was probably in the spring.", 0),
-        ("I don't know the year, but it was Paris.", 0),
-        ("I don't know. But it was 1889.", 0),
-        ("Не знаю, но это Париж.", 0),
-        ("I don't know, but it's possible!", 1),
-        ("I don't know, but I can help.", 1),
-        ("I don't know, but see [1].", 1),
-        ("I don't know yet, Anna.", 1),
-        ("I don't know. The passages are about the history of the city and tell nothing of its mayors by name.", 1),
-        ("К сожалению, в предоставленном контексте нет информации об этом.", 1),
-        ("idk", 1),
-        ("Unknown.", 1),
-        ("Not sure.", 1),
-        ("N/A", 1),
-        ("Неизвестно.", 1),
-        ("The tomb of the unknown soldier.", 0),
-        ("He was not sure of it.", 0),
-        ('Please respond with "Yes" or "I don\'t know".', 0),
-        ("", 0),
-        ("Gustave Eiffel built it. I don't know when.", 0),
-        ("Paris. I don't know.", 0),
-        ("I don't know exactly. It was built by Gustave Eiffel in 1889.", 0),
-        ("I don't know.", 1),
-        ("I'm sorry, I don't know.", 1),
-        ("I don't know. The passages do not mention it.", 1),
-        ("Hmm. I don't know.", 1),
-        ("Good question. I don't know.", 1),
-        ("It opened in 1889. I don't know who designed it.", 0),
-        ("Rome, I think. I don't know for sure.", 0),
-        ("I don't know when. Gustave Eiffel built it.", 0),
-        ("I am not sure exactly. It has 324 metres.", 0),
-        ("I don't know. The context only speaks of Paris in 1889.", 1),
-        ("Париж. Я не знаю.", 0),
-        ("Я не знаю точно. Её построил Гюстав Эйфель в 1889 году.", 0),
-        ("Построил Эйфель. Не знаю, когда.", 0),
-        ("Based on the passages, there is no answer. I don't know.", 1),
-        ("Well... I don't know.", 1),
-        ("I don't know who that is. Please ask Anna.", 1),
-        ("OK. I don't know.", 1),
-        ("I don't know. Sorry.", 1),
-        ("The tower. I don't know more.", 0),
-        ("I have no idea why. Marie Curie found it.", 0),
-        ("Unfortunately, I don't know.", 1),
-        ("As an AI model, I don't know.", 1),
-        ("Marie Curie found it in 1898. I don't know where.", 0),
-    ],
-)
-def test_worked_answers(answer, score):
-    assert fm.abstained([answer]).tolist() == [score]
-    assert refusing().abstained(answer) == score
+def test_worked_answers():
+    rows = TABLES["worked_answers"]
+    found = fm.abstained([answer for answer, _ in rows]).tolist()
+    assert found == [refusing().abstained(answer) for answer, _ in rows]
+    assert [row for row, one in zip(rows, found, strict=True) if row[1] != one] == []
 
 
 @pytest.mark.slow
