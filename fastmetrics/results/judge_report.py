@@ -288,13 +288,6 @@ class AxisOptions:
     """The names of the two systems that are compared."""
 
 
-def price_of_judge(settings: Mapping[str, Any], prices: Any) -> Price | None:
-    """The price of the judge's model, if the model is known."""
-    if prices is None or not isinstance(settings.get("model"), str):
-        return None
-    return price_of(settings["model"], prices)
-
-
 def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None, how: AxisOptions) -> AxisReport:
     """The report of one judge for one judged column; ``labels`` are those of people, if there are any."""
     scored = _verdict_column(axis) if how.kind == "decision" else axis
@@ -304,7 +297,7 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         people = _people(table, scored, axis, labels, how)
         powered = powered_mean(scores, truth, how.confidence) if people.n else None
     statuses = _statuses(table, axis)
-    latencies = _latencies(table, axis)
+    latencies, repeats = _latencies(table, axis), f"{axis}_scores"
     values = scores[~np.isnan(scores)]
     calls = _one_row_per_call(table, axis)
     prompt_tokens, completion_tokens = (_total(calls, axis + name) for name in (PROMPT_TOKENS, COMPLETION_TOKENS))
@@ -317,7 +310,9 @@ def axis_report(judge: str, table: pa.Table, axis: str, labels: RowLabels | None
         mean=_mean(values),
         statuses=status_counts(table.column(f"{axis}_status").to_pylist()),
         error_rate=judge_error_rate(statuses),
-        consistency=None if how.kind == "pairwise" else _consistency(table, axis, how.span, how.confidence),
+        consistency=judge_consistency(table.column(repeats), range=how.span, confidence=how.confidence)
+        if how.kind != "pairwise" and _has_lists(table, repeats)
+        else None,
         latency=None if latencies is None else judge_latency(latencies),
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
@@ -419,12 +414,6 @@ def _statuses(table: pa.Table, axis: str) -> list[str | None]:
 def _has_lists(table: pa.Table, name: str) -> bool:
     """Whether the repeats are stored; in CSV that lost its metadata, lists are text."""
     return name in table.column_names and is_list(table.column(name).type)
-
-
-def _consistency(table: pa.Table, axis: str, span: tuple[float, float], confidence: float) -> Consistency | None:
-    if not _has_lists(table, f"{axis}_scores"):
-        return None
-    return judge_consistency(table.column(f"{axis}_scores"), range=span, confidence=confidence)
 
 
 def _latencies(table: pa.Table, axis: str) -> pa.ChunkedArray | None:
@@ -579,11 +568,12 @@ def judge_report(
             notes.append(f"{run.name}: {told}; 1 to 5 is assumed")
         for axis in axes:
             settings = run.metadata.settings_of(axis)
+            model = settings.get("model")
             span = (ranges or {}).get(axis) or run.metadata.ranges.get(axis)
             how = AxisOptions(
                 span or _FIVE,
                 settings.get("kind"),
-                price_of_judge(settings, prices),
+                price_of(model, prices) if prices is not None and isinstance(model, str) else None,
                 distinct(by),
                 positive,
                 confidence,
