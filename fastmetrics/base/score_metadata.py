@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.errors import FileFormatError, some
+from fastmetrics.base.notes import Note
 
 # The counts of corpus metrics: their columns, and their sums over batches beside those of cautions, ids and drift.
 
@@ -216,7 +217,7 @@ def drift_notes(drifts: Mapping[str, InputDrift]) -> list[str]:
         note = _note(drift)
         if note:
             names.setdefault(note, []).append(name)
-    return [f"{', '.join(scores)}: {note}" for note, scores in names.items()]
+    return [Note("of_run", run=", ".join(scores), note=note) for note, scores in names.items()]
 
 
 def _note(drift: InputDrift) -> str:
@@ -225,11 +226,7 @@ def _note(drift: InputDrift) -> str:
     if not far:
         return ""
     listed = some((f"{name} {index:.2f}" for name, index in far.items()), _MOST_NAMES)
-    return (
-        f"these {drift.n_rows:,} rows are far from the labelled rows that it was fitted to: the distribution differs "
-        f"for {len(far)} of {len(drift.inputs)} metrics (population stability index: {listed}; from "
-        f"{FAR} on); its held-out figures may not hold here: label some of these rows and fit it again"
-    )
+    return Note("drift", n=drift.n_rows, far=len(far), of=len(drift.inputs), index=listed, least=FAR)
 
 
 def summed_drifts(parts: Iterable[Mapping[str, InputDrift]]) -> dict[str, InputDrift]:
@@ -291,7 +288,7 @@ class MissingQueries:
         if not self.count:
             return []
         how, option = _HOW[self.rule]
-        return [f"{self.count:,} of {self.judged:,} judged queries are not in the ranking and {how} ({option})"]
+        return [Note("missing_queries", n=self.count, of=self.judged, how=how, option=option)]
 
 
 # The metadata of an output: the settings that made it, and what a run counted in its rows.

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
+from fastmetrics.base.notes import Note
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.questions import RepeatedRun, ScoreStates, repeated_run
 from fastmetrics.results.row_groups import (
@@ -221,7 +222,7 @@ class AlignedScores:
     def disagreements(self, name: str) -> list[str]:
         """A note for each run whose values of a column differ from those of the first run that has it."""
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
-        notes = []
+        notes: list[str] = []
         for at in holders[1:]:
             first = self._placed(holders[0], name)
             other = self._placed(at, name)
@@ -229,10 +230,8 @@ class AlignedScores:
                 continue  # a column of nulls only differs from nothing
             differ = pc.not_equal(first, other.cast(first.type)).fill_null(False)
             if count := int(pc.sum(differ).as_py() or 0):
-                names = f"{self.runs[holders[0]].name} and {self.runs[at].name}"
-                notes.append(
-                    f"{names} differ in {name!r} in {count:,} rows, which are put by {self.runs[holders[0]].name}"
-                )
+                both = {"first": self.runs[holders[0]].name, "other": self.runs[at].name}
+                notes.append(Note("runs_differ", column=name, n=count, **both))
         return notes
 
     def _placed(self, run: int, name: str) -> pa.Array:
@@ -474,18 +473,18 @@ def _other_questions(paired: AlignedScores) -> list[str]:
     having = [(at, run.question_column) for at, run in enumerate(paired.runs) if run.question_column is not None]
     if len(having) < 2:
         return []
-    first, notes = _question_hashes(paired, *having[0]), []
+    first, notes = _question_hashes(paired, *having[0]), list[str]()
     for at, name in having[1:]:
         others = _question_hashes(paired, at, name)
         differ = (first != others) & (first != 0) & (others != 0)
         if differ.any():
-            row, names = int(differ.argmax()), f"{paired.runs[having[0][0]].name} and {paired.runs[at].name}"
+            row, both = int(differ.argmax()), {"first": paired.runs[having[0][0]].name, "other": paired.runs[at].name}
             where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
             texts = " and ".join(
                 repr(str(paired.runs[of].column(column)[int(paired.rows[of][row])].as_py())[:80])
                 for of, column in (having[0], (at, name))
             )
-            notes.append(f"{names} have different questions in {int(differ.sum()):,} rows, first in {where}: {texts}")
+            notes.append(Note("other_questions", n=int(differ.sum()), where=where, texts=texts, **both))
     return notes
 
 
@@ -499,7 +498,7 @@ def _other_fingerprints(runs: Sequence[ScoreTable]) -> list[str]:
     prints = [(run.name, run.metadata.fingerprint or {}) for run in runs]
     prints = [(name, rows) for name, rows in prints if {"ids", "questions"} <= rows.keys()]
     return [
-        f"{prints[0][0]} and {name} have the same ids but different questions, by their fingerprints"
+        Note("other_fingerprints", first=prints[0][0], other=name)
         for name, rows in prints[1:]
         if rows["ids"] == prints[0][1]["ids"] and rows["questions"] != prints[0][1]["questions"]
     ]

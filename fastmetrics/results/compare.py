@@ -15,6 +15,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, narrowest
 from fastmetrics.base.column_names import distinct, listed
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.notes import Note
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.progress import reported
 from fastmetrics.base.score_metadata import MissingQueries, counts_column
@@ -377,27 +378,23 @@ def _cells(
 
 def _rounded_notes(runs: Sequence[ScoreTable], names: Sequence[str]) -> list[str]:
     """Notes on metrics that one run stores in a narrower type than another, whose scores are compared in it."""
-    notes = []
+    notes: list[str] = []
     for name in names:
         kinds = [(run, run.type_of(name)) for run in runs if name in run.scores]
         narrow = narrowest([kind for _, kind in kinds])
         rounded = [run.name for run, kind in kinds if narrow is not None and narrowest([kind]) == narrow]
         if rounded and len(rounded) < len(kinds):
-            what = f"{np.dtype(narrow).name} in {', '.join(rounded)}, wider in another run"
-            notes.append(f"{name}: {what}; all scores are rounded to it, and differences of its rounding count as none")
+            notes.append(Note("rounded_to", name=name, type=np.dtype(narrow).name, runs=rounded))
     return notes
 
 
 def _segment_notes(paired: AlignedScores, groupings: Sequence[Sequence[str]]) -> list[str]:
     """Notes on segments by a score, and on columns of segments in which the runs differ."""
-    notes = []
+    notes: list[str] = []
     for name in dict.fromkeys(column for grouping in groupings for column in grouping):
         scored = [run.name for run in paired.runs if name in run.scores]
         if scored:
-            notes.append(
-                f"segments by {name}, a score of {scored[0]}: rows chosen by one system's score regress to the mean: "
-                "the other system seems to gain where the score is low and to lose where it is high"
-            )
+            notes.append(Note("segments_by_score", name=name, run=scored[0]))
         notes += paired.disagreements(name) if paired.side is None and not paired.varying([name]) else []
     return notes
 

@@ -378,10 +378,6 @@ def _unscored(check: CheckedRule) -> list[str]:
     )
 
 
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
 def _some(lines: Iterable[str]) -> list[str]:
     """The first lines, and the number of the others."""
     every = list(lines)
@@ -428,14 +424,14 @@ class GateChecks:
         segments = rows.segments(rule)
         metrics, notes = (self.metrics if rows is self.rows else replace(self.metrics, rows=rows)).of(rule)
         if rule.where and (rejected := self.rows.n_rejected):
-            notes += [f"{rule.text}: {row_count(rejected)} that scoring rejected {_is(rejected)} in no segment"]
+            notes.append(Note("rejected", rule=rule.text, n=rejected))
         checks, doubts, least = [], list[str](), self.least(rule)
         why: str | None
         for metric in metrics:
             needed = max(least, 1) if rule.several else 0
             large = [some for some in segments if metric.n_considered(rule, some.rows, unpaired) >= needed]
             if large and (small := len(segments) - len(large)):
-                notes += [f"{rule.text}: {small:,} segment{'s' * (small != 1)} of fewer than {least:,} rows skipped"]
+                notes.append(Note("small_segments", rule=rule.text, n=small, least=least))
             if not large:
                 why = f"no segment has at least {row_count(least)}" if segments else "there are no rows"
                 checks.append(self._checked(rule, metric, Segment(None, np.zeros(0, np.int64)), Value(), method, why))
@@ -627,4 +623,4 @@ def _units(
 
 def _missing_queries(run: ScoreTable) -> list[str]:
     queries = run.metadata.missing_queries
-    return [] if queries is None else [f"{run.name}: {note}" for note in queries.notes]
+    return [] if queries is None else [Note("of_run", run=run.name, note=note) for note in queries.notes]

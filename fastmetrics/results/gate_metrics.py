@@ -646,20 +646,20 @@ class GateMetrics:
                 raise _no_direction(rule, [name])
             return [self._metric(name)], []
         shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
-        notes = []
+        notes: list[str] = []
         if rule.is_directed:
             neutral = [name for name in shared if self._directions[name] is None]
             unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]
             if unknown:
                 raise _no_direction(rule, unknown)
             if neutral:
-                notes.append(f"{rule.text}: not {', '.join(neutral)}, whose values are neither better nor worse")
+                notes.append(Note("not_directed", rule=rule.text, names=neutral))
             shared = [name for name in shared if name not in neutral]
         if not rule.percent and rule.limit:  # an absolute limit means nothing for milliseconds
             limits = declared_bounds(shared, self._stored)
             unlimited = [name for name in shared if not all(map(math.isfinite, limits.get(name, ())))]
             if unlimited:
-                notes.append(f"{rule.text}: not {', '.join(unlimited)}, without bounds; a limit in % covers them")
+                notes.append(Note("not_bounded", rule=rule.text, names=unlimited))
             shared = [name for name in shared if name not in unlimited]
         if not shared:
             raise UnknownNameError("; ".join([f"rule {rule.text!r}: the runs share no metric for it", *notes]))

@@ -549,7 +549,7 @@ def judge_report(
     opened = open_runs(judged if are_several(judged) else [judged], least=1)
     runs = [_with_verdicts(run) for run in opened]
     people = None if labels is None else table_of(labels, on, "labels", or_column=True)
-    reports, notes = [], []
+    reports, notes = [], list[str]()
     for run in runs:
         table = run.read(run.columns)
         axes = axes_of(run.columns)
@@ -559,13 +559,11 @@ def judge_report(
         if people is not None:
             truth = RowLabels.of(table, people, label=label, on=on)
             unused = truth.n_unmatched
-            notes += [f"{run.name}: {unused:,} labels belong to no judged row"] if unused else []
-            if np.isnan(truth.truth).all():
-                notes.append(f"{run.name}: no judged row has a label; is the sheet filled in?")
+            unlabelled = np.isnan(truth.truth).all() and Note("no_row_labelled")
+            doubts = said(unused and Note("unused_labels", n=unused), unlabelled)
+            notes += [Note("of_run", run=run.name, note=doubt) for doubt in doubts]
         unknown = [axis for axis in axes if ((ranges or {}).get(axis) or run.metadata.ranges.get(axis)) is None]
-        if unknown:
-            told = f"the range of {', '.join(unknown)} is unknown without its rubric"
-            notes.append(f"{run.name}: {told}; 1 to 5 is assumed")
+        notes += said(unknown and Note("of_run", run=run.name, note=Note("range_unknown", names=unknown)))
         for axis in axes:
             settings = run.metadata.settings_of(axis)
             model = settings.get("model")
@@ -582,7 +580,7 @@ def judge_report(
             report = axis_report(run.name, table, axis, truth, how)
             lacks = _lacks(report, how.span, table, truth)
             reports.append(report)
-            notes += [f"{run.name}: {axis} {lacks}"] if lacks else []
+            notes += said(lacks and Note("of_run", run=run.name, note=f"{axis} {lacks}"))
     return JudgeReport(reports, _pairs(runs, on, confidence), notes, confidence)
 
 

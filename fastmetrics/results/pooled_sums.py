@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.errors import ColumnError, some
+from fastmetrics.base.notes import Note, said
 from fastmetrics.base.score_metadata import (
     METADATA,
     MissingQueries,
@@ -44,9 +45,7 @@ def systems_of(piece: Piece) -> list[str]:
 def pooled_note(systems: Iterable[str]) -> list[str]:
     """The note on means over the rows of several systems."""
     names = list(systems)
-    shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    ways = "by='system' (--by system) shows each, compare(system='system') compares them"
-    return [f"the rows of {len(names):,} systems are pooled ({shown}); {ways}"] if len(names) > 1 else []
+    return said(len(names) > 1 and Note("pooled_systems", n=len(names), names=names))
 
 
 class Sums:
@@ -177,7 +176,6 @@ class Sums:
     def notes(self) -> list[str]:
         """The notes for the reader of the sums."""
         torn = [name for name in self.corpus if name not in self.counts]
-        left_out = f"left out, because some parts lack the counts of their rows: {', '.join(torn)}"
         whole = [part.metadata for part in self._parts if part.whole]
         lacking: dict[str, MissingQueries] = {}
         for queries in (metadata.missing_queries for metadata in whole):
@@ -186,7 +184,14 @@ class Sums:
         drift = drift_notes(summed_drifts([metadata.drift for metadata in whole if metadata.drift]))
         joined = [] if self.repeats is None else [self.repeats.note(bool(self.added))]
         of_queries = [note for queries in lacking.values() for note in queries.notes]
-        return [*self._notes, *pooled_note(self._systems), *joined, *([left_out] * bool(torn)), *of_queries, *drift]
+        return [
+            *self._notes,
+            *pooled_note(self._systems),
+            *joined,
+            *said(torn and Note("torn", names=torn)),
+            *of_queries,
+            *drift,
+        ]
 
 
 def columns_that_add_up(names: Iterable[str], declared: Mapping[str, Any]) -> list[str]:
@@ -242,14 +247,11 @@ class _Part:
         The counts of a corpus metric are the sums of their column, which keeps to its rows when a table is filtered or
         sorted.  Without one, they are those of the metadata, if these describe the rows.
         """
-        metadata, notes = self.metadata, []
+        metadata, notes = self.metadata, list[str]()
         self.repeats = self._keys.repeats()
         added = columns_that_add_up(self.states, metadata.declared or {})
         if added and self.repeats is not None and not self.repeats.are_numbered:
-            notes.append(
-                f"{', '.join(added)}: rows of one id are taken as answers of their own; a column 'round' would "
-                "say that they are rounds, which add up"
-            )
+            notes.append(Note("no_rounds", names=added))
         for name, state in self.states.items():
             notes += self._settled(name, state)
             if self.whole:
@@ -259,7 +261,7 @@ class _Part:
         in_metadata = {name: vector if described else None for name, vector in (metadata.counts or {}).items()}
         self.counts = {**in_metadata, **{name: sums or None for name, sums in self._by_row.items()}}
         if has_other_ids and None in self.counts.values():
-            notes.append("the rows are not those that were scored, by the fingerprint of their ids")
+            notes.append(Note("not_the_scored"))
         cautions = (metadata.cautions or {}) if self.whole else {}
         known = {name: rows for name, (_, rows) in cautions.items() if self.counts.get(name) is not None}
         self.rows_behind = {**known, **self._rows_counted}

@@ -300,7 +300,7 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreTable]) ->
     try:
         paired = align(runs, None, allow=True, repeats=True)
     except (ColumnError, InputError):  # no ids, duplicate ids or none in common
-        return rows, ["rows cannot be paired by id, so each figure is over the run's own"]
+        return rows, [Note("not_paired")]
     shared = np.stack(paired.rows).min(axis=0) >= 0
     figures: list[dict[str, float]] = [dict(row.figures) for row in rows]
     scored: list[dict[str, int]] = [dict(row.scored) for row in rows]
@@ -319,8 +319,10 @@ def _over_shared_rows(rows: Sequence[PrimaryRow], runs: Sequence[ScoreTable]) ->
         for at, row in enumerate(rows)
     ]
     more = [f"{row.run} {row.n_other:,}" for row in lines if row.n_other]
-    notes = [f"figures over the {count:,} rows that all runs have; other rows: {', '.join(more)}"] if more else []
-    return lines, [*notes, *(repeated.describe() for repeated in paired.repeated if repeated is not None)]
+    return lines, [
+        *said(more and Note("shared_rows", n=count, others=more)),
+        *(repeated.describe() for repeated in paired.repeated if repeated is not None),
+    ]
 
 
 def _primary(name: str, summary: Summary) -> PrimaryRow:

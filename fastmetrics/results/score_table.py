@@ -28,6 +28,7 @@ from fastmetrics.base.errors import (
     InputError,
     UnknownNameError,
 )
+from fastmetrics.base.notes import Note
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column, drift_notes
 from fastmetrics.plans.corpus_values import is_corpus, is_counted, lists_read
 from fastmetrics.plans.notes import unread_notes
@@ -181,7 +182,11 @@ class ScoreTable:
     def drift_notes(self) -> list[str]:
         """Notes on fitted scores used far from their labelled rows; none for a part of the rows that were counted."""
         drift = self.metadata.drift
-        return [f"{self.name}: {note}" for note in drift_notes(drift)] if drift and self._is_whole else []
+        return (
+            [Note("of_run", run=self.name, note=note) for note in drift_notes(drift)]
+            if drift and self._is_whole
+            else []
+        )
 
     @property
     def unread_notes(self) -> list[str]:
@@ -189,7 +194,7 @@ class ScoreTable:
         unread, n_rows = self.metadata.unread, self.metadata.rows
         if not unread or n_rows is None or not self._is_whole:
             return []
-        return [f"{self.name}: {note}" for note in unread_notes(unread, n_rows)]
+        return [Note("of_run", run=self.name, note=note) for note in unread_notes(unread, n_rows)]
 
     def spec(self, name: str) -> str:
         """The metric of a score with its options."""
@@ -438,8 +443,4 @@ def infinite_notes(counts: Mapping[str, int], run: str = "") -> list[str]:
     >>> infinite_notes({"ratio": 2, "token_f1": 0})
     ['ratio: 2 infinite scores count as undefined']
     """
-    return [
-        f"{run and run + ', '}{name}: {n:,} infinite score{'s count' if n > 1 else ' counts'} as undefined"
-        for name, n in counts.items()
-        if n
-    ]
+    return [Note("infinite", where=f"{run and run + ', '}{name}", n=n) for name, n in counts.items() if n]
