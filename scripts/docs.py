@@ -136,6 +136,8 @@ def metrics_page() -> str:
         titles += [family.capitalize(), *(metric.name for metric in members)]
         described += [f"## {family.capitalize()}", markdown(module.__doc__)]
         described += [part for metric in members for part in _metric(metric)]
+    titles.append("Names in the sources")
+    described += ["## Names in the sources", sources_table()]
     places = dict(zip(titles, anchors(titles), strict=True))
     rows = [
         (
@@ -248,6 +250,12 @@ LANGUAGES_OF = (
     ),
 )
 """What works on Russian and on other scripts: the metrics, Russian, other scripts."""
+
+
+def sources_table() -> str:
+    """What every name of the sources means."""
+    rows = [(one.name, SOURCES[one.source][0], f"`{one.where}`") for one in source_names() if one.source]
+    return table(("name", "in", "is"), rows)
 
 
 RECIPES = {

@@ -22,6 +22,7 @@ from fastmetrics.base.notes import Note, said
 from fastmetrics.base.paths import HOLDS_TEXT
 from fastmetrics.base.presets import presets
 from fastmetrics.metrics import suites as families
+from fastmetrics.metrics.source_names import named
 from fastmetrics.tables.column_types import Selection, fields_of
 from fastmetrics.tables.good_rows import good_rows
 from fastmetrics.tables.input_files import PLAIN, Reading
@@ -79,11 +80,12 @@ class FoundColumns(Shown):
         others = (("which read", self.reads), ("others also read", self.lacking))
         columns = ((head, lambda name, of=of: ", ".join(of[name]) or "–") for head, of in others)
         suites = (("suite", str), ("metrics", lambda name: len(self.suites[name])))
-        rest = islice(self.rest.items(), _SHOWN)
+        meant = {name: ", ".join(one.where for one in named(name)) for name in islice(self.rest, _SHOWN)}
+        known = [("in the sources", lambda name: meant[name] or "–")] if any(meant.values()) else []
         grids = [
             lines_of(self.columns.items(), "column=0", filled, first, "read from=1.path"),
             lines_of(self.suites, *suites, *columns),
-            lines_of(rest, "not read=0", "type=1"),
+            lines_of(meant, ("not read", str), ("type", self.rest.get), *known),
         ]
         return [grid for grid in grids if grid.rows]
 

@@ -218,3 +218,15 @@ def test_expected_calls_of_tools_are_named_beside_a_conversation(tmp_path):
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
     (tmp_path / "log.jsonl").write_text(json.dumps({"messages": said, "gold": {"tools": [{"name": "find"}]}}))
     assert fm.columns(tmp_path / "log.jsonl").remarks()[-1].endswith("--columns expected_tool_calls=gold.tools")
+
+
+def test_columns_that_are_not_read_are_told_by_their_names_in_the_sources():
+    shown = str(fm.columns({"answer": ["a"], "Фактичность": [0.5], "Avg F1": [1.0], "mine": [2]}))
+    rest = [line.split("  ") for line in shown.split("\n\n")[2].splitlines()]
+    assert [(line[0], line[-1].strip()) for line in rest] == [
+        ("not read", "in the sources"),
+        ("Фактичность", "judge_answer_faithfulness.mean"),
+        ("Avg F1", "token_f1.mean"),
+        ("mine", "–"),
+    ]
+    assert "in the sources" not in str(fm.columns({"answer": ["a"], "mine": [2]}))
