@@ -1,4 +1,4 @@
-"""What all tests share: how hard Hypothesis tries, what is slow, which skips count as failures, and fixtures."""
+"""What all tests share: how hard Hypothesis tries, what is of the second layer, which skips count as failures, and fixtures."""
 
 import gc
 import os
@@ -122,9 +122,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that use a fixture which needs an optional part are marked with it, and those of a server as ``full``.
 
-    Those of the second layer are left out, unless they are asked for.  Files with slow tests come first, so that of
-    several processes none is left alone with one at the end.  Examples in docstrings and pages have no notes on their
-    rows.
+    Those of the second layer are left out, unless they are asked for.  Examples in docstrings and pages have no notes
+    on their rows.
     """
     for item in items:
         if item.path.name in EXAMPLES or isinstance(item, pytest.DoctestItem):
@@ -140,8 +139,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=large)
     if config.option.golden:
         items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
-    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
-    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(wrapper=True)

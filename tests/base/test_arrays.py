@@ -133,7 +133,6 @@ def test_none_is_cached():
     assert calls == [1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("starts", [True, False])
 def test_interrupt_while_a_thread_starts(starts, monkeypatch):
     start = threading.Thread.start

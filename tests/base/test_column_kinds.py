@@ -41,7 +41,6 @@ def some(names, name, full):
     return names if full else names[NAMES.index(name) % 3 :: 3]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_of_every_kind_give_the_same_result(name, full):
     one = CALLS[name]
@@ -51,7 +50,6 @@ def test_columns_of_every_kind_give_the_same_result(name, full):
         assert result(one, columns) == expected(name), kind
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if not CALLS[name].tables])
 def test_columns_of_few_rows_give_the_same_result_or_error(name, full):
     one = CALLS[name]
@@ -64,14 +62,12 @@ def test_columns_of_few_rows_give_the_same_result_or_error(name, full):
             assert result(one, columns) == first, (kind, n)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if CALLS[name].tables])
 def test_tables_of_every_kind_give_the_same_result(name, full):
     for kind in some([*TABLES], name, full):
         assert result(CALLS[name], TABLES[kind](CALLS[name].columns)) == expected(name), kind
 
 
-@pytest.mark.slow
 def test_null_text_has_no_characters_whatever_lies_beneath():
     """The introduction of an answer without a question is judged by the answer's own words."""
     answers, questions = ["The tower was built. In conclusion, the tower."] * 2, ["machine learning", None]

@@ -44,7 +44,6 @@ def made(seed=0):
     return pa.array(answers), pa.array(single), pa.array(lists)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_dictionary_columns_score_as_their_values(name):
     given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}
@@ -117,7 +116,6 @@ def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
         fm.retrieval_recall([["a"], ["a"]], lists)
 
 
-@pytest.mark.slow
 def test_texts_to_vectors_matches_and_bots():
     _, texts, _ = made(3)
     faq = pa.array([*WORDS, None, "Bread and Cheese"])

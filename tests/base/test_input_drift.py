@@ -34,7 +34,6 @@ def drift(rng, labelled, n, shift=0.0):
     return InputDrift(labelled, inputs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [30, 300, 3000])
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 1000])
 def test_rows_like_the_labelled_ones_are_not_noted(labelled, n):

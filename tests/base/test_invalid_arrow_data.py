@@ -205,7 +205,6 @@ LONGER = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", LONGER)
 @pytest.mark.parametrize("rows", [1000, 2**31 - 1, 2**40, 2**62])
 @pytest.mark.parametrize(("file", "make"), [("t.arrow", pa.ipc.new_file), ("t.arrows", pa.ipc.new_stream)])

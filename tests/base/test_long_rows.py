@@ -21,8 +21,6 @@ from fastmetrics.scoring.metric_functions import callable_of
 from tests.metrics.test_rouge import check
 from tests.reference import claims
 
-pytestmark = pytest.mark.slow
-
 KB = 1000
 CASES = [
     ("hallucination", "1 ", "answer and contexts", 2000 * KB),

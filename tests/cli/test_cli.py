@@ -44,7 +44,6 @@ def ok(*arguments, **options):
     return done.out
 
 
-@pytest.mark.slow
 def test_the_summary_printed_is_that_of_summarize(tmp_path):
     suites = ("--suites", "lexical,latency_and_cost")
     printed = ok("score", "t.jsonl", "-o", "o.parquet", "--keep", "weight,question", *suites)
@@ -113,7 +112,6 @@ def test_the_default_suite_has_what_is_read_first(tmp_path):
     assert {"jaccard", "politeness"} <= set(named("--suites", "lexical"))
 
 
-@pytest.mark.slow
 def test_suites(tmp_path):
     assert named() == named("--suites", "core") == usual("core")
     assert named("--suites", "generation,writing", "--suites", "lexical") == usual("generation", "writing", "lexical")

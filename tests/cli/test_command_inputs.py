@@ -111,7 +111,6 @@ READERS = ("geometry", "match faq", "rank run", "validate labels")
 """One command for each way of reading: vectors, cells, rankings, and tables joined by their ids."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", READERS)
 @pytest.mark.parametrize("name", [*FORMATS, "t.csv.bz2", "t.jsonl.xz"])
 def test_every_format_is_read(tmp_path, role, name):
@@ -149,7 +148,6 @@ def test_files_are_read_from_every_location(tmp_path, s3, role, name):
         assert result(role, tmp_path / "work", given, stdin) == wanted, way
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", ["{}.parquet", "{}.jsonl", "{}.csv"])
 def test_a_folder_of_parts_is_one_table(tmp_path, role, name):

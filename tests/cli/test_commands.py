@@ -74,7 +74,6 @@ def test_cache_show(filled):
     assert left(filled) == {("big", "reply"): 5000, ("small", "reply"): 3, ("small", "http"): 2}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("conditions", "deleted"),
     [
@@ -144,7 +143,6 @@ def test_the_program_prints_tables_json_markdown_and_latex(files):
     assert program(*arguments, "--latex").out.startswith("\\begin{tabular}{llr}")
 
 
-@pytest.mark.slow
 def test_runs_with_equal_names_are_shown_by_path(files):
     for folder in ("a", "b"):
         Path(folder).mkdir()

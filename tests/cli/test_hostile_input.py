@@ -67,7 +67,6 @@ def test_nul_bytes_are_characters_like_others(tmp_path):
     }
 
 
-@pytest.mark.slow
 def test_long_cells_and_many_tokens_in_a_row(tmp_path, full):
     n = 100_000 if full else 10_000
     long, many = "x" * 100 * n, " ".join(f"w{k % (n * 7 // 10)}" for k in range(n))

@@ -11,8 +11,6 @@ import pytest
 
 from tests.support.program import ENVIRONMENT, program
 
-pytestmark = pytest.mark.slow
-
 COSTLY = (
     *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset"),
     *("fastmetrics.stats.raters", "fastmetrics.vectors.geometry_values"),

@@ -83,7 +83,6 @@ def test_odd_shapes_of_arrays_are_errors(shape, packed):
     assert (done.code, f"error: {name}: cannot be read" in done.err) == (3, True), done.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["a = " + "[" * 100_000, "[" * 100_000, "a = " + "{a = " * 50_000, "a" + ".a" * 20_000]
 )

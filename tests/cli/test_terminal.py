@@ -123,7 +123,6 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system h
 CANNOT = "error: cannot print to standard output:"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "code", "complaint"),
     [
@@ -187,7 +186,6 @@ def test_an_error_that_cannot_be_printed_keeps_its_exit_code(words):
 
 
 @FULL
-@pytest.mark.slow
 @pytest.mark.parametrize("words", ["--version", pytest.param("score --help", marks=pytest.mark.full)])
 def test_what_typer_prints_reports_failed_output(words):
     code, out, error = run(f"'{sys.executable}' -m fastmetrics {words} >/dev/full")
@@ -299,7 +297,6 @@ def printed_on(width, *words, **environment):
     return done.out.rpartition("\x1b[2K")[2].removesuffix(RESET)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [TABLES[0], *(pytest.param(one, marks=pytest.mark.full) for one in TABLES[1:])])
 def test_nothing_is_wider_than_the_window(words, folder, monkeypatch):
     monkeypatch.chdir(folder)

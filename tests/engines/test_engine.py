@@ -209,7 +209,6 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(threads):
     assert set(threading.enumerate()) <= before  # threads of earlier tests may end meanwhile
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_early_exit_does_not_wait_for_work(threads):
@@ -264,7 +263,6 @@ print(most - before, pa.cpu_count() == count)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads through /proc")
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl"])
 def test_one_thread_is_one_thread(tmp_path, name):
@@ -344,7 +342,6 @@ def test_files_are_flushed_before_rename(tmp_path, some_bad, monkeypatch, name):
     assert sorted(last[:named]) == sorted(f"sync {one}" for one in ["rejects.jsonl", *synced])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o/"])
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("rows", [300, 0])

@@ -75,7 +75,6 @@ def test_one_row_stands_for_a_group():
     assert sorted(groups[rows].tolist()) == [0, 3, 5]
 
 
-@pytest.mark.slow
 def test_a_verdict_takes_the_cuts(tmp_path):
     path = tmp_path / "mine.toml"
     result = fm.fit(

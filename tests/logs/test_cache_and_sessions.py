@@ -73,7 +73,6 @@ def test_a_row_without_an_answer_is_not_stored():
     assert found.to_arrow()["stored_row"].to_pylist() == [None, None, 1]
 
 
-@pytest.mark.slow
 def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     same = {"question_embedding": [[1.0, 0.0]] * 4, "timestamp": ["2024-01-05"] * 4}
     assert fm.logs.cache_hit_rate(same).cache_hit_rate == 0.0

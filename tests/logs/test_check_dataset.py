@@ -276,7 +276,6 @@ def test_rows_of_near_duplicates_are_counted_over_all_parts(monkeypatch, size):
     assert [rows for rows, _ in found.examples] == expected == [(1, 7), (2, 5), (5, 2), (7, 1)]
 
 
-@pytest.mark.slow
 def test_languages_of_question_and_answer():
     rows = {
         "question": ["How long may I return a kettle?", "How long may I return a kettle?", "Who?", None],

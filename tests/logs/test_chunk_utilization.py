@@ -78,7 +78,6 @@ def test_hand_case():
     assert use.expected_unseen == 0.0  # one chunk was seen once: 1·0 / 2
 
 
-@pytest.mark.slow
 def test_counts_do_not_depend_on_files_threads_or_order(tmp_path):
     rng = np.random.default_rng(3)
     n = 3 * SIZES.log_rows // 2

@@ -91,7 +91,6 @@ def test_keys_are_equal_for_equal_texts(texts):
     assert sorted(group_sizes(keys)) == sorted(expected.values())
 
 
-@pytest.mark.slow
 def test_figures_do_not_depend_on_order_threads_or_files(tmp_path):
     rng = random.Random(1)
     words = ["card", "lost", "где", "мой", "pay", "Rent", "now"]
@@ -123,7 +122,6 @@ def test_near_repeats_of_all_questions():
     assert (found.distinct, found.sampled, found.near_repeats) == (3, 3, 2)
 
 
-@pytest.mark.slow
 def test_languages_are_guessed_among_those_named():
     log = {"question": ["Where is my new card?", "Где моя новая карта?", "Wo ist meine neue Karte?"]}
     found = fm.logs.domain_analysis(log, languages=["en", "ru", "de"])
@@ -204,7 +202,6 @@ def test_empty_logs_and_logs_of_one_question():
         fm.logs.domain_analysis({"text": ["a"]})
 
 
-@pytest.mark.slow
 def test_the_command(tmp_path):
     log = jsonl(tmp_path / "log.jsonl", {"query": "lost card", "answer": "x", "created_at": "2024-01-05T10:00:00Z"})
     done = program(

@@ -45,7 +45,6 @@ def mean(values):
     return sum(values) / len(values) if values else math.nan
 
 
-@pytest.mark.slow
 @given(ROWS)
 def test_figures_of_known_topics(rows):
     table = pa.Table.from_pylist([dict(zip(TYPES.names, row, strict=True)) for row in rows], TYPES)

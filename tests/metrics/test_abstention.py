@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +31,6 @@ spaced = st.lists(st.sampled_from(PIECES), max_size=24).map(" ".join)
 texts = st.one_of(talk, spaced, strategies.texts)
 
 
-@pytest.mark.slow
 @given(text=texts)
 def test_statements_of_any_text(text):
     assert statements([text]) == [plain.statements(text, ABBREVIATIONS)]
@@ -51,7 +49,6 @@ def test_worked_answers():
     assert [row for row, one in zip(rows, found, strict=True) if row[1] != one] == []
 
 
-@pytest.mark.slow
 @given(answers=st.lists(st.none() | texts, max_size=6))
 def test_any_answers(answers):
     for name, oracle in (("abstained", refusing().abstained), ("idk_citations", refusing().idk_citations)):

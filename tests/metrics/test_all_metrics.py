@@ -22,8 +22,6 @@ from fastmetrics.scoring.metric_functions import callable_of
 from tests.support.every_metric import CASES, EXEMPT, READERS, columns
 from tests.support.strategies import is_plain
 
-pytestmark = pytest.mark.slow
-
 EVERY = pytest.mark.parametrize("name", sorted(CASES))
 ONE_OF_EACH = pytest.mark.parametrize("name", READERS)
 NUMBERS = (

@@ -88,7 +88,6 @@ def test_counts_of_parts_add_up_to_those_of_the_whole(rows, size):
     assert whole.corpus["abstention_f1"] == pytest.approx(f1, nan_ok=True, rel=1e-15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_batches_and_threads_change_no_count(monkeypatch, size):
     chance = np.random.default_rng(0)

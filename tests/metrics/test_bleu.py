@@ -86,7 +86,6 @@ def test_tokens_of_any_text(name: str, lowercase: bool, rows: list[str]) -> None
     check_tokens(rows, name, lowercase)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_tokens_of_hard_characters(name: str, lowercase: bool) -> None:

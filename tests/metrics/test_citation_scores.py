@@ -148,7 +148,6 @@ def test_missing_inputs():
         assert made[name].to_pylist() == [1.0, None, 0.0, None, 0.5]
 
 
-@pytest.mark.slow
 def test_files_threads_and_batches_give_the_same_bits(tmp_path):
     chance = np.random.default_rng(0)
     marks = ["[1]", "[a]", "[b]", "[7]", ""]

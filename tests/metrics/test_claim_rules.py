@@ -23,7 +23,6 @@ def anchors(answer: str, contexts: list[str], **options: Any) -> dict[str, bool]
     return {anchor["text"]: anchor["supported"] for anchor in found}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("window", [0, 1, 2, 5])
 def test_made_answers_have_the_anchors_of_the_plain_definition(window: int) -> None:
     rows = made_claims.rows(700, seed=window)

@@ -103,7 +103,6 @@ def test_answerability_label_overrides_the_reference(answerable: bool) -> None:
     assert str(found.tolist()) == ("[nan, nan]" if answerable else "[1.0, nan]")
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_closed_output_pipe_is_not_a_failure() -> None:
     """As behind ``| head``: the program has done its work, whoever reads on."""

@@ -75,7 +75,6 @@ def test_neutral_metrics_have_no_direction():
     assert set(REGISTRY) - set(TELLING) == SILENT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TELLING)
 def test_the_good_answer_scores_better(name):
     metric, rows = REGISTRY[name], ROWS | OTHERS.get(name, {})

@@ -139,7 +139,6 @@ def output_of(program, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.strip()
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_plugins_that_it_reads_count_for_the_signature_and_go_to_other_processes(tmp_path):
     plugin = tmp_path / "fit_plugin.py"

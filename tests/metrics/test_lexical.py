@@ -14,8 +14,6 @@ from fastmetrics.base.arrays import well_formed
 from tests.reference import cases, lexical
 from tests.support import strategies
 
-pytestmark = pytest.mark.slow
-
 AGAINST_REFERENCE = [
     *[(name, {}) for name in ("exact_match", "keyword_recall", "token_cosine")],
     ("exact_match", {"tokenizer": "plain"}),

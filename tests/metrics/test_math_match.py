@@ -9,8 +9,6 @@ import fastmetrics as fm
 from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.metrics.suites import suite
 
-pytestmark = pytest.mark.slow
-
 
 def made_pairs(seed, n):
     """Pairs of expressions, equal and not, of kinds that come up as final answers."""

@@ -45,7 +45,6 @@ def test_spellings_are_unique_and_distinct_from_cues():
     assert not cues & set(owners)
 
 
-@pytest.mark.slow
 def test_at_most_three_names_are_suggested(full):
     chance = random.Random(5)
     for name in sorted(REGISTRY)[:: 1 if full else 5]:

@@ -94,7 +94,6 @@ def scored(name, options):
     assert ((low <= found) & (found <= high * (1 + 1e-9))).all(), (options, found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), DIFFERENT)
 def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     metric, before = REGISTRY[name], peak()
@@ -115,7 +114,6 @@ def test_any_value_of_any_option_gives_a_score_or_an_error(name, option):
     assert peak() - before < 400 * MEGABYTES
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), MEASURES)
 def test_any_value_of_any_measures_option_gives_a_value_or_an_error(name, option):
     family = next(family for family in FAMILIES if family.names[0] == name)
@@ -153,7 +151,6 @@ SPECS = st.builds(
 )
 
 
-@pytest.mark.slow
 @given(st.one_of(SPECS, st.text(max_size=60), st.builds("{}@{}".format, st.sampled_from(sorted(REGISTRY)), st.text())))
 @example("ndcg(" + "-" * 50_000 + "1)")
 @example("ndcg(k=" + "[" * 30_000 + "]" * 30_000 + ")")

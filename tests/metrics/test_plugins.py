@@ -150,7 +150,6 @@ def test_a_file_that_fails_leaves_no_metric(own):
     assert not {"own_overlap", "own_mean", "own_letters"} & {*REGISTRY, *SPELLINGS}
 
 
-@pytest.mark.slow
 def test_custom_metric_works_in_another_process_without_file(own, tmp_path):
     fm.metrics.load_plugin(own)
     kept = tmp_path / "metric.pickle"

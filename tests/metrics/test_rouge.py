@@ -40,7 +40,6 @@ words = st.lists(st.sampled_from(["a", "b", "runs", "running", "ties", "\n", "a.
 hostile = st.one_of(lines, words, strategies.texts)
 
 
-@pytest.mark.slow
 @STEMMED
 @given(rows=st.lists(st.tuples(hostile, st.lists(hostile, min_size=1, max_size=3)), min_size=1, max_size=5))
 def test_rouge_equals_reference_on_any_text(stemmer: bool, rows: list[tuple[str, list[str]]]) -> None:
@@ -59,7 +58,6 @@ def test_tokens_equal_rouge_score(stemmer: bool) -> None:
     assert text.tokens(texts, "rouge_stem" if stemmer else "rouge") == [tokenizer.tokenize(t) for t in texts]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 200, 300])
 def test_lengths_around_machine_words(size: int) -> None:
     """Subsequences, lines and n-gram tables at and beyond the edges of 64 bits."""

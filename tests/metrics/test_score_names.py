@@ -91,7 +91,6 @@ def own(tmp_path):
     return tmp_path, table
 
 
-@pytest.mark.slow
 def test_own_names_are_read_as_their_metrics(own):
     folder, table = own
     path, canonical = folder / "own.parquet", folder / "canonical.parquet"

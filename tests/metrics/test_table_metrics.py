@@ -107,7 +107,6 @@ def test_metrics_of_the_same_rows_share_a_column():
     assert scores["repeats.answer"].null_count == lacking
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "arrow", "csv", "tsv.gz"])
 def test_table_metrics_of_files(tmp_path, expected, suffix):
     rows = tmp_path / "rows.jsonl"

@@ -57,7 +57,6 @@ def looks(values: list[str | None]) -> list[bool]:
     return [False] * len(values) if rows is None else rows.tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "write_list"), [*((name, json.dumps) for name in FORMATS), ("t.csv", repr)])
 def test_texts_that_are_lists_are_noted_and_parsed_on_request(tmp_path: Path, name: str, write_list: Any) -> None:
     path = write(rows(write_list), tmp_path / name)

@@ -107,7 +107,6 @@ def test_options_equal_the_definitions(rows: list[tuple[str, str]], options: dic
     check_scores(rows, options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

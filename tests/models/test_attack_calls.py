@@ -9,8 +9,6 @@ import pytest
 
 from tests.support.program import ENVIRONMENT, ROOT
 
-pytestmark = pytest.mark.slow
-
 SCRIPT = ROOT / "scripts" / "attack_calls"
 
 

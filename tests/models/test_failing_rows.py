@@ -80,7 +80,6 @@ MOST = [*(("judge", *one) for one in FAULTS[:3]), ("answer", *FAULTS[0])]
 BOTH = pytest.mark.parametrize("kind", ["judge", "answer"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "fault", "status", "reason"), [*MOST, ("answer", *FAULTS[3])])
 def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, status, reason):
     with judge_server(draw=failing(fault, {3})) as server:
@@ -96,7 +95,6 @@ def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, stat
         assert (short(rows), requests, dict(made.failed)) == (["ok"] * 6, 1, {})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "fault", "status", "reason"),
     [pytest.param(*one, marks=[pytest.mark.full] * ("hang" in one)) for one in MOST],
@@ -115,7 +113,6 @@ def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, 
         assert (short(rows), requests) == (["ok"] * 60, failed)
 
 
-@pytest.mark.slow
 @BOTH
 def test_a_run_of_refused_rows_is_whole_after_a_reply(tmp_path, kind):
     with judge_server(draw=failing("400", range(1, 100))) as server:
@@ -125,7 +122,6 @@ def test_a_run_of_refused_rows_is_whole_after_a_reply(tmp_path, kind):
         assert requests == 100
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "fault"), [("judge", "500"), ("answer", "close"), pytest.param("judge", "hang", marks=pytest.mark.full)]
 )
@@ -142,7 +138,6 @@ def test_server_that_is_down_from_the_start_ends_the_run(tmp_path, kind, fault):
         assert (short(rows), requests) == (["ok"] * 300, 300)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "fault"), [("judge", "500"), ("answer", "close")])
 def test_server_that_fails_in_mid_run_ends_it_and_the_next_run_pays_for_the_rest(tmp_path, kind, fault):
     with judge_server() as server:

@@ -199,7 +199,6 @@ def test_a_sample_is_the_same_rows_in_memory_and_in_files(tmp_path):
         assert fm.judge(table, "safety", sample=500, **common).num_rows == 50
 
 
-@pytest.mark.slow
 def test_api_key_appears_only_in_requests(tmp_path, monkeypatch, full):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})

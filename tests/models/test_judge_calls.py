@@ -57,7 +57,6 @@ def statuses(rows):
     return [row["judge_safety_status"] for row in rows]
 
 
-@pytest.mark.slow
 def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_path):
     path = written(tmp_path / "rows.jsonl", 250)
     draw = shares(FAULTS, 0.05)
@@ -86,7 +85,6 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
     assert (counted.n, counted.n_error, counted.mean) == (figures.n, lost, figures.mean)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "status", "why"),
     [
@@ -137,7 +135,6 @@ def test_replies_that_hold_no_score_are_asked_again_only_on_request(tmp_path):
         assert statuses(rows) == ["ok"] * 6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["429", "429-after", "429-date"])
 def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
     path = written(tmp_path / "rows.jsonl", 10)
@@ -147,7 +144,6 @@ def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
         assert dict(made.spending.failures) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message", "most"),
     [
@@ -172,7 +168,6 @@ def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most
         assert statuses(rows) == ["ok"] * 60
 
 
-@pytest.mark.slow
 def test_later_server_failure_keeps_replies(tmp_path):
     path = written(tmp_path / "rows.jsonl", 300)
     with judge_server(draw=lambda body, seen: "500" if judge.count > 100 else None) as judge:

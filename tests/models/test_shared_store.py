@@ -17,8 +17,6 @@ from tests.support.judge_server import completion, judge_server, with_client
 from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import jsonl, program
 
-pytestmark = pytest.mark.slow
-
 MODEL = Model("m", "here")
 
 

@@ -91,12 +91,10 @@ def errors_of(path):
     return read_table(path).column("own_errors").to_numpy()
 
 
-@pytest.mark.slow
 def test_the_fixture_is_an_improvement(folder):
     assert errors_of(folder / "new.parquet").mean() < errors_of(folder / "old.parquet").mean() - 0.1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
 def test_gate_and_compare_know_the_direction(folder, suffix):
     old, new = folder / f"old{suffix}", folder / f"new{suffix}"
@@ -155,7 +153,6 @@ def test_reports_and_plots_know_the_declaration(folder, tmp_path):
     assert fm.trend(folder, "own_errors").metric == "own_errors"
 
 
-@pytest.mark.slow
 def test_a_table_written_and_read_again_keeps_the_declaration(folder):
     for scores in (folder / "table.parquet", pq.read_table(folder / "table.parquet")):
         assert fm.worst_rows(scores, "own_errors", n=1)["own_errors"].to_pylist() == [3.0]

@@ -55,7 +55,6 @@ def figures_of(tier: str, table: Any = None, **options: Any) -> dict[str, float]
     return dict(fm.summarize(fm.score(TABLE if table is None else table, suites=tier, **options)).figures)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("tier", "names"), [("tier1", TIER1), ("tier2", TIER2), ("tier3", TIER3)])
 def test_a_tier_has_every_figure_of_its_table_and_no_other_metric(tier, names):
     figures = figures_of(tier)
@@ -66,7 +65,6 @@ def test_a_tier_has_every_figure_of_its_table_and_no_other_metric(tier, names):
     assert made == {parse(name.replace("precision@", "P@")).metric.name for name in names}
 
 
-@pytest.mark.slow
 def test_tier0_is_the_geometry_of_the_embeddings():
     figures, geometry = figures_of("tier0"), fm.vectors.geometry(TABLE["embedding"])
     for name in TIER0:
@@ -85,7 +83,6 @@ def test_a_metric_of_two_tiers_is_scored_once_and_named_metrics_come_first():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 5])
 def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
     table = pa.table(TABLE).slice(0, rows)

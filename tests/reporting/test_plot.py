@@ -85,7 +85,6 @@ def texts(path):
     return " ".join(" ".join(one.itertext()) for one in ET.parse(path).iter() if one.tag.endswith("text"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_svg_has_text_labels_and_reproducible_bytes(tmp_path, found, name):
     result, said = found[name]
@@ -200,7 +199,6 @@ def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
     assert {"first", "second*"} <= set(texts(tmp_path / "a.svg").split(" "))
 
 
-@pytest.mark.slow
 def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     points = fm.vectors.project(RNG.random((30, 4)))
     save(points, tmp_path / "numbers.svg", color=[None, *range(29)])
@@ -239,7 +237,6 @@ def test_hostile_labels_are_escaped(tmp_path):
     assert "<script>" not in (tmp_path / "a.svg").read_text()
 
 
-@pytest.mark.slow
 def test_plots_of_many_metrics_and_few_or_no_rows(tmp_path):
     many = {f"m{at}": [0.1, 0.2] for at in range(40)}
     save(fm.results.histograms(many), tmp_path / "many.svg")

@@ -174,7 +174,6 @@ def loaded(driver):
     return bool(found) and all(one[0] != "…" for one in found)
 
 
-@pytest.mark.slow
 def test_browser_sorts_filters_and_opens_all_rows_from_disk(driver, folder):
     page = folder / "report.html"
     driver.get(f"{page.as_uri()}#page=rows")
@@ -241,7 +240,6 @@ def test_content_policy_blocks_foreign_scripts(driver, folder):
     assert all("Content Security Policy" in one for one in complaints(driver))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pixels", [1280, 390])
 def test_page_of_all_rows_is_accessible(driver, folder, pixels):
     width(driver, pixels)

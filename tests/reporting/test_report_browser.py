@@ -17,8 +17,6 @@ import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
 from tests.support.browser import complaints, requests, visible_texts, width
 
-pytestmark = pytest.mark.slow
-
 ROWS = 300
 DRAWN = {"distributions": 2, "retrieval": 1, "usage": 1, "vectors": 1}
 """Pages that draw charts, and how many pictures are there when they do."""

@@ -63,7 +63,6 @@ def drawn(driver, selector):
     WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, f"{selector} svg.drawn"))
 
 
-@pytest.mark.slow
 def test_bars_of_a_histogram_are_its_counts(driver, tmp_path):
     fm.report(scores(1), tmp_path / "one.html")
     driver.get(f"{(tmp_path / 'one.html').as_uri()}#page=distributions")
@@ -80,7 +79,6 @@ def test_bars_of_a_histogram_are_its_counts(driver, tmp_path):
     assert bars[0][2].endswith(f": {histogram.counts[0]}")
 
 
-@pytest.mark.slow
 def test_outlines_of_histograms_are_the_shares_of_each_system(driver, page):
     driver.get(f"{page.as_uri()}#page=distributions")
     drawn(driver, "#histograms .chart")
@@ -100,7 +98,6 @@ def test_outlines_of_histograms_are_the_shares_of_each_system(driver, page):
     ]
 
 
-@pytest.mark.slow
 def test_cells_of_correlations_have_their_values_and_undefined_ones_are_crossed_out(driver, page):
     driver.get(f"{page.as_uri()}#page=distributions")
     driver.execute_script("byId('correlations').scrollIntoView()")
@@ -121,7 +118,6 @@ def test_cells_of_correlations_have_their_values_and_undefined_ones_are_crossed_
     assert sum(absent for absent, *_ in cells) == 2 * (len(names) - 1)
 
 
-@pytest.mark.slow
 def test_lines_have_the_means_and_a_gap_where_there_is_none(driver, page):
     driver.get(f"{page.as_uri()}#page=retrieval")
     drawn(driver, "#retrieval .chart")

@@ -18,8 +18,6 @@ import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
 from tests.support.browser import complaints, visible_texts, width
 
-pytestmark = pytest.mark.slow
-
 ROWS = 90
 LANGUAGES = ["en", "ru", "de"]
 NAMES = ["hallucination", "answer_words", "token_f1"]

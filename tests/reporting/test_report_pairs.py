@@ -19,8 +19,6 @@ import fastmetrics as fm
 from tests.reporting.test_report import HOSTILE
 from tests.support.browser import complaints, visible_texts
 
-pytestmark = pytest.mark.slow
-
 ROWS = 60
 SYSTEMS = ("old", "new", HOSTILE[1], "fourth")
 """The first is the baseline; the third has neither the last row nor the metric jaccard."""

@@ -141,7 +141,6 @@ def saved(driver, action):
     return base64.b64decode(driver.execute_async_script(read_file).partition(",")[2])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, True])
 def test_filters_by_several_metrics_are_kept_shown_and_removed(driver, tmp_path, every):
     table = scores()
@@ -172,7 +171,6 @@ def test_filters_by_several_metrics_are_kept_shown_and_removed(driver, tmp_path,
     assert complaints(driver) == []
 
 
-@pytest.mark.slow
 def test_markdown_and_json_are_rendered_on_request_without_markup_of_the_text(driver, page):
     visit(driver, page, "page=rows&row=0")
     detail = driver.find_element(By.ID, "row-detail")
@@ -197,7 +195,6 @@ def test_markdown_and_json_are_rendered_on_request_without_markup_of_the_text(dr
     assert requests(driver, page) == []
 
 
-@pytest.mark.slow
 def test_markdown_of_any_text_ends_and_keeps_its_words(driver, page):
     visit(driver, page, "page=rows&row=0")
     texts = ["**a** b_c_d __e__ 2*3*4 ~~f~~ 1. g", "| a\n|-\n", "[" * 2000 + "](" * 1000, "#\n##", "a\n" + "> " * 1500]
@@ -210,7 +207,6 @@ def test_markdown_of_any_text_ends_and_keeps_its_words(driver, page):
     assert {text.strip() for text in shown[len(texts) :]} == {""}
 
 
-@pytest.mark.slow
 def test_ratings_and_comments_come_back_and_are_labels_that_validate_reads(driver, page, tmp_path):
     rated = {0: 5, 4: 1, 5: 2, 12: 4, 20: 3}
     for row, grade in rated.items():
@@ -244,7 +240,6 @@ def test_ratings_and_comments_come_back_and_are_labels_that_validate_reads(drive
     assert complaints(driver) == []
 
 
-@pytest.mark.slow
 def test_charts_are_saved_as_svg_and_png_with_the_colours_of_the_page(driver, page):
     visit(driver, page, "page=distributions&theme=dark&row=0")
     name = "Histograms of all rows: token_f1"
@@ -291,7 +286,6 @@ def test_full_replies_of_judges_and_tool_calls_are_rendered_whole(tmp_path):
     assert json.loads(rows[5]["k"][0]) == json.loads(visible(calls))
 
 
-@pytest.mark.slow
 def test_long_ids_keep_their_ends_and_folded_texts_open(driver, tmp_path):
     ids = [f"{'0123456789abcdef' * 2}-{at:02}" for at in range(ROWS)]
     calls = [json.dumps([{"name": "search", "query": f"q{at}"}]) for at in range(ROWS)]

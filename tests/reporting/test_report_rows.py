@@ -135,7 +135,6 @@ WIDGET = pa.table(
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize(
     ("spec", "options"),

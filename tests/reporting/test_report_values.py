@@ -49,7 +49,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.slow
 def test_cells_of_the_comparison_are_those_of_compare(driver, page):
     driver.get(f"{page.as_uri()}#page=comparison")
     compared = fm.compare({"old": OLD, "new": NEW}, tests="fisher")

@@ -149,7 +149,6 @@ def test_points_are_coloured_by_kept_columns_with_few_values(tmp_path):
     assert "other" in shown
 
 
-@pytest.mark.slow
 def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(driver, tmp_path):
     held = pa.table({"id": [f"q{at}" for at in range(40)], "v": vectors(40).tolist()})
     pq.write_table(held, tmp_path / "v.parquet")

@@ -142,7 +142,6 @@ def test_differences_are_sorted_by_verdict_and_drawn_on_the_scale_of_their_bound
         assert found.drawn(line) == pytest.approx([50 + 46 * end / reached for end in ends], abs=0.01)
 
 
-@pytest.mark.slow
 def test_letters_and_the_matrix_agree_with_the_verdicts():
     runs = {"a": OLD, "b": NEW, "c": OTHER, "d": run(4, hallucination=-0.01)}
     options = SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]})

@@ -107,7 +107,6 @@ def test_first_python_of_the_readme_runs(folder: Path, monkeypatch: pytest.Monke
     assert names["worst"]["chrf"].to_pylist() == sorted(names["scores"]["chrf"].drop_null().to_pylist())[:5]  # type: ignore[index]
 
 
-@pytest.mark.slow
 def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks(read("README.md"), "sh") for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("fastmetrics ")]
@@ -121,7 +120,6 @@ def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyP
     assert "token_f1: 8 rows without a score (failed, or an input is missing) count as 0" in " ".join(done.out.split())
 
 
-@pytest.mark.slow
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
@@ -136,7 +134,6 @@ def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
             assert (done.code, done.err) == (0, ""), line
 
 
-@pytest.mark.slow
 def test_the_first_commands_of_pages_run_after_those_of_the_readme(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

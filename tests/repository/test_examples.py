@@ -11,12 +11,9 @@ from pathlib import Path
 from unittest import mock
 
 import pyarrow.parquet as pq
-import pytest
 
 import fastmetrics as fm
 from tests.support.optional_parts import needs
-
-pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[2] / "examples"
 

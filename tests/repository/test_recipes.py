@@ -40,7 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed: dict[str, str] = {}
     with judge_server(reply=reply) as judge:

@@ -89,7 +89,6 @@ def test_packed_columns_are_unpacked(given_rows):
         assert packed.unpacked(sums).tolist() == [counts[:size].sum(axis=0).tolist()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPUS)
 def test_figures_are_those_of_plain_python(name):
     pair = [one.filter(RUNS["old"]["corpus_bleu.counts"].is_valid()) for one in RUNS.values()]

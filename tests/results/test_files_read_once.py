@@ -82,7 +82,6 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return paths[0], paths[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_each_file_is_opened_and_read_once(name: str, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     opened: Counter[str] = Counter()

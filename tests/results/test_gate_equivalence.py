@@ -59,7 +59,6 @@ def test_what_a_rule_passes_compare_calls_equivalent(seed, margin, lower):
         assert p <= 0.05 or not met
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reading", ["equivalent", "not_worse"])
 @pytest.mark.parametrize("kind", ["numbers", "flags"])
 def test_false_passes_at_the_margin_are_at_most_nominal(reading, kind, full):

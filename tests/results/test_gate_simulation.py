@@ -7,8 +7,6 @@ import pytest
 
 import fastmetrics as fm
 
-pytestmark = pytest.mark.slow
-
 MARGIN = 0.05
 SIMILARITY = "semantic_similarity"
 """A metric from −1 to 1, so that noise around scores keeps to its bounds."""

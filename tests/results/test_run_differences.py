@@ -101,7 +101,6 @@ def test_a_record_of_anything_is_equal_or_differs(path, value):
         assert bool(differences(one, other)) == (one != other)
 
 
-@pytest.mark.slow
 def test_a_resumed_run_says_which_option_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"id": n, "answer": "a", "reference": "b", "gold": "c"} for n in range(200_000)]

@@ -44,7 +44,6 @@ def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
         fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
 
 
-@pytest.mark.slow
 def test_changed_credentials_open_a_new_connection(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     systems = []

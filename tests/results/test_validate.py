@@ -37,7 +37,6 @@ def best_f1(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return best, max(threshold for f1, threshold in found if f1 >= best - 1e-12)
 
 
-@pytest.mark.slow
 @given(st.lists(st.tuples(SCORES, st.integers(0, 3)), min_size=2, max_size=25))
 def test_figures_equal_scipy_and_scikit_learn(rows: list[tuple[float, int]]) -> None:
     x, y = np.array([a for a, _ in rows]), np.array([float(b) for _, b in rows])

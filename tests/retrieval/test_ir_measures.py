@@ -104,7 +104,6 @@ def of_each_query(measure: ir_measures.Measure) -> dict[str, float]:
     return values
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_every_parameter_gives_the_numbers_of_ir_measures(measure):
     values = expected(measure)

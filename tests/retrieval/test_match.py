@@ -19,8 +19,6 @@ from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.retrieval.faq import Matcher, StrictMatchBot, match_faq
 from tests.support.program import jsonl, program
 
-pytestmark = pytest.mark.slow
-
 STRIPPED = ".,!?;:()[]{}\"'`«»“”‘’…"
 
 

@@ -65,7 +65,6 @@ def assert_close(found, wanted):
     np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.slow
 @given(table=st.one_of(rows(TEXTS), rows(NUMBERS)))
 def test_metrics_equal_their_definitions(table):
     for name, options, define in METRICS:

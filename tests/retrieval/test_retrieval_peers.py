@@ -9,8 +9,6 @@ import pytest
 import fastmetrics as fm
 from tests.support.optional_parts import needs
 
-pytestmark = pytest.mark.slow
-
 QUERIES = 300
 
 

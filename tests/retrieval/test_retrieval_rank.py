@@ -53,7 +53,6 @@ def lines(path: Path) -> list[tuple[str, str, str]]:
     return [row for row in rows if len(row) == 3 and not row[0].startswith(NOT_NUMBERS)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("output", "run", "judgements", "options"), OFFICIAL)
 def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, options):
     folder = data_folder / "oracles" / "trec_eval"
@@ -67,7 +66,6 @@ def test_all_measures_equal_trec_eval(data_folder, output, run, judgements, opti
         assert abs(ours - float(value)) <= 0.00005 + 1e-9, (name, query, value, ours)
 
 
-@pytest.mark.slow
 @given(run=RUNS, judged=JUDGED)
 def test_every_measure_equals_its_definition(run, judged):
     assume(not run or run.keys() & judged.keys())  # else an error
@@ -135,7 +133,6 @@ PYTREC = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", [1, 2])
 def test_equals_pytrec_eval_on_fuzzed_queries(level):
     run, judged = fuzzed(7 + level, 8_000)
@@ -252,7 +249,6 @@ def test_duplicates_are_those_of_the_judgements_of_several_runs_too():
     assert {name: result.mean["mrr"] for name, result in found.results.items()} == {"one": 1.0, "two": 0.5}
 
 
-@pytest.mark.slow
 @settings(max_examples=25)
 @given(run=RUNS, judged=JUDGED, seed=st.integers(0, 99), threads=st.integers(1, 3))
 def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads):
@@ -268,7 +264,6 @@ def test_row_order_and_threads_do_not_change_results(run, judged, seed, threads)
     assert sorted(found.unjudged) == sorted(expected.unjudged)
 
 
-@pytest.mark.slow
 def test_block_and_slice_sizes_do_not_change_results():
     run, judged = fuzzed(3, 30)
     expected = fm.rank(run, judged, list(PYTREC), no_relevant="zero").per_query

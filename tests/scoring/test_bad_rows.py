@@ -159,7 +159,6 @@ def stopping(after):
     return progress
 
 
-@pytest.mark.slow
 def test_bad_rows_before_and_after_the_resume_point(tmp_path, source):
     whole = go(source, tmp_path / "whole.csv")
     assert (whole.rows, whole.rejected) == (N - sum(map(bad, range(N))), sum(map(bad, range(N))))

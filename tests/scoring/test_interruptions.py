@@ -19,7 +19,7 @@ from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, Done, alone, command, program
 from tests.support.terminal import PROMPT_LINE
 
-pytestmark = [pytest.mark.usefixtures("hears_interrupts"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("hears_interrupts")]
 
 ROWS = 200_000
 

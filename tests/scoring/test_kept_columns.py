@@ -74,7 +74,6 @@ def _entries(maps):
     return pa.StructArray.from_arrays([maps.keys, maps.items], fields=fields)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
 def test_bytes_under_nulls_are_ignored(tmp_path, kind, monkeypatch):
     """Whatever it is, the bytes of the output are the same: a run that goes on may have read other memory."""
@@ -197,7 +196,6 @@ _IN_FILES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), _IN_FILES)
 def test_columns_of_any_type_are_kept(tmp_path, kind, suffix):
     made, expected = _KEPT[kind]
@@ -237,7 +235,6 @@ def write(path, table):
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv.zst", ""])
 def test_files_of_scores_keep_counts(tmp_path, suffix):
     asked = {"metrics": ASKED, "keep": "language"}

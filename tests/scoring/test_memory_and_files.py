@@ -69,7 +69,6 @@ def without_inputs(path):
     return {name: value for name, value in read_metadata(path).items() if name not in ("inputs", "schema", "output")}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("s.csv", "dictionary"), ("s.csv", "dicts"), ("s.jsonl", "polars"), *(("s.parquet", kind) for kind in KINDS)],

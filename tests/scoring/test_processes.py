@@ -15,8 +15,6 @@ from fastmetrics.cli.commands import COMMANDS
 from tests.support.every_metric import READERS, bits
 from tests.support.program import ENVIRONMENT, ROOT
 
-pytestmark = pytest.mark.slow
-
 FEW = ("answer_length", "repeated_ids")
 ROWS = 30
 SCORES = f"import json; from tests.support.every_metric import bits; print(json.dumps(bits({ROWS}, {FEW})))"

@@ -132,7 +132,6 @@ print(len(compiled), sorted(set(measured)))
 
 
 @pytest.mark.full
-@pytest.mark.slow
 def test_no_compilation_is_measured(tmp_path, rows):
     """With no machine code on disk, all kernels are compiled before the first measured block begins."""
     environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "empty")}

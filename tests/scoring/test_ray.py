@@ -19,7 +19,6 @@ pytest.importorskip("ray.data")
 pytestmark = [
     pytest.mark.full,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray[.]"),
-    pytest.mark.slow,
 ]  # warnings of Ray about its own modules
 
 

@@ -16,8 +16,6 @@ from fastmetrics.tables.readers import Limits
 from tests.support.program import jsonl, program
 from tests.support.toy_scores import FunctionMaker, run
 
-pytestmark = pytest.mark.slow
-
 LIMITS = Limits(batch_rows=64, part_rows=100)
 KINDS = {"id": "id", "answer": "text"}
 

@@ -18,7 +18,6 @@ pytest.importorskip("pyspark")
 pytestmark = [
     pytest.mark.full,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark[.]", "ignore::FutureWarning:pyspark[.]"),
-    pytest.mark.slow,
 ]
 
 

@@ -55,7 +55,6 @@ def test_ir_measures():
         assert sum(column) / len(column) == pytest.approx(value, rel=1e-14)
 
 
-@pytest.mark.slow
 @needs("ranx")
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning", "ignore::DeprecationWarning")
 def test_ranx():

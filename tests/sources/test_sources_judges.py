@@ -34,7 +34,6 @@ AXES = ("relevance", "faithfulness", "safety", "robustness")
 """S0's judge reads question, expected answer and answer for each of these."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("axis", AXES)
 def test_prompts_of_the_judge_hold_question_expected_answer_and_answer(tmp_path, axis, language):

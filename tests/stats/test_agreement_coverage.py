@@ -9,8 +9,6 @@ import pytest
 
 import fastmetrics as fm
 
-pytestmark = pytest.mark.slow
-
 RIGHT = 0.85
 """The share of units in which each of two raters sees the truth."""
 

@@ -60,7 +60,6 @@ def test_kendalls_margin_adds_up_within_groups() -> None:
     assert grouped.high - grouped.low > 1.3 * (alone.high - alone.low)
 
 
-@pytest.mark.slow
 def test_intervals_of_grouped_rows_cover_the_truth(full: bool) -> None:
     """In samples of 40 groups of 8 rows, 95 % intervals hold the true figures; those of rows alone do not."""
     samples = 300 if full else 120

@@ -184,7 +184,6 @@ def test_correlations_of_few_normal_values_hold_their_level(figure, rho, n, full
 RARE = [(60, 0.1, 0.1, 0.0), (60, 0.1, 0.1, 0.4), (200, 0.05, 0.05, 0.0), (100, 0.3, 0.3, 0.8), (200, 0.5, 0.5, 0.4)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "one", "other", "kappa"), RARE)
 def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, kappa, full):
     """Every table of counts that occurs, with the share of samples in which it does."""
@@ -213,7 +212,6 @@ def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, k
     assert max(held.values()) <= 0.99 or silent < 0.5, held  # samples of one class count as held
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
 def test_intervals_of_auc_hold_for_five_positives_of_a_hundred(shift, full):
     rng, truth, held, trials = np.random.default_rng(7), scipy.stats.norm.cdf(shift / math.sqrt(2)), 0, 0

@@ -11,7 +11,6 @@ from fastmetrics.stats.association import associate
 from tests.reference.association import tau_b
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "chances",
     [

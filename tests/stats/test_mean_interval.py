@@ -240,7 +240,6 @@ def test_row_order_and_scale_do_not_matter(values, chance):
                     assert between(scaled) == (math.ldexp(one.low, power), math.ldexp(one.high, power))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 60])
 @pytest.mark.parametrize(
     ("draw", "mean"),

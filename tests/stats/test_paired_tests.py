@@ -37,7 +37,6 @@ def test_few_rows_use_all_sign_patterns(values):
     assert randomisation_p(of(values), 10, 0, 1) == sum(abs(one) >= abs(sum(exact)) for one in sums) / len(sums)
 
 
-@pytest.mark.slow
 def test_randomisation_p_of_many_rows_agrees_with_scipy():
     values = RNG.normal(0.12, 1, 300)
     mine = randomisation_p(of(values), 200_000, 3, 2)

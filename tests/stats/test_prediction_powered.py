@@ -77,7 +77,6 @@ def test_row_order_does_not_change_estimate():
     assert powered_mean(scores, labels) == powered_mean(scores[order], labels[order])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("trust", [0.0, 0.5, 0.9])
 def test_interval_coverage_is_95_percent(trust, full):
     trials, held, narrower = 1500 if full else 300, 0, 0
@@ -90,7 +89,6 @@ def test_interval_coverage_is_95_percent(trust, full):
     assert narrower / trials > (0.99 if trust else 0.3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("share", "n"), [(0.8, 60), (0.9, 200), (0.9, 60)])
 def test_bounds_of_flags_miss_no_more_often_than_they_may(share, n, full):
     """Each bound may miss in 2.5 % of the samples; without the skewness of few labels, the low one missed in 5 %."""

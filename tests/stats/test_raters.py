@@ -40,7 +40,6 @@ RATINGS = st.integers(1, 4).flatmap(
 )
 
 
-@pytest.mark.slow
 @given(RATINGS, st.sampled_from(["nominal", "ordinal", "interval"]))
 def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float | None]], level: str) -> None:
     expected = plain(ratings, level)
@@ -50,7 +49,6 @@ def test_alpha_equals_the_coincidence_matrix_definition(ratings: list[list[float
     )
 
 
-@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
 def test_kappa_equals_scikit_learn(weights: str, pairs: list[tuple[int, int]]) -> None:

@@ -38,7 +38,6 @@ def database(request, tmp_path):
     return f"{request.param}:///{path}?", execute
 
 
-@pytest.mark.slow
 def test_scores_are_read_back_as_a_score_file(database, tmp_path):
     address, execute = database
     file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
@@ -57,7 +56,6 @@ def test_scores_are_read_back_as_a_score_file(database, tmp_path):
     assert [gate.passed for gate in gates] == [True, True]
 
 
-@pytest.mark.slow
 def test_overwriting_follows_the_rules_of_files(database):
     address, execute = database
     table = f"{address}table=scores"
@@ -75,7 +73,6 @@ def test_overwriting_follows_the_rules_of_files(database):
         fm.score(ROWS, METRICS, output=table, overwrite=True)
 
 
-@pytest.mark.slow
 def test_an_input_is_not_replaced(database):
     address, execute = database
     execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('in Paris', 'Paris')")
@@ -85,7 +82,6 @@ def test_an_input_is_not_replaced(database):
     assert execute("SELECT keyword_recall FROM scores") == [(1.0,)]
 
 
-@pytest.mark.slow
 def test_a_table_is_written_whole_or_not_at_all(database, monkeypatch, tmp_path):
     address, execute = database
     table = f"{address}table=scores"
@@ -120,7 +116,6 @@ def test_a_table_made_meanwhile_stays(database, monkeypatch):
     assert execute("SELECT count(*) FROM scores") == [(0,)]
 
 
-@pytest.mark.slow
 def test_rejected_rows_are_a_table_beside(database, tmp_path):
     address, execute = database
     rows = tmp_path / "rows.jsonl"
@@ -136,7 +131,6 @@ def test_rejected_rows_are_a_table_beside(database, tmp_path):
         execute("SELECT * FROM scores_rejects")
 
 
-@pytest.mark.slow
 def test_lists_need_a_type(database):
     address, execute = database
     rows = ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
@@ -186,7 +180,6 @@ def test_a_name_in_other_letters_is_the_same_table(database):
     assert execute("SELECT answer FROM Scores") == [("a",)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["_fastmetrics", "_rejects"])
 def test_an_input_beside_the_output_is_not_replaced(database, suffix):
     address, execute = database

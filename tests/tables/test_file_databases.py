@@ -76,7 +76,6 @@ def test_many_batches_keep_their_order(tmp_path, monkeypatch):
             assert [text for batch in batches for text in batch["answer"].to_pylist()] == [f"x{n}" for n in expected]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     "sql",

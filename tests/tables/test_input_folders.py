@@ -175,7 +175,6 @@ def test_a_key_has_one_type_by_the_values_of_all_folders(tmp_path, values, kind,
     assert dict(zip(table["id"].to_pylist(), table["key"].to_pylist(), strict=True)) == expected(values, kind)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("values", [["1", "02", "abc"], ["abc", "1", "02"], ["02", "1"], ["1", "2"]])
 def test_kept_keys_are_the_same_values_in_every_format(tmp_path, name, values):

@@ -193,7 +193,6 @@ def test_the_first_bracket_too_deep_is_found(text, most):
     assert deepest(np.frombuffer(data, np.uint8), most) == reference(data, most)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("depth", [DEPTH + 2, 300_000])
 @pytest.mark.parametrize("column", ["answer", "nobody_asks"])

@@ -213,7 +213,6 @@ def found(source, kinds, start=0):
     return rows, texts, [str(reject) for chunk in chunks for reject in chunk.rejects]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("blank", BLANK)
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -254,7 +253,6 @@ def test_last_line_needs_no_newline(tmp_path, end, last):
         )
 
 
-@pytest.mark.slow
 def test_lines_of_many_blocks_keep_their_numbers(tmp_path):
     """Blocks end within lines, at their ends, and within characters of several bytes."""
     lines = [json.dumps({"answer": "ü😀" * (n % 5) + str(n)}, ensure_ascii=False) for n in range(60)]

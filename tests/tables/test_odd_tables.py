@@ -34,7 +34,6 @@ def test_empty_input_of_every_format_is_scored(tmp_path, name):
     assert (tmp_path / "o.jsonl").read_bytes() == b""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["none", "bad"])
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_empty_output_of_every_format_is_readable(tmp_path, name, rows):

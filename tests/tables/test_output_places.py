@@ -18,8 +18,6 @@ from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
 from tests.support.program import alone, jsonl, name_of, program
 
-pytestmark = pytest.mark.slow
-
 ROW = {
     "id": 1,
     "question": "who",

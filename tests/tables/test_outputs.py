@@ -143,7 +143,6 @@ except OutputError as error:
 """
 
 
-@pytest.mark.slow
 def test_read_only_folder_error_names_the_folder(tmp_path, source):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o555)
@@ -175,7 +174,6 @@ def test_observations_are_ordered_and_distinguish_nan_from_null(tmp_path, source
     assert [rows for rows, _, _ in result.observed] == [300, 300, 300, 100]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evouna_qa", "mtrag_human_eval", "xquad_en_ru"])
 def test_real_tables_round_trip_through_json_lines(tmp_path, name, data_folder):
     path = data_folder / "dev" / f"{name}.parquet"

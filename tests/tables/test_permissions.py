@@ -11,7 +11,7 @@ from fastmetrics.base.limits import SIZES
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
 
-pytestmark = [pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems"), pytest.mark.slow]
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")]
 
 
 @pytest.fixture(params=[0o022, 0o002, 0o077], ids=oct)

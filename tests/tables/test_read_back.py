@@ -67,7 +67,6 @@ def read_all(path):
     return whole_table(source, dict.fromkeys(source.schema.names, "any"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), name=st.sampled_from(["t.arrow", "t.parquet"]))
 def test_columns_of_every_type_are_read_as_written(tmp_path_factory, kind, data, name):
@@ -79,7 +78,6 @@ def test_columns_of_every_type_are_read_as_written(tmp_path_factory, kind, data,
     _same(read_all(path), table)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @given(columns=st.lists(st.lists(st.none() | _texts, min_size=3, max_size=3), min_size=1, max_size=3))
 @example(columns=[[None, "", None]])
@@ -250,7 +248,6 @@ def test_what_is_written_is_read_again_row_by_row(tmp_path, data, name, kind):
         assert pacsv.read_csv(pa.py_buffer(text.encode()), parse_options=options).num_rows == len(expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("which", [[None], [None, 1], [1, None], [None, None], [1, None, None, 1, None]])
 @pytest.mark.parametrize("name", DELIMITED + OTHERS)
 def test_missing_scores_are_counted_in_a_file_of_one_column(tmp_path, monkeypatch, name, which):

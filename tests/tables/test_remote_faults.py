@@ -114,7 +114,6 @@ def test_hanging_store_times_out(failing, monkeypatch):
     assert time.monotonic() - began < 30, "bounded, not fast"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", [503, 500, "cut"])
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl.gz", "t.arrow", "t.arrows"])
 def test_failed_request_is_retried(failing, tmp_path, name, fault):
@@ -211,7 +210,6 @@ def test_short_read_is_retried(tmp_path, monkeypatch, name):
         read(source, KINDS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
 def test_parquet_reading_continues_at_the_same_row(failing, tmp_path, monkeypatch, rows):
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)

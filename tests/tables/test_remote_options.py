@@ -18,8 +18,6 @@ from tests.support.judge_server import judge_server
 from tests.support.loopback import BUCKET
 from tests.support.program import ROOT, jsonl, name_of, program
 
-pytestmark = pytest.mark.slow
-
 NEVER = (
     "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
     "better of segment other require title vectors_column method column color lists label raters "

@@ -27,8 +27,6 @@ from tests.support.loopback import BUCKET, KEY, SECRET
 from tests.support.program import jsonl, program
 from tests.support.toy_scores import FunctionMaker, run
 
-pytestmark = pytest.mark.slow
-
 LIMITS = Limits(batch_rows=64, part_rows=100)
 SUFFIXES = ["s.parquet", "s.jsonl", "s.jsonl.gz", "s.csv.zst", "s.tsv", "s.arrow", "folder/"]
 

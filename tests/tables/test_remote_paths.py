@@ -202,7 +202,6 @@ def test_google_addresses_use_the_google_file_system(tmp_path, monkeypatch):
         assert all("/bkt" in asked for asked in held.requested)
 
 
-@pytest.mark.slow
 def test_hadoop_addresses_need_hadoop(monkeypatch):
     for name in ("HADOOP_HOME", "JAVA_HOME"):
         monkeypatch.setenv(name, "/nowhere")

@@ -141,7 +141,6 @@ ENDLESS = {
 SOME = ["jsonl", *(pytest.param(format, marks=pytest.mark.full) for format in ("csv", "tsv"))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("format", SOME)
 def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format, full):
     start, where = ENDLESS[format]
@@ -155,7 +154,6 @@ def test_endless_line_stops_the_run_in_bounded_memory(tmp_path, format, full):
     assert memory < 450 << 20
 
 
-@pytest.mark.slow
 @pytest.mark.full
 @pytest.mark.parametrize("format", ENDLESS)
 def test_endless_zero_bytes_raise(tmp_path, format):
@@ -165,7 +163,6 @@ def test_endless_zero_bytes_raise(tmp_path, format):
     assert memory < 600 << 20
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_several_endless_lines_in_one_run(tmp_path):
     (tmp_path / "q.txt").write_text("q1 0 d1 1\n")

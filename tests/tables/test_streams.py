@@ -77,7 +77,6 @@ def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
     assert scored[0].summary["token_f1"] == scored[1].summary["token_f1"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pack", ["bz2", pytest.param("xz", marks=pytest.mark.full)])
 def test_compressed_text_of_many_blocks(tmp_path, pack, full):
     rng = random.Random(0)
@@ -114,7 +113,6 @@ def test_truncated_and_damaged_compressed_files_raise(tmp_path, name, pack):
         read(path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
     path = tmp_path / f"t.jsonl.{pack}"

@@ -250,7 +250,6 @@ def test_lines_that_each_bring_a_new_name_are_read_in_proportion(tmp_path):
 N = 3000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_bad_rows_that_scoring_finds_are_named(tmp_path, threads, full):
     """Threads name rows while this one reads on, and names others."""

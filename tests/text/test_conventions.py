@@ -17,8 +17,6 @@ from tests.reference import cases
 from tests.reference import text as reference
 from tests.support import strategies
 
-pytestmark = pytest.mark.slow
-
 PIECES = {"sentences": reference.sentences, "paragraphs": reference.paragraphs}
 CUTTERS = {name: lambda texts, name=name: text.tokens(texts, name) for name in reference.CONVENTIONS}
 CUTTERS |= {name: getattr(text, name) for name in (*PIECES, "normalize")}

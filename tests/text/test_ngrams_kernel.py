@@ -40,7 +40,6 @@ def lists(rows: list[Row]) -> ngrams.Lists:
     return ngrams.Lists(ids, bounds[:-1], bounds[1:])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("top", [0, 40, ngrams.TOP])
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(("n_words", "most"), [(2, 2), (3, 4), (1, 9), (3, 9), (12, 40), (600, 400), *LETTERS])

@@ -28,7 +28,6 @@ def checked(texts: list[bytes], large: bool = False) -> bool:
     return is_utf8(array.view(pa.large_string() if large else pa.string()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True])
 def test_damaged_text_is_what_python_does_not_decode(large: bool) -> None:
     chance = random.Random(5)

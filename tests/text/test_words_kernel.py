@@ -14,8 +14,6 @@ from fastmetrics.text import tokenize
 from fastmetrics.text.tokenize import Vocabularies
 from tests.reference.text import CONVENTIONS as REFERENCES
 
-pytestmark = pytest.mark.slow
-
 SECRET = (0, 1)
 """A secret under which the hash can be inverted: the upper half of a product of letters can be chosen."""
 

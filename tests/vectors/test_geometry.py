@@ -78,7 +78,6 @@ def assert_equal(result, expected, rel=1e-6):
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=rel, abs=1e-300)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_equals_all_pairs_in_float64(metric, dtype):
@@ -89,7 +88,6 @@ def test_equals_all_pairs_in_float64(metric, dtype):
     assert set(VALUES) <= set(result.to_dict())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1e-4])
 def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
@@ -97,7 +95,6 @@ def test_keeps_its_digits_where_rows_are_concentrated(metric, size):
     assert_equal(geometry(rows, metric=metric, k=3), oracle(rows, metric, 3))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1e-5])
 def test_keeps_its_digits_in_tight_clusters(metric, size):
@@ -376,7 +373,6 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
         geometry([[1.0]], k=0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_real_embeddings(metric, data_folder):
     path = data_folder / "dev" / "banking77_embeddings.parquet"

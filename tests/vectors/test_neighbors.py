@@ -112,7 +112,6 @@ def test_exact_is_exact_in_tight_clusters(size, metric, dtype):
         assert found.distances == pytest.approx(np.sort(square, axis=1)[:, :10], rel=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_report_their_measured_recall(metric, method):
@@ -132,7 +131,6 @@ def test_methods_report_their_measured_recall(metric, method):
     assert (one.recall_sample, sampled.recall_sample) == expected
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ivf", "hnsw", "pq"])
 def test_search_reaches_the_requested_recall(method):
     corpus = np.random.default_rng(0).standard_normal((3000, 24)).astype(np.float32)
@@ -144,7 +142,6 @@ def test_search_reaches_the_requested_recall(method):
         assert found.recall_sample == 1000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_exclude_removes_the_row_itself_among_duplicates(method):
     corpus = np.repeat(clusters(200, 8), 4, axis=0)
@@ -154,7 +151,6 @@ def test_exclude_removes_the_row_itself_among_duplicates(method):
     assert (found.distances == 0).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("method", METHODS)
@@ -201,7 +197,6 @@ def test_rows_that_are_not_finite_are_never_found():
     assert nearest(nulls, [[1.0, 2.0]], k=3).ids.tolist() == [[0, 2, -1]]
 
 
-@pytest.mark.slow
 def test_neighbours_of_real_embeddings_share_the_intent(data_folder):
     table = parquet.read_table(data_folder / "dev" / "banking77_embeddings.parquet")
     labels = np.array(table["label_intent"].to_pylist())

@@ -48,7 +48,6 @@ def test_sampled_placed_and_left_out_rows_are_all_rows(sample, sampled):
     assert "1 row without a place: not finite" in str(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("k", [1, 5, 15])
 def test_trustworthiness_equals_scikit_learn(seed, k):

@@ -137,7 +137,6 @@ def test_damaged_cache_files_raise(tmp_path: Path, spoilt: str):
         VectorCache(tmp_path, 2)
 
 
-@pytest.mark.slow
 def test_cache_files_are_written_atomically(tmp_path: Path):
     """A process that ends just before the renaming leaves no vector, one that cannot rename not even a file."""
     code = (

@@ -16,8 +16,6 @@ from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputErro
 from fastmetrics.vectors.neighbors import METHODS, Index, nearest
 from tests.vectors.test_neighbors import clusters
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("method", METHODS)
 def test_loaded_index_gives_the_same_results(method, tmp_path: Path):

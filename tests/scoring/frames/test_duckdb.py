@@ -18,7 +18,6 @@ def connection():
         yield connection
 
 
-@pytest.mark.slow
 def test_every_metric_of_a_row_is_a_function(connection, full):
     names = fm.duckdb.register(connection)
     assert set(names.values()) == set(ROW_METRICS)

@@ -10,7 +10,6 @@ from tests.support.every_metric import READERS
 fm.polars.register()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in READERS if name in WITHOUT_EMBEDDER])
 def test_every_metric_of_a_row_is_an_expression(name):
     frame = pl.DataFrame(columns_of(name), strict=False)

@@ -138,7 +138,6 @@ PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Frames:")[2].partition("\n## ")[0], re.DOTALL)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("error::fastmetrics.ScoreWarning")
 @pytest.mark.parametrize(
     "code",
