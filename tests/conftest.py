@@ -1,4 +1,4 @@
-"""What all tests share: how hard Hypothesis tries, what is of the second layer, which skips count as failures, and fixtures."""
+"""What all tests share: how hard Hypothesis tries, the second layer, which skips count as failures, and fixtures."""
 
 import gc
 import os
