@@ -428,10 +428,10 @@ class Shown(NotebookTables):
 def inert(text: str) -> str:
     """A text for Markdown that loads no picture, follows no link, holds no HTML and mentions nobody.
 
-    >>> inert("![x](http://a.b) <img src=x> [0.1, 0.2] <= 1")
-    '![x]\\\\(http://a.b) &lt;img src=x> [0.1, 0.2] <= 1'
+    >>> inert("![x](http://a.b) <img src=x> [0.1, 0.2] <= 1 ndcg@10")
+    '![x]\\\\(http://a.b) &lt;img src=x> [0.1, 0.2] <= 1 ndcg@10'
     """
-    return re.sub(r"@(?=\w)", "@\u2060", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.replace("](", r"]\(")))
+    return re.sub(r"(?<!\w)@(?=\w)", "@\u2060", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text.replace("](", r"]\(")))
 
 
 HIDDEN = {"plain": False}
