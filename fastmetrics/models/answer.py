@@ -38,7 +38,7 @@ from fastmetrics.models.judged_tables import described, sampled, with_row_number
 from fastmetrics.models.prompts import columns_of, kind_of, values_of
 from fastmetrics.models.replies import CUT_THOUGHT, OK, REFUSED, TRUNCATED, UNPARSED
 from fastmetrics.tables.good_rows import good_batches
-from fastmetrics.tables.input_files import USUAL, Files
+from fastmetrics.tables.input_files import Files, file_settings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.sources import TableSource
@@ -358,7 +358,7 @@ def answer(
     chosen = bot_of(bot)
     at_once = (chosen.concurrency or 1) if isinstance(chosen, CallBot) else 1
     limits = Limits(batch_rows=max(SIZES.call_rows, at_once), part_rows=SIZES.answered_part_rows)
-    files = files or USUAL
+    files = file_settings(files)
     options = RunOptions(files, resume, overwrite, progress, limits)
     if output is None:
         check_without_output(options)

@@ -19,7 +19,7 @@ from fastmetrics.models.calls import BUDGET, REPLY, Answer, Call
 from fastmetrics.models.judge_batch import JudgementMaker, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled
 from fastmetrics.tables.good_rows import good_batches
-from fastmetrics.tables.input_files import USUAL, FileSettings
+from fastmetrics.tables.input_files import FileSettings, file_settings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.sources import TableSource
@@ -79,7 +79,7 @@ def estimate_judging(
     Raises the errors of opening and reading the table, and ``ColumnError`` for a placeholder without a column.
     """
     settings, sampling = replace(settings, max_unparsed=0), described(sample, seed)
-    source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, files or USUAL)
+    source, _ = open_answers(table, pairwise, settings.loaded_rubrics, columns, schema, file_settings(files))
     plan = plan_judging(source.names, settings, columns, schema, sample=sampling, lists=lists)
     plan = replace(plan, keep=(), identity={})
     source = sampled(source, plan.columns, sample, seed)
@@ -103,7 +103,7 @@ def estimate_answering(
     """
     if not isinstance(bot, CallSettings):
         raise OptionError("only the calls of a model can be estimated: this bot has none")
-    source = open_table(table, files or USUAL)
+    source = open_table(table, file_settings(files))
     plan = plan_answering(source.names, bot, columns=columns, keep=(), repeats=repeats, retry=retry)
     source = sampled(source, plan.columns, sample, seed)
 

@@ -18,7 +18,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.models.judged_columns import summed
-from fastmetrics.tables.input_files import USUAL, Files
+from fastmetrics.tables.input_files import Files, file_settings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
 
@@ -115,7 +115,7 @@ def embed(
     Raises ``ColumnError`` for a column that is missing, contains no text, or already has embeddings, or for lists of
     questions or answers, and the errors of reading and writing files.
     """
-    files = files or USUAL
+    files = file_settings(files)
     options = RunOptions(files, resume, overwrite, progress)
     if output is None:
         check_without_output(options)

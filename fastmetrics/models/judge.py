@@ -23,7 +23,7 @@ from fastmetrics.models.judge_batch import BEHIND, JudgeSettings, plan_judging
 from fastmetrics.models.judged_tables import described, open_answers, sampled, with_row_numbers
 from fastmetrics.models.prompts import Rubric
 from fastmetrics.scoring.score_runs import about_run, now
-from fastmetrics.tables.input_files import USUAL, Files
+from fastmetrics.tables.input_files import Files, file_settings
 from fastmetrics.tables.readers import Limits
 from fastmetrics.tables.targets import check_not_read
 
@@ -101,7 +101,7 @@ def judge(
     judging = rubrics if isinstance(rubrics, JudgeSettings) else JudgeSettings(rubrics, **settings)
     # large batches keep the sender busy, even while the last calls of a batch are pending
     limits = Limits(batch_rows=max(SIZES.call_rows, judging.calls.concurrency), part_rows=SIZES.answered_part_rows)
-    files = files or USUAL
+    files = file_settings(files)
     options = RunOptions(files, resume, overwrite, progress, limits)
     argument("name", name, Optional(LimitedText(200, "a name")))
     if output is None:

@@ -14,7 +14,7 @@ from fastmetrics.base.errors import Argument, OptionError
 from fastmetrics.base.options import LimitedText, Optional, argument
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.tables.input_files import USUAL, Files
+from fastmetrics.tables.input_files import Files, file_settings
 
 
 def score(
@@ -99,7 +99,7 @@ def score(
         normalize,
         prices,
     )
-    options = RunOptions(files or USUAL, resume, overwrite, progress)
+    options = RunOptions(file_settings(files), resume, overwrite, progress)
     run_name = argument("name", name, Optional(LimitedText(200, "a name")))
     if score_runs.is_distributed(table):
         only_rows = {"output": output, "files": files, "keep_counts": keep_counts or None, "threads": threads}

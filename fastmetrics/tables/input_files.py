@@ -153,6 +153,14 @@ class FileSettings(ReadSettings):
 Files = Annotated[FileSettings | None, Help("The settings of files, a ``FileSettings``.")]
 USUAL = FileSettings()
 
+
+def file_settings(files: FileSettings | None) -> FileSettings:
+    """The settings of the argument ``files``; raises ``OptionError`` if it is no ``FileSettings``."""
+    if not isinstance(files, FileSettings | None):
+        raise OptionError(Argument("files", files), ": expected a FileSettings")
+    return files or USUAL
+
+
 # A file of an input: its identity, opening its bytes, and the files below a folder that are inputs.
 
 

@@ -217,6 +217,8 @@ ERRORS = [
        OptionError, name) for each in OF_FILES for name, value in each.items()),
     *((f"settings {name}={value}", lambda one={name: value}: fm.tables.FileSettings(**one), OptionError, *names)
       for each, *names in SETTINGS for name, value in each.items()),
+    ("settings as a mapping", lambda: fm.score(ROWS, "answer_words", files={"on_error": "skip"}),
+     OptionError, "files", "FileSettings"),
     ("format xml", lambda: scored("answer\na\n", format="xml"), OptionError, "format", "jsonl"),
     ("rows of no bytes", lambda: scored("answer\na\n", max_row_bytes=0), OptionError, "max_row_bytes", "0"),
     # columns of files
