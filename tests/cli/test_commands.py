@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 import time
@@ -12,11 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import parquet
-from typer.testing import CliRunner
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, OutputError
-from fastmetrics.cli.program import app
 from fastmetrics.models import call_store
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
@@ -247,30 +246,32 @@ def test_search_below_requested_recall_is_reported(tmp_path):
     assert "no search setting reached recall 0.98" in printed
 
 
+FILES = "good.txt poor.jsonl qrels.txt"
+RANKED = [
+    "good.txt qrels.txt",
+    "good.txt qrels.txt -m 'ndcg@10,mrr,RBP(p=0.8)' -o per_query.parquet --no-relevant undefined",
+    "good.txt poor.jsonl qrels.txt -m mrr -m P@1 --missing skip --no-relevant zero -o both.csv",
+    "good.txt poor.jsonl qrels.txt -m mrr",
+    "good.txt qrels.txt -m P@2 -l 2 -M 1 --no-relevant zero --json",
+]
+
+
 @pytest.fixture
-def rankings(tmp_path):
+def rankings(golden):
     """A good run, a poor one, and judgements of two queries with something relevant and one without."""
-    good, poor, qrels = tmp_path / "good.txt", tmp_path / "poor.jsonl", tmp_path / "qrels.txt"
-    good.write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 c 1 1 x\nq3 Q0 c 1 1 x\n")
-    poor.write_text('{"qid": "q1", "pid": "b", "score": 2}\n{"qid": "q1", "pid": "a", "score": 1}\n')
-    qrels.write_text("q1 0 a 1\nq2 0 c 2\nq3 0 c 0\n")
-    return good, poor, qrels
+    Path("good.txt").write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 c 1 1 x\nq3 Q0 c 1 1 x\n")
+    Path("poor.jsonl").write_text('{"qid": "q1", "pid": "b", "score": 2}\n{"qid": "q1", "pid": "a", "score": 1}\n')
+    Path("qrels.txt").write_text("q1 0 a 1\nq2 0 c 2\nq3 0 c 0\n")
 
 
-def invoke(*arguments):
-    return CliRunner().invoke(app, ["rank", *map(str, arguments)])
-
-
-def test_query_values_are_written_to_file_and_means_printed(rankings, tmp_path):
-    good, _, qrels = rankings
-    out = tmp_path / "per_query.parquet"
-    done = invoke(good, qrels, "-m", "ndcg@10,mrr,RBP(p=0.8)", "-o", out, "--no-relevant", "undefined")
-    assert done.exit_code == 0, done.output
-    head, row, blank, *notes = (line.split() for line in done.output.splitlines())
-    assert head == ["ranking", "scored", "missing", "unjudged", "ndcg@10", "mrr", "RBP(p=0.8)"]
-    assert row == [str(good), "3", "0", "0", "1", "1", "0.2000"]
-    assert (blank, " ".join(notes[0][3:7])) == ([], "1 of 3 queries")
-    written = pq.read_table(out)
+def test_rankings_are_printed_and_written(rankings, golden):
+    said = []
+    for line in RANKED:
+        done = program("rank", *shlex.split(line))
+        assert done.code == 0, done.err
+        said.append(f"$ fastmetrics rank {line}\n{done.out}{done.err}")
+    golden("rank.txt", "\n".join(said))
+    written = pq.read_table("per_query.parquet")
     assert written.to_pydict() == {
         "query_id": ["q1", "q2", "q3"],
         "ndcg@10": [1.0, 1.0, None],
@@ -278,66 +279,35 @@ def test_query_values_are_written_to_file_and_means_printed(rankings, tmp_path):
         "RBP(p=0.8)": [pytest.approx(0.2), pytest.approx(0.2), None],
     }
     metadata = json.loads(written.schema.metadata[b"fastmetrics"])
-    assert metadata["mean"]["mrr"] == 1.0
-    assert metadata["n_undefined"] == {"ndcg@10": 1, "mrr": 1, "RBP(p=0.8)": 1}
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "good.txt",
+    assert (metadata["mean"]["mrr"], metadata["n_undefined"]) == (1.0, {"ndcg@10": 1, "mrr": 1, "RBP(p=0.8)": 1})
+    both = Path("both.csv").read_text().splitlines()
+    assert both[:2] == ['"ranking","query_id","mrr","P@1"', '"good.txt","q1",1,1']
+    assert both[4:] == ['"poor.jsonl","q1",0.5,0', '"poor.jsonl","q2",,', '"poor.jsonl","q3",,']
+    assert {path.name for path in Path().iterdir()} == {
+        *FILES.split(),
         "per_query.parquet",
-        "poor.jsonl",
-        "qrels.txt",
-    ]
+        "both.csv",
+        "both.csv.meta.json",
+    }
 
 
-def _note(how):
-    leaves = "no_relevant='undefined' excludes them from the mean"
-    return f"mrr, P@1: 1 of 3 queries have no relevant document and {how}; {leaves}"
-
-
-def test_several_runs_are_printed_as_a_table(rankings):
-    good, poor, qrels = rankings
-    done = invoke(good, poor, qrels, "-m", "mrr", "-m", "P@1", "--missing", "skip", "--no-relevant", "zero")
-    rows = [line.split() for line in done.output.splitlines()]
-    assert rows[1:3] == [[str(good), "3", "0", "0", "0.6667", "0.6667"], [str(poor), "1", "2", "0", "0.5000", "0"]]
-    left_out = "are left out (missing: skip, the default of trec_eval; zero scores them 0)"
-    missing = f"{poor}: 2 of 3 judged queries are not in the ranking and {left_out}"
-    assert rows[3] == []
-    assert unfolded(" ".join(done.output.splitlines()[4:])) == f"{good}: {_note('score 0')} {missing}"
-
-
-def test_json_output_and_options(rankings):
-    good, _, qrels = rankings
-    done = invoke(good, qrels, "-m", "P@2", "-l", "2", "-M", "1", "--no-relevant", "zero", "--json")
-    found = json.loads(done.output)[str(good)]
-    assert found["mean"]["P@2"] == pytest.approx(1 / 6)
-    assert (found["n"]["P@2"], found["n_missing"], found["n_undefined"]) == (3, 0, {"P@2": 2})
-
-
-def test_default_measures_are_computed(rankings):
-    good, _, qrels = rankings
-    assert invoke(good, qrels).output.split()[4:7] == ["ndcg@10", "mrr", "recall@100"]
-
-
-def test_existing_output_is_kept_unless_overwrite(rankings, tmp_path):
-    good, poor, qrels = rankings
-    out = tmp_path / "out.csv"
+def test_existing_output_is_kept_unless_overwrite(rankings):
+    out = Path("out.csv")
     out.write_text("mine")
-    with pytest.raises(OutputError, match="exists"):
-        rank(good, qrels, output=out, measures="mrr")
+    for output, error in (
+        (out, OutputError),
+        ("absent/out.csv", OutputError),
+        ("folder", OptionError),
+        ("out.xlsx", OptionError),
+    ):
+        with pytest.raises(error):
+            rank("good.txt", "qrels.txt", output=output, measures="mrr")
     assert out.read_text() == "mine"
-    rank(good, qrels, output=out, measures="mrr", overwrite=True)
+    rank("good.txt", "qrels.txt", output=out, measures="mrr", overwrite=True)
     assert out.read_text().splitlines()[0] == '"query_id","mrr"'
-    with pytest.raises(OutputError, match="cannot write"):
-        rank([good], qrels, output=tmp_path / "absent" / "out.csv", measures="mrr")
-    for name in ("folder", "out.xlsx"):
-        with pytest.raises(OptionError):
-            rank([good], qrels, output=tmp_path / name, measures="mrr")
-    both = rank([good, poor], qrels, output=tmp_path / "both.csv", measures="mrr")
-    lines = (tmp_path / "both.csv").read_text().splitlines()
-    assert lines[0] == '"ranking","query_id","mrr"'
-    assert len(lines) == 1 + 2 * both.results[str(good)].n_scored
 
 
-@pytest.mark.parametrize("names", [[], [0, 0]])
+@pytest.mark.parametrize("names", [[], ["good.txt", "good.txt"]])
 def test_run_names_must_be_unique(rankings, names):
     with pytest.raises(OptionError):
-        rank([rankings[name] for name in names], rankings[2], measures="mrr")
+        rank(names, "qrels.txt", measures="mrr")

@@ -107,6 +107,7 @@ def test_replies_without_answer_have_status_and_can_be_retried(tmp_path):
         spending = []
         found = fm.answer(table, one, watch=spending.append)
         assert spending[0].prompt_tokens == 800, "a reply without an answer has its price"
+        assert spending[-1].failures == {"http": 3}
         reasons = ("answer", "answer_status", "answer_reason")
         assert list(zip(*(found[name].to_pylist() for name in reasons), strict=True)) == [
             ("It is", "truncated", "the reply reached the token limit"),
