@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fastmetrics.base.threads import cores
 from fastmetrics.tables import input_files
 from fastmetrics.tables.targets import sync
@@ -26,6 +28,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_program_runs_without_posix_calls(tmp_path):
     """Files in and out, parts, the lock, standard input; and another run's lock is seen."""
     rows = "".join(json.dumps({"answer": f"in Paris {n}", "reference": f"Paris {n % 7}"}) + "\n" for n in range(3000))

