@@ -123,7 +123,7 @@ def check_name(model: str, download: bool = False) -> tuple[str, str]:
     if (kind in PATHS) != bool(path) or (colon and not path):
         raise OptionError(f"embedder {model!r}: expected {kind}{':PATH' if kind in PATHS else ' alone'}")
     if kind == "model2vec" and not download:
-        _need("model2vec", "model2vec", "model2vec")
+        _folder("model2vec", "model2vec", "model2vec")
         if not Path(path).is_dir():
             raise InputError(f"embedder {model}: no such folder; download it with fm.Embedder(..., download=True)")
     return kind, path
@@ -135,11 +135,6 @@ def _folder(package: str, extra: str, distribution: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError.of(distribution, extra)
     return Path(next(iter(spec.submodule_search_locations)))
-
-
-def _need(package: str, extra: str, distribution: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise MissingExtraError.of(distribution, extra)
 
 
 def _hash(chunks: Iterable[bytes | memoryview]) -> str:
@@ -170,7 +165,7 @@ def as_vectors(name: str, output: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def _wordllama() -> EmbeddingModel:
     folder = _folder("wordllama", "wordllama", "wordllama")
-    _need("model2vec", "wordllama", "model2vec")
+    _folder("model2vec", "wordllama", "model2vec")
     from safetensors import safe_open
 
     weights = folder / "weights" / "l2_supercat_256.safetensors"
@@ -200,7 +195,7 @@ def _static(model: Any) -> Encode:
 
 
 def _model2vec(path: str) -> EmbeddingModel:
-    _need("model2vec", "model2vec", "model2vec")
+    _folder("model2vec", "model2vec", "model2vec")
     from model2vec import StaticModel
 
     try:
@@ -230,7 +225,7 @@ def _minilm() -> EmbeddingModel:
 
 
 def _sentence_transformers(path: str, name: str, download: bool) -> EmbeddingModel:
-    _need("sentence_transformers", "sentence-transformers", "sentence-transformers")
+    _folder("sentence_transformers", "sentence-transformers", "sentence-transformers")
     from sentence_transformers import SentenceTransformer
 
     try:
@@ -277,19 +272,12 @@ class VectorCache:
         self.dim = dim
         self._keys: Uint64s = np.empty((0, 2), np.uint64)
         self._table: Ints = np.full(1024, -1, np.int64)
-        self._count = 0
         self._files: list[_CacheFile] = []
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot store vectors here: {error}") from error
         self.refresh()
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __contains__(self, key: bytes) -> bool:
-        return bool(self.find(as_keys([key]))[0] >= 0)
 
     def refresh(self) -> None:
         """Read the files that have appeared since."""
@@ -302,9 +290,9 @@ class VectorCache:
         self._files += [file for _, file in opened]
         first, self._keys = len(self._keys), np.concatenate([self._keys, *(keys for keys, _ in opened)])
         if 2 * len(self._keys) > len(self._table):
-            first, self._count = 0, 0
+            first = 0
             self._table = np.full(1 << int(4 * len(self._keys)).bit_length(), -1, np.int64)
-        self._count += add_keys(self._table, self._keys, first)
+        add_keys(self._table, self._keys, first)
 
     def _contents(self, path: Path) -> tuple[Uint64s, _CacheFile]:
         """The keys of a file, and where its vectors are, which stay there."""
@@ -343,13 +331,6 @@ class VectorCache:
             here = files == number
             vectors[here] = stored[rows[here] - starts[number]]
         return vectors
-
-    def get(self, keys: Sequence[bytes]) -> _Floats:
-        """The vectors of keys in the cache; raises ``KeyError`` for a missing key."""
-        rows = self.find(as_keys(keys))
-        if (rows < 0).any():
-            raise KeyError(keys[int(np.argmin(rows))])
-        return self.take(rows)
 
     def put(self, keys: Sequence[bytes], vectors: npt.ArrayLike) -> None:
         """Store one vector per key."""

@@ -48,14 +48,6 @@ SETTINGS = {
 """The settings of a search, and their names in pgvector."""
 
 
-@dataclass(frozen=True)
-class StoredVectors:
-    """All vectors of a table and their ids."""
-
-    vectors: Vectors
-    ids: pa.Array
-
-
 _ID_TYPES = {pa.string(): "text", pa.float64(): "double precision"}
 """The types in SQL of ids that are read in these types."""
 
@@ -100,7 +92,7 @@ class Chunks:
             raise
         return session
 
-    def read(self) -> StoredVectors:
+    def read(self) -> Queries:
         """All vectors and their ids, read once, in binary.
 
         Raises ``InputError`` if there are none, and ``ColumnError`` for null ids.
@@ -118,7 +110,7 @@ class Chunks:
         ids = table[self.id].combine_chunks()
         if ids.null_count:
             raise ColumnError(f"column {self.id!r}: {ids.null_count:,} ids are null; expected the id of each row")
-        return StoredVectors(vectors, ids)
+        return Queries(vectors, ids)
 
     def nearest(self, block: npt.NDArray[Any], k: int, ids: pa.DataType) -> tuple[str, pa.RecordBatch]:
         """The query for the ``k`` nearest rows of each vector of a block, with their ``ids``, and its parameter.
@@ -242,18 +234,13 @@ def load_vectors(
     kept = _kept(vectors, keep, {id, vector})
     if not rows.dim:
         raise OutputError(f"cannot write {shown}: the vectors have no numbers")
+    index = f"CREATE INDEX ON {target.relation} USING {method} ({quoted(vector)} {_OPERATORS[metric]})"
     try:
         session = Session(target, writes=True)
         try:
-            _write(
-                session,
-                target,
-                rows,
-                pa.table({id: ids, **kept}),
-                vector,
-                _index_sql(target, vector, metric, method),
-                overwrite,
-            )
+            _write(session, target, rows, pa.table({id: ids, **kept}), vector, overwrite)
+            if method != "none":
+                session.execute(index)
             session.commit()
         finally:
             session.close()
@@ -262,12 +249,6 @@ def load_vectors(
     except ConnectionError as error:
         raise OutputError(f"cannot write {shown}: {error}") from None
     return LoadedVectors(table, rows.rows, rows.dim, method)
-
-
-def _index_sql(target: DatabaseTable, vector: str, metric: str, method: str) -> str | None:
-    if method == "none":
-        return None
-    return f"CREATE INDEX ON {target.relation} USING {method} ({quoted(vector)} {_OPERATORS[metric]})"
 
 
 def _kept(vectors: VectorsLike, keep: Sequence[str] | str, taken: set[str]) -> dict[str, pa.ChunkedArray]:
@@ -295,10 +276,9 @@ def _write(
     rows: Vectors,
     beside: pa.Table,
     vector: str,
-    index: str | None,
     overwrite: bool,
 ) -> None:
-    """Write the rows as arrays of float4, which PostgreSQL converts, and build the index; ids are first ``beside``."""
+    """Write the rows as arrays of float4, which PostgreSQL converts; ids are first ``beside``."""
     *schema, name = table_parts(target.table or "")
     staging = ".".join(map(quoted, [*schema, f"{name}_staging"]))
     session.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -323,8 +303,6 @@ def _write(
     session.execute(f"CREATE TABLE {target.relation} AS SELECT {columns} FROM {staging}")
     session.execute(f"DROP TABLE {staging}")
     session.execute(f"ALTER TABLE {target.relation} ADD PRIMARY KEY ({quoted(beside.column_names[0])})")
-    if index is not None:
-        session.execute(index)
 
 
 # Nearest rows of a table with pgvector: by its index, in blocks of queries, with the recall and the latencies.
@@ -424,7 +402,7 @@ def search_table(
 def _by_index(
     chunks: Chunks,
     queries: Queries,
-    stored: StoredVectors,
+    stored: Queries,
     *,
     k: int,
     expected: npt.NDArray[np.int64],

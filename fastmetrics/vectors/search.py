@@ -17,8 +17,9 @@ from fastmetrics.tables.addresses import is_database, parameters, parse
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.vectors.embedder import embedder_of
 from fastmetrics.vectors.neighbors import RECALL, Distance, Index
+from fastmetrics.vectors.pair_scan import zero_vectors
 from fastmetrics.vectors.pgvector import MOST_CONNECTIONS, Chunks, search_table, settings_of
-from fastmetrics.vectors.search_files import Queries, SearchRankings, search_run
+from fastmetrics.vectors.search_files import Queries, SearchRankings, SearchTimes, rankings_of
 
 
 def search(
@@ -95,7 +96,15 @@ def search(
         if not isinstance(index, Index | str | os.PathLike):
             raise OptionError("index: expected an Index (Index.build makes one), its folder, or a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
-        return search_run(opened, reader(), k=k, recall=recall, threads=threads)
+        asked, workers = reader(), cores(threads)
+        near, seconds = opened.timed_search(asked.vectors, k=k, recall=recall, threads=workers)
+        return SearchRankings(
+            rankings_of(asked.ids, opened.names, near.ids, near.scores),
+            *(near.method, near.metric, near.recall, near.recall_sample),
+            latency=SearchTimes(asked.seconds, seconds),
+            embedder=asked.embedder,
+            n_zero_norm=zero_vectors(asked.vectors, workers) if opened.metric == "cosine" else 0,
+        )
     if parse(address).scheme != "postgresql":
         raise OptionError(f"{parse(address).shown}: expected a PostgreSQL database, which has pgvector")
     if table is None:

@@ -24,8 +24,7 @@ from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import is_paths, open_table
 from fastmetrics.vectors.embedder import Embedder
-from fastmetrics.vectors.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.pair_scan import zero_vectors
+from fastmetrics.vectors.neighbors import Distance, Index
 from fastmetrics.vectors.vector_arrays import Ids, Vectors, VectorsLike, vectors_and_ids
 
 # The queries of a search: vectors, or texts and the embedder that makes vectors of them, in files or in memory.
@@ -194,33 +193,6 @@ def build_index(
     workers = cores(threads)
     rows = Queries.of_vectors(vectors, column)
     return Index.build(rows.vectors, metric=metric, method=method, names=rows.ids, threads=workers)
-
-
-def search_run(
-    index: Index,
-    queries: Queries,
-    *,
-    k: int = 10,
-    recall: float = RECALL,
-    threads: int | None = None,
-) -> SearchRankings:
-    """The ``k`` nearest rows of an index for every query, as names and scores, best first.
-
-    An approximate index is searched with enough effort for the given ``recall``.
-    """
-    workers = cores(threads)
-    neighbors, seconds = index.timed_search(queries.vectors, k=k, recall=recall, threads=workers)
-    table = rankings_of(queries.ids, index.names, neighbors.ids, neighbors.scores)
-    return SearchRankings(
-        table,
-        neighbors.method,
-        neighbors.metric,
-        neighbors.recall,
-        neighbors.recall_sample,
-        latency=SearchTimes(queries.seconds, seconds),
-        embedder=queries.embedder,
-        n_zero_norm=zero_vectors(queries.vectors, workers) if index.metric == "cosine" else 0,
-    )
 
 
 def rankings_of(ids: pa.Array, names: pa.Array, rows: Ids, scores: npt.NDArray[np.float64]) -> pa.Table:

@@ -15,9 +15,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import threadpoolctl
 
-from fastmetrics.base.arrays import check, is_list, plain_column, plain_table
+from fastmetrics.base.arrays import check, is_list, numpy_values, plain_column, plain_table
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_arrow, fits, is_column
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, UnknownNameError
@@ -57,47 +58,6 @@ def vector_column(schema: pa.Schema, column: str | None, option: str = "column")
 # Vectors in files: a column of tables of any format, or the arrays of ``.npy`` files, local or at addresses.
 #
 # Arrays are read, not memory-mapped: a map ends the process (SIGBUS) if another program shortens the file.
-
-
-@dataclass(frozen=True)
-class VectorFiles:
-    """Contents of files: two-dimensional ``arrays``, or a ``column`` of lists; and the tables' ids, if any.
-
-    ``name`` is the name of the vectors in messages.
-    """
-
-    name: str
-    arrays: Sequence[npt.NDArray[Any]]
-    column: pa.ChunkedArray | None = None
-    ids: pa.Array | None = None
-
-
-def read_vectors(path: str | os.PathLike[str], column: str | None = None, option: str = "column") -> VectorFiles:
-    """The vectors of a file, folder, glob, address or ``-`` (standard input), and their ids.
-
-    ``column`` and ``option`` are those of :func:`vector_column`.
-
-    Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
-    type, or if the choice of the column is ambiguous.
-    """
-    path = path if isinstance(path, str) else Path(path)
-    files = expand(path, formats=(*table_formats(), NPY.name))
-    name = files[0].shown if len(files) == 1 else shown_address(as_local(path))
-    arrays = [file for file in files if file.format == NPY.name]
-    if len(arrays) == len(files):
-        return VectorFiles(name, [_array(file) for file in arrays])
-    if arrays:
-        raise FileFormatError(f"{name}: expected .npy files or tables, got both, such as {arrays[0].shown}")
-    source = open_files([replace(file, sizes=WHOLE) for file in files])
-    try:
-        chosen = vector_column(_as_it_looks(source), column, option)
-    except (ColumnError, UnknownNameError) as error:
-        raise type(error)(f"{name}: ", error.message) from error
-    id_column = resolve(source.schema.names, needed={"id"}).get("id")
-    kinds = {**({} if id_column is None else {id_column: "any"}), chosen: "vector"}
-    table = whole_table(source, kinds)
-    ids = None if id_column is None else table[id_column].combine_chunks()
-    return VectorFiles(f"{name}: column {chosen!r}", [], table[chosen], ids)
 
 
 def _array(file: DataFile) -> npt.NDArray[Any]:
@@ -179,13 +139,8 @@ class Vectors:
         """
         if isinstance(source, Vectors):
             return source
-        if isinstance(source, str | os.PathLike):
-            return cls.of_files(read_vectors(source, column))
-        if is_table(source):
-            frame = FrameSource(source, name=name)
-            table = plain_table(frame.hold(frame.names if column is None or column not in frame.names else [column]))
-            chosen = vector_column(table.schema, column)
-            return cls.of_column(table.column(chosen), f"column {chosen!r}")
+        if isinstance(source, str | os.PathLike) or is_table(source):
+            return open_vectors(source, column, name=name, ids=False).vectors
         if isinstance(source, pa.Array | pa.ChunkedArray):
             return cls.of_column(source, name)
         if not isinstance(source, np.ndarray) and hasattr(source, "__arrow_c_stream__"):
@@ -193,13 +148,10 @@ class Vectors:
         return cls.of_array(source, name)
 
     @classmethod
-    def of_files(cls, files: VectorFiles) -> Vectors:
-        """The vectors that were read from files."""
-        if files.column is not None:
-            return cls.of_column(files.column, files.name)
-        each = [cls.of_array(array, files.name) for array in files.arrays]
+    def joined(cls, each: Sequence[Vectors], name: str) -> Vectors:
+        """Vectors of several files one after the other."""
         for vectors in each:
-            check_same_width(each[0], vectors, files.name)
+            check_same_width(each[0], vectors, name)
         return cls([part for vectors in each for part in vectors._parts], each[0].dim)
 
     @classmethod
@@ -286,29 +238,19 @@ def _width(chunk: pa.Array) -> int:
 
 def _matrix(chunk: pa.Array, dim: int, first_row: int, name: str) -> npt.NDArray[Any]:
     """One chunk of a list column as rows: a view of its values unless it has nulls."""
-    if pa.types.is_fixed_size_list(chunk.type):
-        width = int(chunk.type.list_size)
-        if width == dim and not chunk.null_count:
-            return _numbers(chunk.values.slice(chunk.offset * dim, len(chunk) * dim)).reshape(len(chunk), dim)
-        starts = (chunk.offset + np.arange(len(chunk), dtype=np.int64)) * width
-        lengths = np.full(len(chunk), width)
-    else:
-        offsets = np.asarray(chunk.offsets, np.int64)
-        starts, lengths = offsets[:-1], np.diff(offsets)
-    valid = np.asarray(chunk.is_valid())
-    odd = np.flatnonzero(valid & (lengths != dim))
-    if len(odd):
-        row = int(odd[0])
-        raise ColumnError(
-            f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as in the rows before"
-        )
-    values = _numbers(chunk.values)
-    if valid.all() and np.array_equal(starts, starts[:1] + np.arange(len(chunk)) * dim):
-        begin = int(starts[0]) if len(chunk) else 0
-        return values[begin : begin + len(chunk) * dim].reshape(len(chunk), dim)
-    rows = np.full((len(chunk), dim), np.nan, values.dtype)
-    rows[valid] = values[starts[valid, None] + np.arange(dim)]
-    return rows
+    if not pa.types.is_fixed_size_list(chunk.type) or chunk.type.list_size != dim:
+        lengths = numpy_values(pc.list_value_length(chunk), null=dim)
+        odd = np.flatnonzero(lengths != dim)
+        if len(odd):
+            row = int(odd[0])
+            differs = f"{name}: row {first_row + row} has {lengths[row]} numbers, expected {dim} as in the rows before"
+            raise ColumnError(differs)
+    rows = _numbers(chunk.flatten()).reshape(len(chunk) - chunk.null_count, dim)
+    if not chunk.null_count:
+        return rows
+    whole = np.full((len(chunk), dim), np.nan, rows.dtype)
+    whole[np.asarray(chunk.is_valid())] = rows
+    return whole
 
 
 def _numbers(values: pa.Array) -> npt.NDArray[Any]:
@@ -332,25 +274,67 @@ def one_blas_thread() -> Iterator[None]:
 # Vectors with the ids of their rows, of files or of anything in memory.
 
 
-def vectors_and_ids(source: VectorsLike, column: str | None = None, name: str = "vectors") -> tuple[Vectors, pa.Array]:
-    """The vectors of paths, a table of any kind, an array or a column, and their ids: row numbers where there are none.
+@dataclass(frozen=True)
+class OpenedVectors:
+    """Vectors, and the ids of their rows if they have some; ``name`` is that of the vectors in messages."""
 
-    ``column`` names the column of vectors of a table; ``name`` is the argument, for messages.
+    vectors: Vectors
+    ids: pa.Array | None
+    name: str
+    in_column: bool = True
+    """Whether they are in a column of a table."""
+
+
+def open_vectors(
+    source: VectorsLike, column: str | None = None, *, name: str = "vectors", option: str = "column", ids: bool = True
+) -> OpenedVectors:
+    """The vectors of paths, a table of any kind, an array or a column, and ``ids``, if these are asked for.
+
+    A path is a file, folder, glob, address or ``-`` (standard input); the others are what :meth:`Vectors.of` takes.
+    ``column`` and ``option`` are those of :func:`vector_column`.
+
+    Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
+    type, or if the choice of the column is ambiguous.
+    """
+    is_path = isinstance(source, str | os.PathLike)
+    if isinstance(source, Vectors) or not (is_path or is_table(source)):
+        return OpenedVectors(Vectors.of(source, name=name), None, name, in_column=False)
+    table: pa.Table
+    if not is_path:
+        frame = FrameSource(source, name=name)
+        id_column = resolve(frame.names, needed={"id"}).get("id") if ids else None
+        held = filter(None, (column, id_column)) if column in frame.names else frame.names
+        table = plain_table(frame.hold(held))
+        chosen = vector_column(table.schema, column, option)
+        described = f"column {chosen!r}"
+    else:
+        path = source if isinstance(source, str) else Path(source)
+        files = expand(path, formats=(*table_formats(), NPY.name))
+        name = files[0].shown if len(files) == 1 else shown_address(as_local(path))
+        arrays = [file for file in files if file.format == NPY.name]
+        if len(arrays) == len(files):
+            each = [Vectors.of_array(_array(file), name) for file in arrays]
+            return OpenedVectors(Vectors.joined(each, name), None, name, in_column=False)
+        if arrays:
+            raise FileFormatError(f"{name}: expected .npy files or tables, got both, such as {arrays[0].shown}")
+        opened = open_files([replace(file, sizes=WHOLE) for file in files])
+        try:
+            chosen = vector_column(_as_it_looks(opened), column, option)
+        except (ColumnError, UnknownNameError) as error:
+            raise type(error)(f"{name}: ", error.message) from error
+        id_column = resolve(opened.schema.names, needed={"id"}).get("id") if ids else None
+        table = whole_table(opened, {**({} if id_column is None else {id_column: "any"}), chosen: "vector"})
+        name = described = f"{name}: column {chosen!r}"
+    vectors = Vectors.of_column(table[chosen], described)
+    return OpenedVectors(vectors, None if id_column is None else table[id_column].combine_chunks(), name)
+
+
+def vectors_and_ids(source: VectorsLike, column: str | None = None, name: str = "vectors") -> tuple[Vectors, pa.Array]:
+    """Opened vectors, and their ids: row numbers where there are none.
 
     >>> vectors, ids = vectors_and_ids({"id": ["a", "b"], "embedding": [[3.0, 4.0], [0.0, 1.0]]})
     >>> vectors.rows, vectors.dim, ids.to_pylist()
     (2, 2, ['a', 'b'])
     """
-    ids = None
-    if isinstance(source, str | os.PathLike):
-        files = read_vectors(source, column)
-        vectors, ids = Vectors.of_files(files), files.ids
-    elif isinstance(source, Vectors) or not is_table(source):
-        vectors = Vectors.of(source, column, name=name)
-    else:
-        frame = FrameSource(source, name=name)
-        id_column = resolve(frame.names, needed={"id"}).get("id")
-        table = frame.hold(filter(None, (column, id_column)) if column in frame.names else frame.names)
-        vectors = Vectors.of(table, column, name=name)
-        ids = None if id_column is None else table[id_column].combine_chunks()
-    return vectors, pa.array(np.arange(vectors.rows)) if ids is None else ids
+    opened = open_vectors(source, column, name=name)
+    return opened.vectors, pa.array(np.arange(opened.vectors.rows)) if opened.ids is None else opened.ids

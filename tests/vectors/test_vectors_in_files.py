@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.vectors.embedder import VectorCache
 from fastmetrics.vectors.vector_arrays import Vectors
 
 
@@ -48,15 +46,3 @@ def test_bytes_after_the_array_are_an_error(tmp_path: Path) -> None:
         np.save(file, np.eye(3))
     with pytest.raises(FileFormatError, match=r"not a .npy file of numbers: bytes follow the array"):
         Vectors.of(tmp_path / "v.npy")
-
-
-def test_cached_vectors_that_were_cut_are_an_error(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path, 4)
-    keys = [bytes([row] * 16) for row in range(200)]
-    cache.put(keys, np.arange(800.0).reshape(200, 4))
-    again = VectorCache(tmp_path, 4)
-    assert again.get(keys[7:9]).tolist() == [[28, 29, 30, 31], [32, 33, 34, 35]]
-    (file,) = tmp_path.glob("*.arrow")
-    os.truncate(file, 2000)
-    with pytest.raises(FileFormatError, match=f"{file.name}: the cached vectors cannot be read"):
-        again.get(keys[199:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
-from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, InputError, OptionError, visible
 from fastmetrics.reporting.page_rows import shorts
@@ -26,7 +24,7 @@ from fastmetrics.results.row_groups import SortedIds
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.opening import open_table
 from fastmetrics.vectors.projection import AXES, Points, pca
-from fastmetrics.vectors.vector_arrays import VectorFiles, Vectors, read_vectors, vector_column
+from fastmetrics.vectors.vector_arrays import open_vectors
 
 POINTS = 2_000
 """Maximum number of points, evenly spaced in the table."""
@@ -65,14 +63,18 @@ def vectors_page(rows: PairedRows, options: ReportOptions) -> VectorsPage:
     """
     placed = None if options.vectors_column is not None else _placed(options.vectors)
     if placed is None:
-        files = _vector_files(options.vectors, options.vectors_column)
-        projection = pca(Vectors.of_files(files), 2, threads=options.threads)
+        opened = open_vectors(options.vectors, options.vectors_column, option=_OPTION)
+        if options.vectors_column is not None and not opened.in_column:
+            is_array = f": {visible(opened.name)} is an array, which has no columns"
+            raise OptionError(Argument(_OPTION, options.vectors_column), is_array)
+        projection = pca(opened.vectors, 2, threads=options.threads)
+        name, ids = opened.name, opened.ids
         spots_of_all, explained = projection.points, projection.explained.tolist()
     else:
-        files = VectorFiles("vectors", [], placed.column("x").combine_chunks(), placed.column("id").combine_chunks())
+        name, ids = "vectors", placed.column("id").combine_chunks()
         axes = [name for name in AXES if name in placed.column_names]
         spots_of_all, explained = np.column_stack([as_numbers(placed.column(name)) for name in axes]), []
-    places = _places(rows, files)
+    places = _places(rows, len(spots_of_all), ids, visible(name))
     met = np.flatnonzero(places >= 0)
     met = met[np.isfinite(spots_of_all[places[met], 0])]
     chosen = met[:: max(1, -(-len(met) // POINTS))]
@@ -114,38 +116,20 @@ def _columns(rows: PairedRows, places: Sequence[int]) -> list[dict[str, Any]]:
     return coloured
 
 
-def _vector_files(vectors: Any, column: str | None) -> VectorFiles:
-    if isinstance(vectors, str | os.PathLike):
-        files = read_vectors(Path(vectors) if isinstance(vectors, os.PathLike) else vectors, column, _OPTION)
-    elif isinstance(vectors, pa.Table):
-        chosen = vector_column(vectors.schema, column, _OPTION)
-        id_column = resolve(vectors.column_names, needed={"id"}).get("id")
-        ids = None if id_column is None else vectors[id_column].combine_chunks()
-        files = VectorFiles("vectors", [], vectors[chosen], ids)
-    else:
-        files = VectorFiles("vectors", [np.asarray(vectors)])
-    if column is not None and files.column is None:
-        raise OptionError(Argument(_OPTION, column), f": {visible(files.name)} is an array, which has no columns")
-    return files
-
-
-def _places(rows: PairedRows, files: VectorFiles) -> Ints:
-    """The position of each row's vector, −1 for none."""
-    n = len(files.column) if files.column is not None else sum(map(len, files.arrays))
-    if files.ids is not None and rows.labels is not None:
-        own, theirs = (_as_text(ids) for ids in (rows.labels, files.ids))
+def _places(rows: PairedRows, n: int, ids: pa.Array | None, name: str) -> Ints:
+    """The position of each row's vector among ``n``, −1 for none."""
+    if ids is not None and rows.labels is not None:
+        own, theirs = (_as_text(some) for some in (rows.labels, ids))
         if own.equals(theirs):
             return np.arange(n)
-        for name, count in SortedIds.of(theirs).duplicates():
-            raise InputError(
-                f"{visible(files.name)}: the id {name!r} occurs in {count:,} rows; give each row one vector"
-            )
+        for id, count in SortedIds.of(theirs).duplicates():
+            raise InputError(f"{name}: the id {id!r} occurs in {count:,} rows; give each row one vector")
         places = np.asarray(pc.index_in(own, value_set=theirs).fill_null(-1)).astype(np.int64)
         if rows.n and not (places >= 0).any():
-            raise InputError(f"{visible(files.name)} has none of the ids of the scores, such as {own[0].as_py()!r}")
+            raise InputError(f"{name} has none of the ids of the scores, such as {own[0].as_py()!r}")
         return places
     if n != rows.n:
-        raise InputError(f"{visible(files.name)} has {n:,} vectors without ids for {rows.n:,} rows; give them ids")
+        raise InputError(f"{name} has {n:,} vectors without ids for {rows.n:,} rows; give them ids")
     return np.arange(n)
 
 
