@@ -166,5 +166,8 @@ def test_points_turn_in_a_browser_and_have_the_colours_of_a_column(driver, tmp_p
     fills = dict(driver.execute_script(f"return {dots}.map((dot) => [dot.dataset.at, dot.getAttribute('fill')])"))
     assert {fills[str(at)] for at in range(0, 40, 2)}.isdisjoint({fills[str(at)] for at in range(1, 40, 2)})
     assert sorted(driver.find_element(By.CSS_SELECTOR, "#points .keys").text.split()) == ["</script>", "b"]
+    driver.find_element(By.ID, "point-find").send_keys("Q7")
+    clear = f"return {dots}.filter((dot) => !dot.hasAttribute('opacity')).map((dot) => dot.dataset.at)"
+    assert driver.execute_script(clear) == ["7"]
     assert [one["id"] for one in Axe().run(driver)["violations"]] == []
     assert complaints(driver) == []

@@ -1,4 +1,5 @@
-// The page of vectors: a point a row, coloured by a metric or a column; hovering shows its text, a click opens the row.
+// The page of vectors: a point a row, coloured by a metric or a column; hovering shows its text, a click opens the row,
+// and a search dims the others.
 const GROUPS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98"];
 
 const points = {
@@ -38,11 +39,12 @@ const points = {
     const { id, text, z } = data.points;
     const [x, y] = this.spots(), colours = this.colours();
     const frame = new Frame(home.clientWidth || 640, 520, span(x), span(y), { left: 60, bottom: 44 });
-    const size = x.length > 500 ? 3 : 4.5;
+    const size = x.length > 500 ? 3 : 4.5, sought = byId("point-find").value.toLowerCase().trim();
     const mark = (at) => {
       const fill = colours.of(at);
       const title = hint([id[at], fill === null ? "" : `${colours.name}: ${colours.text(at)}`, text[at]].filter(Boolean).join("\n"));
-      const place = { cx: frame.x(x[at]), cy: frame.y(y[at]), r: size, "data-at": at };
+      const found = `${id[at]}\n${text[at] ?? ""}`.toLowerCase().includes(sought);
+      const place = { cx: frame.x(x[at]), cy: frame.y(y[at]), r: size, "data-at": at, opacity: found ? null : 0.12 };
       if (fill === null) return shape("circle", { ...place, class: "absent" }, title);
       return shape("circle", { ...place, fill, "data-value": colours.value ? String(colours.value(at)) : null }, title);
     };
@@ -77,6 +79,6 @@ const points = {
       this.chosen = Number(choice.value);
       again();
     });
-    for (const name of ["turn", "tilt"]) byId(`point-${name}`)?.addEventListener("input", again);
+    for (const name of ["find", "turn", "tilt"]) byId(`point-${name}`)?.addEventListener("input", again);
   },
 };
